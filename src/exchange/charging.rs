@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
+use super::estimating;
 use super::route::Route;
 use super::upstream_request::UpstreamRequest;
 use crate::ledger::UsageStatus;
 use crate::model::Model;
-use crate::money::{Bill, Charge, Gap, PricedUsage, bill};
+use crate::money::{Amount, Bill, Charge, Gap, PricedUsage, bill};
 use crate::usage::Reading;
 
 /// The bill for what was used of a request's `model`, and by a call of `method`; `None` where nothing of it has a price.
@@ -34,6 +35,25 @@ pub(super) fn bill_of(
         charge: usage.charge.and_then(|charge| charge.plus(call)),
         ..usage
     })
+}
+
+/// What a request, and a call of `method`, is expected to cost, as far as it has been read: at the prices of the dearest
+/// model that it names.
+pub(super) fn expected_charge(upstream: &UpstreamRequest, method: Option<&str>) -> Amount {
+    let models = upstream.body.models();
+    let expected = Reading {
+        usage: estimating::expected(upstream.spec.operation, &upstream.body),
+        ..Reading::default()
+    };
+    let charge = |model| {
+        let bill = bill_of(upstream, model, method, &expected, UsageStatus::Complete);
+        // What has more digits than the type holds is more than any budget.
+        bill.map_or(Amount::ZERO, |bill| {
+            bill.charge.and_then(Amount::of).unwrap_or(Amount::GREATEST)
+        })
+    };
+    let others = models.others().iter().map(|model| charge(Some(model)));
+    others.fold(charge(models.model()), Amount::max)
 }
 
 /// What the models used.

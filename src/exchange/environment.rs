@@ -10,6 +10,7 @@ use crate::failover::{AccountEvent, RequestAttempts, States};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
 };
+use crate::money::Amount;
 
 /// A clock, read only where a time is needed: each reading is a host call.
 pub trait Clock {
@@ -24,6 +25,11 @@ pub trait Quotas {
     /// # Errors
     /// The limit that the request would exceed.
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError>;
+    /// Raises what a reservation holds of budgets to what the request is expected to cost, now that all of it is known.
+    ///
+    /// # Errors
+    /// The budget that the request would exceed.
+    fn extend(&self, reservation: &mut Reservation, charge: Amount) -> Result<(), AdmitError>;
     /// Settles a reservation when the exchange is over.
     fn settle(&self, grant: Reservation, used: Consumption) -> Settlement;
     /// What is left.

@@ -7,7 +7,12 @@ use crate::usage::estimate::{
     AUDIO_BYTES_PER_TOKEN, AUDIO_TOKENS, FILE_BYTES_PER_TOKEN, FILE_TOKENS, IMAGE_TOKENS,
     part_tokens, text_tokens, tokens_in,
 };
-use crate::usage::{Estimated, Reading, Usage};
+use crate::usage::{Estimated, Kind, Reading, Usage};
+
+/// Tokens that a budget reserves for each answer of a request that sets no cap: what a model may write in a long one.
+const UNCAPPED_OUTPUT: u64 = 16_384;
+/// Tokens that a budget reserves for each picture, where those have tokens: what vendors count for a large one.
+const MADE_IMAGE_TOKENS: u64 = 6_240;
 
 /// What a request with a body of so many bytes reserves of its limits. What is not metered uses no tokens.
 pub(super) fn reservation(
@@ -20,6 +25,30 @@ pub(super) fn reservation(
         Some(Operation::Embeddings) => Estimate::of_reading(body_bytes),
         Some(_) => Estimate::of(body_bytes, body.scanner().output_cap(), body.candidates()),
     }
+}
+
+/// What a request is expected to use, as far as its body has been read: what its models are to read, and as much as they
+/// may write. `None` for what is not metered.
+pub(super) fn expected(operation: Option<Operation>, body: &RequestBody) -> Option<Usage> {
+    let mut usage = Usage::default();
+    usage.set(Kind::Input, input_tokens(body));
+    match operation? {
+        Operation::Embeddings => {}
+        Operation::ImageGeneration => {
+            usage.images = body.candidates();
+            usage.set(
+                Kind::OutputImage,
+                body.candidates().saturating_mul(MADE_IMAGE_TOKENS),
+            );
+        }
+        _ => {
+            // No model writes nothing: a cap of 0 is no cap, wherever it is not refused.
+            let cap = body.scanner().output_cap().filter(|cap| *cap > 0);
+            let each = cap.unwrap_or(UNCAPPED_OUTPUT);
+            usage.set(Kind::Output, each.saturating_mul(body.candidates()));
+        }
+    }
+    Some(usage)
 }
 
 /// Completes what was reported of an exchange that an upstream was at work on; gives how much of it is estimated.

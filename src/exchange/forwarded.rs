@@ -8,6 +8,7 @@ use super::request::{AuthenticatedCaller, RequestLine};
 use super::request_body::BodyStep;
 use super::response::UpstreamResult;
 use super::upstream_request::UpstreamRequest;
+use crate::protocol::Endpoint;
 use crate::reply::Rejection;
 
 // Every forwarded request has one: docs/memory.md says what that comes to.
@@ -25,7 +26,8 @@ pub(super) struct Forwarded {
 
 impl Forwarded {
     /// Reads the next bytes of the body; `end` says that they are the last. Before the head is released the request is
-    /// counted against its limits: one that is rejected for another reason costs nothing.
+    /// counted against its limits: one that is rejected for another reason costs nothing. Where the head had to be
+    /// released before the body was known, budgets are asked again before its last bytes are.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
@@ -33,17 +35,24 @@ impl Forwarded {
         environment: &impl Forwarding,
     ) -> Result<BodyStep, Rejection> {
         let Self {
-            caller, upstream, ..
+            line,
+            caller,
+            upstream,
+            ..
         } = self;
         let held = !upstream.body.head_released();
+        let sent_whole = upstream.body.sent_whole;
         let mut step = upstream.body.read(bytes, end, &upstream.route)?;
-        if let BodyStep::Release(edits) = &mut step
-            && held
-        {
-            let UpstreamRequest { spec, body, .. } = &*upstream;
-            upstream.reservation = local::reserve(&caller.subjects, spec, body, environment)?;
-            upstream.dispatch(&mut edits.headers, environment);
-            edits.descriptors = upstream.ask_service(caller);
+        if let BodyStep::Release(edits) = &mut step {
+            let method = || line.endpoint.as_ref().ok().and_then(Endpoint::method);
+            if held {
+                upstream.reservation =
+                    local::reserve(&caller.subjects, upstream, method(), environment)?;
+                upstream.dispatch(&mut edits.headers, environment);
+                edits.descriptors = upstream.ask_service(caller);
+            } else if upstream.body.sent_whole && !sent_whole {
+                local::extend(&caller.subjects, upstream, method(), environment)?;
+            }
         }
         Ok(step)
     }

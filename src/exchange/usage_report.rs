@@ -59,7 +59,7 @@ struct KeyUsageReport<'a> {
     limits: Vec<LimitsLeft>,
 }
 
-/// The budget of which the least is left.
+/// The budget of which the least is left, of the key's own and its owner's.
 #[derive(Serialize)]
 struct QuotaLeft<'a> {
     limit: MoneyNumber,
@@ -69,7 +69,7 @@ struct QuotaLeft<'a> {
     unit: Option<&'a str>,
 }
 
-/// The budget of a day or a month, the tightest of all subjects.
+/// The budget of a day or a month, the tightest of the key's own and its owner's.
 #[derive(Serialize)]
 struct MoneyWindow {
     window: &'static str,
@@ -92,10 +92,20 @@ struct LimitsLeft {
 #[derive(Serialize)]
 struct BudgetLeft {
     window: &'static str,
+    /// `None` for a budget that others use as well: what they spend is not the key holder's to know.
+    #[serde(flatten)]
+    amounts: Option<BudgetAmounts>,
+    exhausted: bool,
+    resets_at: String,
+}
+
+/// What there is of a budget that is of the key's holder alone.
+#[derive(Serialize)]
+struct BudgetAmounts {
     limit: String,
     spent: String,
+    reserved: String,
     remaining: String,
-    resets_at: String,
 }
 
 #[derive(Serialize)]
@@ -130,18 +140,15 @@ impl<'a> KeyUsageReport<'a> {
     fn new(authenticated: &'a Authenticated, each: &[SubjectFigures]) -> Self {
         let Authenticated { caller, expires_at } = authenticated;
         let unit = caller.currency.as_deref();
-        let purses = |window| {
-            each.iter()
-                .filter_map(move |of| of.figures.budget(window))
-                .min()
-        };
+        let own = || each.iter().filter(|of| of.scope.is_of_holder());
+        let purses = |window| own().filter_map(move |of| of.figures.budget(window)).min();
         let at_us = each.first().map_or(0, |of| of.figures.at_us);
         let windows = Window::ALL.map(|window| Some((window, purses(window)?)));
         let windows = windows.into_iter().flatten();
         let tightest = windows.clone().map(|(_, purse)| purse).min();
-        let spent = tightest.is_some_and(|purse| purse.remaining == Amount::ZERO);
+        let spent = each.iter().any(LimitsLeft::is_exhausted);
         Self {
-            mode: if tightest.is_some() {
+            mode: if spent || tightest.is_some() {
                 "quota_limited"
             } else {
                 "unrestricted"
@@ -150,9 +157,12 @@ impl<'a> KeyUsageReport<'a> {
             status: if spent { "quota_exhausted" } else { "active" },
             plan_name: &caller.group.id,
             key: &caller.key,
-            remaining: tightest.map_or_else(MoneyNumber::unlimited, |purse| {
-                MoneyNumber::of(purse.remaining)
-            }),
+            remaining: match tightest {
+                // Whosever budget it is, nothing of it can be used.
+                _ if spent => MoneyNumber::of(Amount::ZERO),
+                Some(purse) => MoneyNumber::of(purse.remaining),
+                None => MoneyNumber::unlimited(),
+            },
             unit,
             quota: tightest.map(|purse| QuotaLeft {
                 limit: MoneyNumber::of(purse.budget),
@@ -188,19 +198,31 @@ impl MoneyWindow {
 }
 
 impl LimitsLeft {
+    /// Whether a budget of a subject is spent.
+    fn is_exhausted(of: &SubjectFigures) -> bool {
+        let mut budgets = of.figures.budgets.iter().flatten();
+        budgets.any(|purse| purse.remaining == Amount::ZERO)
+    }
+
     fn new(of: &SubjectFigures) -> Self {
         let SubjectFigures {
             scope,
             limits,
             figures,
+            reserved,
         } = of;
         let budget = |window| {
             let purse = figures.budget(window)?;
-            Some(BudgetLeft {
-                window: window.name(),
+            let amounts = || BudgetAmounts {
                 limit: purse.budget.to_string(),
                 spent: purse.spent.to_string(),
+                reserved: reserved.to_string(),
                 remaining: purse.remaining.to_string(),
+            };
+            Some(BudgetLeft {
+                window: window.name(),
+                amounts: scope.is_of_holder().then(amounts),
+                exhausted: purse.remaining == Amount::ZERO,
                 resets_at: next(window, figures.at_us),
             })
         };

@@ -57,6 +57,13 @@ impl Budget {
         self.per_day.is_some() || self.per_month.is_some()
     }
 
+    /// What a request reserves that is expected to cost `charge`: at most half of what each window may cost, so that a
+    /// request with a huge cap leaves something for others. Nothing without a budget.
+    pub(super) fn reservation(&self, charge: Amount) -> Amount {
+        let most = self.per_day.into_iter().chain(self.per_month).min();
+        most.map_or(Amount::ZERO, |most| charge.min(most.half()))
+    }
+
     /// What `window` may cost.
     pub fn of(&self, window: Window) -> Option<Amount> {
         match window {
@@ -192,6 +199,25 @@ impl CalendarSpending {
             budget
                 .of(*window)
                 .is_some_and(|may| self.of(*window) >= may)
+        })
+    }
+
+    /// The window that has no room for `wanted` beside what others have reserved. A request that nobody else is beside, or
+    /// that is expected to cost nothing, fits wherever a budget is not spent: the last of it can be used.
+    pub(super) fn reserved_by_others(
+        &self,
+        budget: &Budget,
+        reserved: Amount,
+        wanted: Amount,
+    ) -> Option<Window> {
+        if reserved == Amount::ZERO || wanted == Amount::ZERO {
+            return None;
+        }
+        let all = reserved.plus(wanted);
+        [Window::Month, Window::Day].into_iter().find(|window| {
+            budget
+                .of(*window)
+                .is_some_and(|may| self.of(*window).plus(all) > may)
         })
     }
 

@@ -5,7 +5,7 @@ use super::bytes::RecordReader;
 use super::count::Count;
 use super::estimate::Estimate;
 use super::figures::{Figures, Gauge, Purse};
-use super::lease::Leases;
+use super::lease::{Held, Leases};
 use super::now::Now;
 use super::rate::{Bucket, Rate, Share};
 use super::subject::Subject;
@@ -23,6 +23,9 @@ pub struct Counters {
 
 /// The wait for a slot that clients are told: when one will be free is not known.
 const SLOT_WAIT_US: u64 = 1_000_000;
+/// The wait for money that others have reserved: some of it is given back when one of their requests ends, which takes
+/// longer than a moment and is not known.
+const RESERVED_WAIT_US: u64 = 5_000_000;
 
 /// What a request reserved of each rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,12 +60,12 @@ impl Counters {
     }
 
     /// The violation of a subject's limits by a request: of several the hardest, and how long until none is left. `held` is
-    /// how many slots `holder` holds itself.
+    /// what the requests of `holder` itself hold.
     pub fn violation(
         &self,
         subject: &Subject,
         estimate: Estimate,
-        (holder, held): (u64, u32),
+        (holder, held): (u64, Held),
         now: Now,
     ) -> Option<LimitViolation> {
         let limits = &subject.limits;
@@ -77,27 +80,52 @@ impl Counters {
             let wait_us = bucket.wait_us(limit, estimate.units(rate, limit), now.steady_us);
             (wait_us > 0).then(|| violation(Limit::Rate(rate), wait_us))
         });
-        let slots = self.held_by_others(holder).saturating_add(held.into());
+        let held = self.leases.held_by_others(holder).plus(held);
         let no_slot = limits.concurrent_requests;
-        let no_slot = no_slot.filter(|limit| slots >= u64::from(*limit));
+        let no_slot = no_slot.filter(|limit| held.slots >= *limit);
         let no_slot = no_slot.map(|_| violation(Limit::Concurrency, SLOT_WAIT_US));
-        let spending = self.spending.with(&subject.elsewhere);
-        let spent = spending.exceeds(&limits.budget).map(|window| {
-            let wait_s = budget::until_next(window, now.seconds());
-            violation(Limit::Budget(window), wait_s.saturating_mul(1_000_000))
-        });
+        let spent = self.budget_violation(subject, estimate.charge, held.reserved, now);
         rates
             .chain(no_slot)
             .chain(spent)
             .reduce(LimitViolation::and)
     }
 
-    /// Reserves the estimate of a request, and records how many slots its holder then holds.
+    /// The violation of a subject's budget by a request that is expected to cost `charge`, while others have so much
+    /// reserved.
+    pub fn budget_violation(
+        &self,
+        subject: &Subject,
+        charge: Amount,
+        reserved: Amount,
+        now: Now,
+    ) -> Option<LimitViolation> {
+        let budget = &subject.limits.budget;
+        if !budget.is_set() {
+            return None;
+        }
+        let spending = self.spending.with(&subject.elsewhere);
+        let (limit, wait_us) = if let Some(window) = spending.exceeds(budget) {
+            let wait_s = budget::until_next(window, now.seconds());
+            (Limit::Budget(window), wait_s.saturating_mul(1_000_000))
+        } else {
+            let wanted = budget.reservation(charge);
+            let window = spending.reserved_by_others(budget, reserved, wanted)?;
+            (Limit::Reserved(window), RESERVED_WAIT_US)
+        };
+        Some(LimitViolation {
+            scope: subject.scope,
+            limit,
+            wait_us,
+        })
+    }
+
+    /// Reserves the rates' part of a request's estimate, and records what its holder holds with it.
     pub fn reserve(
         &mut self,
         limits: &Limits,
         estimate: Estimate,
-        (holder, held): (u64, u32),
+        (holder, held): (u64, Held),
         now: Now,
     ) -> ReservedShares {
         let mut reserved = ReservedShares::default();
@@ -106,7 +134,7 @@ impl Counters {
                 (*bucket, *share) = bucket.with_share(estimate.units(rate, limit));
             }
         }
-        if limits.concurrent_requests.is_some() {
+        if limits.lends() {
             self.hold((holder, held), now);
         }
         reserved
@@ -137,14 +165,19 @@ impl Counters {
         self.spending = self.spending.plus(charge);
     }
 
-    /// Records how many slots a VM holds.
-    pub fn hold(&mut self, (holder, held): (u64, u32), now: Now) {
+    /// Records what the requests of a VM hold.
+    pub fn hold(&mut self, (holder, held): (u64, Held), now: Now) {
         self.leases.set(holder, held, now.steady_ms());
     }
 
-    /// How many slots others than `holder` hold.
-    pub fn held_by_others(&self, holder: u64) -> u64 {
+    /// What the requests of others than `holder` hold.
+    pub fn held_by_others(&self, holder: u64) -> Held {
         self.leases.held_by_others(holder)
+    }
+
+    /// What all requests under way have reserved of the budget.
+    pub fn reserved(&self) -> Amount {
+        self.leases.held_by_all().reserved
     }
 
     /// The same without its leases, to be told of and never to be written.

@@ -1,15 +1,18 @@
 //! How many tokens a request may use, estimated before it is forwarded.
 
 use super::rate::Rate;
+use crate::money::Amount;
 use crate::usage::estimate::text_tokens;
 
-/// The tokens that a request reserves until its usage is known.
+/// What a request reserves until its usage is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimate {
     /// Tokens that the model will read.
     pub input: u64,
     /// Tokens that it will write.
     pub output: u64,
+    /// What it will cost. Only budgets ask for it.
+    pub charge: Amount,
 }
 
 /// Tokens that a model writes where the request sets no cap.
@@ -22,6 +25,7 @@ impl Estimate {
         Self {
             input: text_tokens(body_bytes),
             output: cap.unwrap_or(UNCAPPED).saturating_mul(candidates),
+            charge: Amount::ZERO,
         }
     }
 
@@ -59,13 +63,17 @@ mod tests {
             (4001, Some(32_000), 1, (1001, 32_000)),
         ];
         for (bytes, cap, candidates, (input, output)) in cases {
-            let want = Estimate { input, output };
+            let want = Estimate {
+                input,
+                output,
+                ..Estimate::default()
+            };
             let got = Estimate::of(bytes, cap, candidates);
             assert_eq!(got, want, "{bytes}, {cap:?}, {candidates}");
         }
         let reading = Estimate {
             input: 2,
-            output: 0,
+            ..Estimate::default()
         };
         assert_eq!(Estimate::of_reading(5), reading);
         let large = Estimate::of(4_000_000, Some(64_000), 1);

@@ -63,6 +63,8 @@ pub struct SubjectFigures {
     pub limits: Limits,
     /// What is left of them.
     pub figures: Figures,
+    /// What requests under way have reserved of its budget, which is in no figure.
+    pub reserved: Amount,
 }
 
 impl Purse {
@@ -73,6 +75,19 @@ impl Purse {
 }
 
 impl Figures {
+    /// Those that the holder of a key may see, of figures of `scope`. What is spent of a team's or a group's budget is what
+    /// others spend.
+    #[must_use]
+    pub fn for_holder(self, scope: Scope) -> Self {
+        if scope.is_of_holder() {
+            return self;
+        }
+        Self {
+            budgets: Default::default(),
+            ..self
+        }
+    }
+
     /// With the figures of another subject: of each limit the one that leaves less.
     #[must_use]
     pub fn tighter(self, other: Self) -> Self {

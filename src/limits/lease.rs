@@ -1,22 +1,59 @@
-//! Concurrent requests: each takes a slot, and gives it back when it ends, however it ends.
+//! What requests hold while they are under way: a slot each, and what they are expected to cost. They give it back when
+//! they end, however they end.
 //!
-//! A VM that dies gives nothing back. So each VM has one lease for all the slots that it holds of a subject: it renews
+//! A VM that dies gives nothing back. So each VM has one lease for all that its requests hold of a subject: it renews
 //! the lease as long as it lives, and an expired lease does not count.
 
 use super::bytes::RecordReader;
+use crate::money::Amount;
 
 /// How long a lease lasts without renewal, in milliseconds.
 pub const LEASE_MS: u64 = 30_000;
 /// How often a VM renews its leases, in milliseconds.
 pub const RENEWAL_MS: u64 = 10_000;
 
-/// The slots that one VM holds.
+/// What requests under way hold of one subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Held {
+    /// Slots of concurrent requests.
+    pub slots: u32,
+    /// Money of the budget, reserved for what they are expected to cost.
+    pub reserved: Amount,
+}
+
+impl Held {
+    /// Nothing.
+    pub const NOTHING: Self = Self {
+        slots: 0,
+        reserved: Amount::ZERO,
+    };
+
+    /// With what another holds.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            slots: self.slots.saturating_add(other.slots),
+            reserved: self.reserved.plus(other.reserved),
+        }
+    }
+
+    /// Without what was given back.
+    #[must_use]
+    pub fn less(self, returned: Self) -> Self {
+        Self {
+            slots: self.slots.saturating_sub(returned.slots),
+            reserved: self.reserved.less(returned.reserved),
+        }
+    }
+}
+
+/// What the requests of one VM hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     /// The VM: a number that no other has.
     pub holder: u64,
-    /// How many slots it holds.
-    pub slots: u32,
+    /// What its requests hold.
+    pub held: Held,
     /// Until when, in milliseconds of the steady clock.
     pub until_ms: u64,
 }
@@ -34,19 +71,25 @@ impl Leases {
         });
     }
 
-    /// How many slots others than `holder` hold.
-    pub fn held_by_others(&self, holder: u64) -> u64 {
+    /// What others than `holder` hold.
+    pub fn held_by_others(&self, holder: u64) -> Held {
         let others = self.0.iter().filter(|lease| lease.holder != holder);
-        others.map(|lease| u64::from(lease.slots)).sum()
+        others.fold(Held::NOTHING, |sum, lease| sum.plus(lease.held))
     }
 
-    /// Records how many slots `holder` holds now.
-    pub fn set(&mut self, holder: u64, slots: u32, now_ms: u64) {
+    /// What all hold.
+    pub fn held_by_all(&self) -> Held {
+        let all = self.0.iter();
+        all.fold(Held::NOTHING, |sum, lease| sum.plus(lease.held))
+    }
+
+    /// Records what `holder` holds now.
+    pub fn set(&mut self, holder: u64, held: Held, now_ms: u64) {
         self.0.retain(|lease| lease.holder != holder);
-        if slots > 0 {
+        if held != Held::NOTHING {
             self.0.push(Lease {
                 holder,
-                slots,
+                held,
                 until_ms: now_ms.saturating_add(LEASE_MS),
             });
         }
@@ -56,7 +99,8 @@ impl Leases {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         for lease in &self.0 {
             bytes.extend_from_slice(&lease.holder.to_le_bytes());
-            bytes.extend_from_slice(&lease.slots.to_le_bytes());
+            bytes.extend_from_slice(&lease.held.slots.to_le_bytes());
+            bytes.extend_from_slice(&lease.held.reserved.to_bytes());
             bytes.extend_from_slice(&lease.until_ms.to_le_bytes());
         }
     }
@@ -67,7 +111,10 @@ impl Leases {
         while !reader.0.is_empty() {
             leases.0.push(Lease {
                 holder: reader.u64()?,
-                slots: reader.u32()?,
+                held: Held {
+                    slots: reader.u32()?,
+                    reserved: Amount::from_bytes(reader.array()?),
+                },
                 until_ms: reader.u64()?,
             });
         }
@@ -79,31 +126,49 @@ impl Leases {
 mod tests {
     use super::*;
 
+    fn held(slots: u32, reserved: &str) -> Held {
+        let reserved = Amount::parse(reserved).unwrap();
+        Held { slots, reserved }
+    }
+
     #[test]
     fn leases_run_out_unless_they_are_renewed() {
         let now = 1_790_000_000_000;
         let mut leases = Leases::default();
-        leases.set(1, 2, now);
-        leases.set(2, 3, now);
-        leases.set(1, 4, now + 10_000);
-        assert_eq!(leases.held_by_others(3), 7);
-        assert_eq!(leases.held_by_others(1), 3);
+        leases.set(1, held(2, "0.5"), now);
+        leases.set(2, held(3, "0.25"), now);
+        leases.set(1, held(4, "0"), now + 10_000);
+        leases.set(4, held(0, "1"), now);
+        assert_eq!(leases.held_by_others(3), held(7, "1.25"));
+        assert_eq!(leases.held_by_others(1), held(3, "1.25"));
+        assert_eq!(leases.held_by_all(), held(7, "1.25"));
         leases.expire(now + LEASE_MS - 1);
-        assert_eq!(leases.held_by_others(3), 7);
+        assert_eq!(leases.held_by_others(3), held(7, "1.25"));
         leases.expire(now + LEASE_MS);
-        assert_eq!(leases.held_by_others(3), 4, "the second was not renewed");
-        leases.set(1, 0, now + LEASE_MS);
+        assert_eq!(leases.held_by_all(), held(4, "0"), "two were not renewed");
+        leases.set(1, Held::NOTHING, now + LEASE_MS);
         assert_eq!(leases, Leases::default(), "all given back");
     }
 
     #[test]
-    fn a_clock_that_was_set_back_keeps_no_slot_for_long() {
+    fn a_clock_that_was_set_back_keeps_nothing_for_long() {
         let now = 1_790_000_000_000;
         let mut leases = Leases::default();
-        leases.set(1, 2, now);
+        leases.set(1, held(2, "1"), now);
         leases.expire(now - 500);
-        assert_eq!(leases.held_by_others(3), 2, "a little");
+        assert_eq!(leases.held_by_all(), held(2, "1"), "a little");
         leases.expire(now - 3_600_000);
-        assert_eq!(leases.held_by_others(3), 0, "an hour");
+        assert_eq!(leases.held_by_all(), Held::NOTHING, "an hour");
+    }
+
+    #[test]
+    fn nothing_is_given_back_twice_and_no_sum_overflows() {
+        assert_eq!(held(1, "1").less(held(2, "0.4")), held(0, "0.6"));
+        assert_eq!(held(1, "1").less(held(0, "3")), held(1, "0"));
+        let most = Held {
+            slots: u32::MAX,
+            reserved: Amount::GREATEST,
+        };
+        assert_eq!(most.plus(held(1, "1")), most);
     }
 }

@@ -12,6 +12,7 @@ use super::counters::{Counters, ReservedShares};
 use super::elsewhere::{self, ToldSpend};
 use super::estimate::Estimate;
 use super::figures::{Figures, SubjectFigures};
+use super::lease::Held;
 use super::now::Now;
 use super::store::{VersionedCounters, load, update};
 use super::subject::{Scope, Subject};
@@ -33,13 +34,15 @@ pub struct Reservation {
 struct SubjectReservation {
     subject: Subject,
     shares: ReservedShares,
+    /// What it holds while it is under way.
+    held: Held,
     /// What was counted then, this request included.
     counters: Counters,
 }
 
 impl Reservation {
-    /// What is left of the limits, as far as the admission knows it: a request that was admitted since is not in it. The
-    /// time is one of the steady clock, in microseconds.
+    /// What is left of the limits and may be told to the key's holder, as far as the admission knows it: a request that was
+    /// admitted since is not in it. The time is one of the steady clock, in microseconds.
     pub fn figures(&self, steady_us: u64) -> Figures {
         let elapsed_us = steady_us.saturating_sub(self.at.steady_us);
         let now = Now {
@@ -49,7 +52,9 @@ impl Reservation {
         let figures = self.subjects.iter().map(|reserved| {
             let mut counters = reserved.counters.clone();
             counters.advance(&reserved.subject.limits, now);
-            counters.figures(&reserved.subject, now)
+            counters
+                .figures(&reserved.subject, now)
+                .for_holder(reserved.subject.scope)
         });
         tightest(figures, now)
     }
@@ -123,10 +128,10 @@ const SETTLE_ROUNDS: u32 = 10_000;
 /// The counting side of one VM.
 #[derive(Debug)]
 pub struct Limiter {
-    /// The number of this VM, under which it holds slots.
+    /// The number of this VM, under which its requests hold what they hold.
     holder: u64,
-    /// How many slots it holds, by the name of the subject.
-    held: RefCell<HashMap<Rc<str>, u32>>,
+    /// What its requests hold, by the name of the subject.
+    held: RefCell<HashMap<Rc<str>, Held>>,
     /// Whether a spend feed has told everything once. That stays so as long as the process lives.
     told: Cell<bool>,
     /// The number of this process.
@@ -245,28 +250,69 @@ impl Limiter {
         now: Now,
     ) -> Result<SubjectReservation, AdmitError> {
         let limits = &subject.limits;
-        let held = self.held(subject);
+        let before = self.held(subject);
+        let own = limits.held(estimate.charge);
+        let held = before.plus(own);
         let reserve = |counters: &mut Counters| {
             counters.advance(limits, now);
-            match counters.violation(subject, estimate, (self.holder, held), now) {
+            match counters.violation(subject, estimate, (self.holder, before), now) {
                 Some(violation) => Err(AdmitError::Violation(violation)),
                 None => {
-                    let slots = (self.holder, held.saturating_add(1));
-                    let shares = counters.reserve(limits, estimate, slots, now);
+                    let shares = counters.reserve(limits, estimate, (self.holder, held), now);
                     Ok((shares, counters.without_leases()))
                 }
             }
         };
         let (shares, counters) = update(&subject.name, ADMIT_ROUNDS, seen, shared, reserve)?;
-        if subject.lends_slots() {
-            self.set_held(subject, held.saturating_add(1));
+        if limits.lends() {
+            self.set_held(subject, held);
         }
         let subject = subject.clone();
         Ok(SubjectReservation {
             subject,
             shares,
+            held: own,
             counters,
         })
+    }
+
+    /// Raises what a request has reserved of its budgets to what it is expected to cost, now that more of it is known.
+    ///
+    /// # Errors
+    /// The budget that does not allow it. What is reserved then is still to be settled.
+    pub fn extend(
+        &self,
+        reservation: &mut Reservation,
+        charge: Amount,
+        shared: &impl SharedData,
+        now: Now,
+    ) -> Result<(), AdmitError> {
+        for reserved in &mut reservation.subjects {
+            let SubjectReservation { subject, held, .. } = reserved;
+            let limits = &subject.limits;
+            let wanted = limits.held(charge).reserved;
+            if wanted <= held.reserved {
+                continue;
+            }
+            let of_all = self.held(subject);
+            let others = of_all.less(*held);
+            let raised = Held {
+                reserved: others.reserved.plus(wanted),
+                ..of_all
+            };
+            update(&subject.name, ADMIT_ROUNDS, None, shared, |counters| {
+                counters.advance(limits, now);
+                let beside = counters.held_by_others(self.holder).plus(others).reserved;
+                if let Some(violation) = counters.budget_violation(subject, charge, beside, now) {
+                    return Err(AdmitError::Violation(violation));
+                }
+                counters.hold((self.holder, raised), now);
+                Ok(())
+            })?;
+            self.set_held(subject, raised);
+            held.reserved = wanted;
+        }
+        Ok(())
     }
 
     /// The violation of all subjects' limits together.
@@ -299,11 +345,16 @@ impl Limiter {
     /// Undoes a reservation: nothing was forwarded.
     fn refund(&self, reservation: Reservation, shared: &impl SharedData, now: Now) {
         for SubjectReservation {
-            subject, shares, ..
+            subject,
+            shares,
+            held,
+            ..
         } in reservation.subjects
         {
-            // Shares that cannot be refunded drain within a minute, slots run out with their lease.
-            let _ = self.release(&subject, shared, now, |counters| counters.refund(shares));
+            // Shares that cannot be refunded drain within a minute, the rest runs out with its lease.
+            let _ = self.release(&subject, held, shared, now, |counters| {
+                counters.refund(shares);
+            });
         }
     }
 
@@ -317,7 +368,10 @@ impl Limiter {
     ) -> Settlement {
         let mut settlement = Settlement::default();
         for SubjectReservation {
-            subject, shares, ..
+            subject,
+            shares,
+            held,
+            ..
         } in reservation.subjects
         {
             let limits = &subject.limits;
@@ -328,7 +382,7 @@ impl Limiter {
             if has_budget && subject.is_told && settlement.instance.is_none() {
                 settlement.instance = self.instance(shared);
             }
-            let settled = self.release(&subject, shared, now, |counters| {
+            let settled = self.release(&subject, held, shared, now, |counters| {
                 counters.settle(limits, shares, [used.input, used.output]);
                 if let Some(charge) = used.charge.filter(|_| has_budget) {
                     counters.charge(charge);
@@ -354,11 +408,12 @@ impl Limiter {
     fn release(
         &self,
         subject: &Subject,
+        own: Held,
         shared: &impl SharedData,
         now: Now,
         close: impl Fn(&mut Counters),
     ) -> Result<CalendarSpending, Conflict> {
-        let held = self.give_back(subject);
+        let held = self.give_back(subject, own);
         update(&subject.name, SETTLE_ROUNDS, None, shared, |counters| {
             counters.catch_up(&subject.limits, now);
             close(counters);
@@ -369,13 +424,13 @@ impl Limiter {
         })
     }
 
-    /// What is left of the limits of `subjects`, the tighter for each.
+    /// What is left of the limits of `subjects` and may be told to the key's holder, the tighter for each.
     pub fn figures(&self, subjects: &[Subject], shared: &impl SharedData, now: Now) -> Figures {
         // Of what is not known nothing is left to tell.
         let subjects = self.resolve(subjects, shared).unwrap_or_default();
         let figures = subjects.iter().map(|subject| {
             let counters = load(subject, shared, now).counters;
-            counters.figures(subject, now)
+            counters.figures(subject, now).for_holder(subject.scope)
         });
         tightest(figures, now)
     }
@@ -391,60 +446,65 @@ impl Limiter {
         now: Now,
     ) -> Result<Vec<SubjectFigures>, AdmitError> {
         let subjects = self.resolve(subjects, shared)?;
-        let figures = subjects.iter().map(|subject| SubjectFigures {
-            scope: subject.scope,
-            limits: subject.limits,
-            figures: load(subject, shared, now).counters.figures(subject, now),
+        let figures = subjects.iter().map(|subject| {
+            let counters = load(subject, shared, now).counters;
+            SubjectFigures {
+                scope: subject.scope,
+                limits: subject.limits,
+                figures: counters.figures(subject, now),
+                reserved: counters.reserved(),
+            }
         });
         Ok(figures.collect())
     }
 
-    /// Renews the leases of the slots that this VM holds; to be called every
+    /// Renews the leases of what this VM's requests hold; to be called every
     /// [`RENEWAL_MS`](super::lease::RENEWAL_MS).
     pub fn renew(&self, shared: &impl SharedData, now: Now) {
-        let held: Vec<(Rc<str>, u32)> = self.held.try_borrow().map_or_else(
+        let held: Vec<(Rc<str>, Held)> = self.held.try_borrow().map_or_else(
             |_| Vec::new(),
             |held| {
                 held.iter()
-                    .map(|(name, count)| (Rc::clone(name), *count))
+                    .map(|(name, held)| (Rc::clone(name), *held))
                     .collect()
             },
         );
-        for (name, count) in held {
+        for (name, held) in held {
             let _ = update(&name, SETTLE_ROUNDS, None, shared, |counters| {
-                counters.hold((self.holder, count), now);
+                counters.hold((self.holder, held), now);
                 Ok::<_, Conflict>(())
             });
         }
     }
 
-    fn held(&self, subject: &Subject) -> u32 {
+    /// What this VM's requests hold of a subject.
+    fn held(&self, subject: &Subject) -> Held {
         let held = self.held.try_borrow();
         held.ok()
             .and_then(|held| held.get(&subject.name).copied())
             .unwrap_or_default()
     }
 
-    /// Gives back the slot of a request that took one when it came, whatever limits hold now; returns how many this VM
-    /// still holds.
-    fn give_back(&self, subject: &Subject) -> Option<u32> {
-        if !subject.lends_slots() {
+    /// Gives back what a request took when it came, whatever limits hold now; returns what this VM's requests still hold,
+    /// where a lease may have to be changed.
+    fn give_back(&self, subject: &Subject, own: Held) -> Option<Held> {
+        if own == Held::NOTHING {
             return None;
         }
-        let held = self.held(subject).saturating_sub(1);
+        let held = self.held(subject).less(own);
         self.set_held(subject, held);
         Some(held)
     }
 
-    /// Notes how many slots this VM holds of a subject.
-    fn set_held(&self, subject: &Subject, slots: u32) {
+    /// Notes what this VM's requests hold of a subject.
+    fn set_held(&self, subject: &Subject, now: Held) {
         let Ok(mut held) = self.held.try_borrow_mut() else {
             return;
         };
-        if slots == 0 {
+        if now == Held::NOTHING {
             held.remove(&subject.name);
         } else {
-            held.insert(Rc::clone(&subject.name), slots);
+            held.insert(Rc::clone(&subject.name), now);
         }
     }
 }

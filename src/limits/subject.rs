@@ -22,6 +22,11 @@ impl Scope {
     /// All there are.
     pub const ALL: [Self; 4] = [Self::Key, Self::Owner, Self::Team, Self::Group];
 
+    /// Whether it is of the key's holder alone: what the others count, others use as well.
+    pub fn is_of_holder(self) -> bool {
+        matches!(self, Self::Key | Self::Owner)
+    }
+
     /// Its name, as metrics and messages have it.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +57,7 @@ pub struct Subject {
 }
 
 /// The beginning of the names of counters.
-const COUNTERS: &str = "trilane/limit/1";
+const COUNTERS: &str = "trilane/limit/2";
 
 impl Subject {
     /// The key or group with this id.
@@ -108,11 +113,6 @@ impl Subject {
         let rest = self.name.strip_prefix(COUNTERS).unwrap_or_default();
         format!("{COMPLETE}{rest}")
     }
-
-    /// Whether each request takes a slot.
-    pub(super) fn lends_slots(&self) -> bool {
-        self.limits.concurrent_requests.is_some()
-    }
 }
 
 /// The name in shared data of what a spend feed says of a subject.
@@ -131,7 +131,7 @@ mod tests {
             .zip(["key", "owner", "team", "group"])
         {
             let subject = Subject::new(scope, "same", Limits::default());
-            assert_eq!(&*subject.name, format!("trilane/limit/1/{want}/same"));
+            assert_eq!(&*subject.name, format!("trilane/limit/2/{want}/same"));
             let told = format!("trilane/spend/1/{want}/same");
             assert_eq!(subject.told_name(), told);
             assert_eq!(told_name(scope, "same"), told);

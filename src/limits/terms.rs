@@ -2,6 +2,7 @@
 
 use super::budget::{Budget, SpentBy};
 use super::bytes::RecordReader;
+use super::lease::Held;
 use super::rate::Rate;
 use crate::money::Amount;
 
@@ -41,11 +42,23 @@ impl Limits {
         !self.has_rates() && self.concurrent_requests.is_none() && !self.budget.is_set()
     }
 
+    /// Whether requests hold something while they are under way: a slot, or money.
+    pub fn lends(&self) -> bool {
+        self.concurrent_requests.is_some() || self.budget.is_set()
+    }
+
+    /// What a request holds that is expected to cost `charge`.
+    pub(super) fn held(&self, charge: Amount) -> Held {
+        Held {
+            slots: u32::from(self.concurrent_requests.is_some()),
+            reserved: self.budget.reservation(charge),
+        }
+    }
+
     /// Whether the end of a request changes what is counted: of requests a minute one is one, however it ends.
     pub fn count_ends(&self) -> bool {
         let tokens = [Rate::InputTokens, Rate::OutputTokens];
-        self.budget.is_set()
-            || self.concurrent_requests.is_some()
+        self.lends()
             || tokens
                 .into_iter()
                 .any(|rate| self.per_minute(rate).is_some())

@@ -11,8 +11,10 @@ pub enum Limit {
     Rate(Rate),
     /// Concurrent requests.
     Concurrency,
-    /// Money.
+    /// Money that is spent.
     Budget(Window),
+    /// Money that is not spent, and that requests under way have reserved.
+    Reserved(Window),
 }
 
 impl Limit {
@@ -23,6 +25,8 @@ impl Limit {
             Self::Concurrency => "concurrent_requests",
             Self::Budget(Window::Day) => "budget_per_day",
             Self::Budget(Window::Month) => "budget_per_month",
+            Self::Reserved(Window::Day) => "reserved_budget_per_day",
+            Self::Reserved(Window::Month) => "reserved_budget_per_month",
         }
     }
 }
@@ -54,7 +58,7 @@ impl LimitViolation {
         }
     }
 
-    /// A budget is harder than any other limit: it does not come back within a short wait, even just before midnight.
+    /// A spent budget is harder than any other limit: it does not come back within a short wait, even just before midnight.
     fn rank(&self) -> (bool, u64) {
         (matches!(self.limit, Limit::Budget(_)), self.wait_us)
     }
@@ -68,7 +72,9 @@ mod tests {
     fn limits_by_the_names_of_metrics() {
         let rates = Rate::ALL.map(Limit::Rate);
         let budgets = Window::ALL.map(Limit::Budget);
-        let all = rates.into_iter().chain([Limit::Concurrency]).chain(budgets);
+        let reserved = Window::ALL.map(Limit::Reserved);
+        let all = rates.into_iter().chain([Limit::Concurrency]);
+        let all = all.chain(budgets).chain(reserved);
         let names: Vec<&str> = all.map(Limit::name).collect();
         let want = [
             "requests",
@@ -77,6 +83,8 @@ mod tests {
             "concurrent_requests",
             "budget_per_day",
             "budget_per_month",
+            "reserved_budget_per_day",
+            "reserved_budget_per_month",
         ];
         assert_eq!(names, want);
         assert_eq!(Window::ALL.map(Window::name), ["day", "month"]);
@@ -96,7 +104,20 @@ mod tests {
         let (requests, day) = (Limit::Rate(Rate::Requests), Limit::Budget(Window::Day));
         let of_key = |limit, wait_us| violation(Scope::Key, limit, wait_us);
         let of_group = |limit, wait_us| violation(Scope::Group, limit, wait_us);
+        let reserved = Limit::Reserved(Window::Day);
         let cases = [
+            (
+                "reserved money is waited for as a rate is",
+                of_key(reserved, 5),
+                of_group(requests, 9),
+                of_group(requests, 9),
+            ),
+            (
+                "a spent budget beside a reserved one",
+                of_key(reserved, 5),
+                of_group(day, 1),
+                of_group(day, 5),
+            ),
             (
                 "longer",
                 of_key(requests, 2),

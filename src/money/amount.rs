@@ -22,6 +22,8 @@ const ONE: u128 = 10_u128.pow(PLACES);
 impl Amount {
     /// Nothing.
     pub const ZERO: Self = Self(0);
+    /// The greatest there is.
+    pub const GREATEST: Self = Self(u128::MAX);
     /// The greatest amount that a document may write; a greater one is more likely a typing error.
     pub const MAX: u32 = 1_000_000_000;
     /// Fractional digits that a document may write.
@@ -66,6 +68,12 @@ impl Amount {
     #[must_use]
     pub fn less(self, spent: Self) -> Self {
         Self(self.0.saturating_sub(spent.0))
+    }
+
+    /// Half of it, rounded up.
+    #[must_use]
+    pub fn half(self) -> Self {
+        Self(self.0.div_ceil(2))
     }
 
     /// Its encoding in records.
@@ -128,10 +136,13 @@ mod tests {
     #[test]
     fn sums_and_differences_stay_in_range() {
         let amount = |text| Amount::parse(text).unwrap();
-        let most = Amount::from_bytes([u8::MAX; 16]);
+        let most = Amount::GREATEST;
         assert_eq!(most.plus(amount("1")), most);
         assert_eq!(amount("3").less(amount("1.5")), amount("1.5"));
         assert_eq!(amount("1.5").less(amount("3")), Amount::ZERO);
+        assert_eq!(amount("5").half(), amount("2.5"));
+        let least = amount("0.00000000000000000001");
+        assert_eq!(least.half(), least, "something stays something");
     }
 
     #[test]

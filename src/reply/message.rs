@@ -214,6 +214,11 @@ fn used_up(scope: Scope, limit: Limit, retry_after_s: u64) -> String {
             "Quota exceeded: the budget of {whose} for this {} (UTC) is spent.",
             window.name()
         ),
+        Limit::Reserved(window) => format!(
+            "Rate limit reached: what is left of the budget of {whose} for this {} (UTC) is reserved by \
+             requests under way. Try again when one has ended.",
+            window.name()
+        ),
     }
 }
 

@@ -664,6 +664,11 @@ fn a_limit_is_named_and_whose_it_is() {
         (Limit::Concurrency, "as many requests under way"),
         (Limit::Budget(Window::Day), "for this day (UTC)"),
         (Limit::Budget(Window::Month), "for this month (UTC)"),
+        (
+            Limit::Reserved(Window::Day),
+            "reserved by requests under way",
+        ),
+        (Limit::Reserved(Window::Month), "for this month (UTC)"),
     ];
     for (limit, words) in cases {
         for (scope, whose) in [

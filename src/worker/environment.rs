@@ -16,6 +16,7 @@ use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
     SubjectFigures,
 };
+use crate::money::Amount;
 
 /// The environment of one callback, in which each clock is read once at the most.
 #[derive(Debug)]
@@ -74,6 +75,11 @@ impl<H: WorkerHost> Quotas for RequestEnvironment<'_, H> {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         let limiter = &self.worker.limiter;
         limiter.admit(subjects, estimate, self.host, self.time())
+    }
+
+    fn extend(&self, reservation: &mut Reservation, charge: Amount) -> Result<(), AdmitError> {
+        let limiter = &self.worker.limiter;
+        limiter.extend(reservation, charge, self.host, self.time())
     }
 
     fn settle(&self, reservation: Reservation, used: Consumption) -> Settlement {

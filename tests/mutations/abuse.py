@@ -12,6 +12,7 @@ _unreported = "abuse/test_abuse_unreported.py::"
 _fields = "abuse/test_abuse_fields.py::"
 _event = "abuse/test_abuse_usage_event.py::"
 _charges = "abuse/test_abuse_charges.py::"
+_budgets = "limits/test_limits_budgets.py::"
 
 ABUSE: tuple[Mutation, ...] = (
     # ---- What nobody reported
@@ -270,5 +271,48 @@ ABUSE: tuple[Mutation, ...] = (
         "method: excerpt(head.method(), MAX_METHOD),",
         "method: excerpt(head.method(), usize::MAX),",
         ("abuse/test_abuse_lines.py::test_without_a_key[a long method-h2]",),
+    ),
+    # ---- Budgets while requests are under way
+    Mutation(
+        "a budget reserves nothing",
+        "src/limits/budget.rs",
+        "charge.min(most.half())",
+        "charge.min(most.half()).min(Amount::ZERO)",
+        (
+            f"{_budgets}test_sixty_at_once_spend_a_budget_and_no_more",
+            f"{_budgets}test_a_huge_cap_leaves_half_for_others",
+            f"{_budgets}test_a_cap_behind_the_window_is_reserved_before_the_last_byte_goes",
+        ),
+    ),
+    Mutation(
+        "one huge cap reserves all of a budget",
+        "src/limits/budget.rs",
+        "charge.min(most.half())",
+        "charge.min(most)",
+        (f"{_budgets}test_a_huge_cap_leaves_half_for_others",),
+    ),
+    Mutation(
+        "what stands behind the window is not reserved",
+        "src/exchange/forwarded.rs",
+        "                local::extend(&caller.subjects, upstream, method(), environment)?;\n",
+        "",
+        (f"{_budgets}test_a_cap_behind_the_window_is_reserved_before_the_last_byte_goes",),
+    ),
+    Mutation(
+        "a request does not wait for its cap",
+        "src/exchange/limits/local.rs",
+        "cap: limited(Rate::OutputTokens) || has_budget,",
+        "cap: limited(Rate::OutputTokens) || (has_budget && false),",
+        (f"{_budgets}test_a_cap_at_the_end_is_reserved_before_anything_goes",),
+    ),
+    Mutation(
+        "a member is told what others spend of a budget",
+        "src/limits/subject.rs",
+        "matches!(self, Self::Key | Self::Owner)",
+        "matches!(self, Self::Key | Self::Owner | Self::Team | Self::Group)",
+        (
+            "limits/test_limits_headers.py::test_a_budget_that_others_use_as_well_is_not_told",
+            f"{_budgets}test_a_group_s_budget_is_told_of_without_amounts",
+        ),
     ),
 )

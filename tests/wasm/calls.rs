@@ -108,7 +108,7 @@ fn a_request_to_one_source_makes_these_and_no_other() {
 fn what_a_spend_feed_costs() {
     let budget = json!({"budget": {"per_day": "5"}});
     let counters = |scope: &str| {
-        let name = format!("trilane/limit/1/{scope}");
+        let name = format!("trilane/limit/2/{scope}");
         [format!("get_shared {name}"), format!("set_shared {name}")].to_vec()
     };
     let told = |scope: &str| vec![format!("get_shared trilane/spend/1/{scope}")];

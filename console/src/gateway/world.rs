@@ -12,6 +12,7 @@ use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
     Subject, SubjectFigures,
 };
+use trilane::money::Amount;
 use trilane::shared_data::{Conflict, SharedData};
 
 /// Key records, counters that begin at zero, and the clock.
@@ -94,6 +95,11 @@ impl Quotas for World {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         self.limiter
             .admit(subjects, estimate, &self.shared, self.time())
+    }
+
+    fn extend(&self, reservation: &mut Reservation, charge: Amount) -> Result<(), AdmitError> {
+        self.limiter
+            .extend(reservation, charge, &self.shared, self.time())
     }
 
     fn settle(&self, grant: Reservation, used: Consumption) -> Settlement {

@@ -1,10 +1,12 @@
 //! Limits that this Envoy counts: what a request reserves, what it has used, what the client learns of them.
 
+use crate::exchange::charging::expected_charge;
 use crate::exchange::edits::{Edits, HeaderEdit};
 use crate::exchange::environment::Quotas;
 use crate::exchange::estimating;
 use crate::exchange::request::AuthenticatedCaller;
-use crate::exchange::request_body::{EstimateNeeds, RequestBody};
+use crate::exchange::request_body::EstimateNeeds;
+use crate::exchange::upstream_request::UpstreamRequest;
 use crate::ledger::{Record, UsageStatus};
 use crate::limits::{Consumption, Count, Rate, Reservation, Subject};
 use crate::money::Amount;
@@ -23,28 +25,56 @@ pub(in crate::exchange) fn needs(subjects: &[Subject], spec: &EndpointSpec) -> E
     if spec.usage.is_none() {
         return EstimateNeeds::default();
     }
+    // What a request is expected to cost is known when all of it is.
+    let has_budget = subjects.iter().any(Subject::may_have_budget);
     EstimateNeeds {
         length: limited(Rate::InputTokens),
-        cap: limited(Rate::OutputTokens),
+        cap: limited(Rate::OutputTokens) || has_budget,
     }
 }
 
-/// Reserves what a request is estimated to use; `None` where nothing limits it.
+/// Reserves what a request is estimated to use, and for budgets what it is expected to cost; `None` where nothing limits
+/// it.
 ///
 /// # Errors
 /// The limit that it would exceed.
 pub(in crate::exchange) fn reserve(
     subjects: &[Subject],
-    spec: &EndpointSpec,
-    body: &RequestBody,
+    upstream: &UpstreamRequest,
+    method: Option<&str>,
     quotas: &impl Quotas,
 ) -> Result<Option<Reservation>, Rejection> {
     if subjects.is_empty() {
         return Ok(None);
     }
-    let estimate = estimating::reservation(spec.operation, body, body.length());
+    let UpstreamRequest { spec, body, .. } = upstream;
+    let mut estimate = estimating::reservation(spec.operation, body, body.length());
+    if subjects.iter().any(Subject::may_have_budget) {
+        estimate.charge = expected_charge(upstream, method);
+    }
     let grant = quotas.admit(subjects, estimate);
     grant.map(Some).map_err(Rejection::of_limit)
+}
+
+/// Raises what is reserved of budgets, for a request whose head was released before all of its body was known.
+///
+/// # Errors
+/// The budget that it would exceed.
+pub(in crate::exchange) fn extend(
+    subjects: &[Subject],
+    upstream: &mut UpstreamRequest,
+    method: Option<&str>,
+    quotas: &impl Quotas,
+) -> Result<(), Rejection> {
+    if !subjects.iter().any(Subject::may_have_budget) {
+        return Ok(());
+    }
+    let charge = expected_charge(upstream, method);
+    let Some(reservation) = &mut upstream.reservation else {
+        return Ok(());
+    };
+    let extended = quotas.extend(reservation, charge);
+    extended.map_err(Rejection::of_limit)
 }
 
 /// Settles a reservation by what the exchange has used, and puts into its record what is spent of its budgets.

@@ -1,5 +1,6 @@
 //! Limits: who is refused before anything leaves, what each ending settles, and what clients are told.
 
+mod reserving;
 mod spend;
 mod usage_report;
 
@@ -10,6 +11,7 @@ use super::*;
 use crate::body::BodyScanner;
 use crate::ledger::{Ending, UsageStatus};
 use crate::limits::{Limit, Limiter, Limits, Now, Rate, Scope, Window};
+use crate::money::Amount;
 use crate::reply::Reply;
 use crate::shared_data::fake::FakeSharedData;
 use ExchangeEvent::{Answer, Body, Chunk, End};
@@ -56,6 +58,11 @@ impl Quotas for Limited {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         let now = Now::both(self.now_us());
         self.limiter.admit(subjects, estimate, &self.shared, now)
+    }
+
+    fn extend(&self, reservation: &mut Reservation, charge: Amount) -> Result<(), AdmitError> {
+        let now = Now::both(self.now_us());
+        self.limiter.extend(reservation, charge, &self.shared, now)
     }
 
     fn settle(&self, grant: Reservation, used: Consumption) -> Settlement {
@@ -147,6 +154,13 @@ impl LimitedRequest {
         let (mut exchange, _) = self.begin(in_force, world);
         let outcome = exchange.on_request_body(self.body, true, world);
         (exchange, outcome)
+    }
+
+    /// What requests under way have reserved of the budget of its key, or of its group.
+    fn reserved(&self, world: &Limited, scope: Scope) -> Amount {
+        let subject = Subject::new(scope, self.id, Limits::default());
+        let figures = world.figures_of_each(&[subject]).unwrap();
+        figures[0].reserved
     }
 
     /// What is left of the limits of its key, or of its group.
@@ -648,8 +662,8 @@ fn clients_are_told_what_is_left() {
     assert_eq!(world.looks.get(), 0, "no headers tell of slots");
 }
 
-/// The tighter of both for each window, in the words that all protocols have in common; what the request at hand costs is
-/// not known yet.
+/// The key's own and not the group's, in the words that all protocols have in common; what the request at hand costs is not
+/// known yet.
 #[test]
 fn clients_are_told_what_is_left_of_budgets() {
     let told = |headers: &[(&'static str, String)]| -> Vec<String> {
@@ -668,8 +682,8 @@ fn clients_are_told_what_is_left_of_budgets() {
     let want = [
         "limit-day: 10 USD",
         "remaining-day: 7.5 USD",
-        "limit-month: 150 USD",
-        "remaining-month: 130 USD",
+        "limit-month: 200 USD",
+        "remaining-month: 179.999999 USD",
     ];
     for client in [A, B, C] {
         let (in_force, world) = limited(&of_key, &of_group);
@@ -818,7 +832,7 @@ fn the_head_is_held_until_the_estimate_is_known() {
             break;
         }
         let limited = world.shared.written.borrow();
-        assert_eq!(*limited, ["trilane/limit/1/key/a"], "{case}: counted once");
+        assert_eq!(*limited, ["trilane/limit/2/key/a"], "{case}: counted once");
     }
 }
 
@@ -874,7 +888,8 @@ proptest! {
     fn any_course_gives_its_slot_back(
         steps in proptest::collection::vec((0usize..4, 0u8..7), 0..60),
     ) {
-        let limits = json!({"requests_per_minute": 1000, "concurrent_requests": 2});
+        let budget = json!({"per_day": "1000"});
+        let limits = json!({"requests_per_minute": 1000, "concurrent_requests": 2, "budget": budget});
         let (in_force, world) = limited(&limits, &limits);
         let mut exchanges: [Option<Exchange>; 4] = [const { None }; 4];
         let mut left = 0;
@@ -912,6 +927,8 @@ proptest! {
             exchange.on_done(&FakeEnd("downstream"), &world);
         }
         prop_assert_eq!(B.left(&world, Scope::Key)[0], Some(left));
+        prop_assert_eq!(B.reserved(&world, Scope::Key), Amount::ZERO);
+        prop_assert_eq!(B.reserved(&world, Scope::Group), Amount::ZERO);
         let both: Vec<_> = (0..2).map(|_| B.send(&in_force, &world)).collect();
         for (_, outcome) in &both {
             prop_assert!(matches!(outcome, Outcome::Continue(_)), "both slots are free");

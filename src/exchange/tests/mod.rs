@@ -34,6 +34,7 @@ use crate::ledger::FailedAttempt;
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
 };
+use crate::money::Amount;
 
 /// Key records in a map, and a clock that counts how often it is asked.
 #[derive(Debug, Default)]
@@ -172,6 +173,10 @@ impl Quotas for Unlimited {
         panic!("counted: {subjects:?}");
     }
 
+    fn extend(&self, reservation: &mut Reservation, _: Amount) -> Result<(), AdmitError> {
+        panic!("extended: {reservation:?}");
+    }
+
     fn settle(&self, grant: Reservation, _: Consumption) -> Settlement {
         panic!("settled: {grant:?}");
     }
@@ -192,6 +197,10 @@ impl Quotas for Unlimited {
 impl Quotas for FakeWorld {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         Unlimited.admit(subjects, estimate)
+    }
+
+    fn extend(&self, reservation: &mut Reservation, charge: Amount) -> Result<(), AdmitError> {
+        Unlimited.extend(reservation, charge)
     }
 
     fn settle(&self, grant: Reservation, used: Consumption) -> Settlement {

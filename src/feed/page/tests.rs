@@ -158,7 +158,7 @@ fn limits() {
     let of = |limit| match limit {
         Limit::Rate(rate) => limits.per_minute(rate),
         Limit::Concurrency => limits.concurrent_requests,
-        Limit::Budget(_) => None,
+        Limit::Budget(_) | Limit::Reserved(_) => None,
     };
     assert_eq!(of(Limit::Rate(Rate::Requests)), Some(60));
     assert_eq!(of(Limit::Rate(Rate::InputTokens)), None);

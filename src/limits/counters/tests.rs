@@ -29,7 +29,18 @@ fn key(limits: Limits) -> Subject {
 }
 
 fn tokens(input: u64, output: u64) -> Estimate {
-    Estimate { input, output }
+    Estimate {
+        input,
+        output,
+        ..Estimate::default()
+    }
+}
+
+fn slots(slots: u32) -> Held {
+    Held {
+        slots,
+        ..Held::NOTHING
+    }
 }
 
 fn left(counters: &Counters, limits: &Limits) -> [Option<u64>; 3] {
@@ -48,8 +59,8 @@ fn full(limits: &Limits) -> Counters {
     counters.advance(limits, NOON);
     let mut estimate = tokens(u64::MAX, u64::MAX);
     for _ in 0..limits.per_minute(Rate::Requests).unwrap_or(1) {
-        let slots = limits.concurrent_requests.unwrap_or_default();
-        let _ = counters.reserve(limits, estimate, (ME, slots), NOON);
+        let held = slots(limits.concurrent_requests.unwrap_or_default());
+        let _ = counters.reserve(limits, estimate, (ME, held), NOON);
         estimate = Estimate::default();
     }
     counters.charge(amount("5"));
@@ -118,19 +129,19 @@ fn which_limit_keeps_a_request_out() {
         ),
     ];
     for (case, limits, held, want) in cases {
-        let violation = used.violation(&key(limits), tokens(10, 10), (ME, held), NOON);
+        let violation = used.violation(&key(limits), tokens(10, 10), (ME, slots(held)), NOON);
         assert_eq!(violation.map(|v| (v.limit, v.wait_us)), want, "{case}");
     }
-    let slots = key(limits(0, 0, 0, 3, ""));
-    let other = used.violation(&slots, tokens(0, 0), (8, 0), NOON);
+    let three = key(limits(0, 0, 0, 3, ""));
+    let other = used.violation(&three, tokens(0, 0), (8, slots(0)), NOON);
     assert!(other.is_some(), "another VM finds the same");
     let another = key(limits(0, 0, 0, 4, ""));
     assert!(
-        used.violation(&another, tokens(0, 0), (8, 0), NOON)
+        used.violation(&another, tokens(0, 0), (8, slots(0)), NOON)
             .is_none()
     );
     assert!(
-        used.violation(&another, tokens(0, 0), (8, 1), NOON)
+        used.violation(&another, tokens(0, 0), (8, slots(1)), NOON)
             .is_some()
     );
 }
@@ -154,17 +165,17 @@ fn what_goes_on_by_itself() {
         ("until midnight", tomorrow - 1, [2, 120], 0, "5"),
         ("tomorrow", tomorrow, [2, 120], 0, "0"),
     ];
-    for (case, later, [requests, input], slots, spent) in cases {
+    for (case, later, [requests, input], held, spent) in cases {
         let mut counters = full(&limits);
         counters.advance(&limits, NOON + later);
         let want = [Some(requests), Some(input), None];
         assert_eq!(left(&counters, &limits), want, "{case}");
-        assert_eq!(counters.held_by_others(0), slots, "{case}");
+        assert_eq!(counters.held_by_others(0), slots(held), "{case}");
         assert_eq!(counters.spending().of(Window::Day), amount(spent), "{case}");
         let mut same = full(&limits);
         same.catch_up(&limits, NOON + later);
         assert_eq!(left(&same, &limits), want, "{case}, settled");
-        assert_eq!(same.held_by_others(0), slots, "{case}, settled");
+        assert_eq!(same.held_by_others(0), slots(held), "{case}, settled");
         assert_eq!(same.spending(), counters.spending(), "{case}, settled");
     }
     let unlimited = Limits::default();
@@ -181,12 +192,12 @@ fn what_is_reserved_settled_and_refunded() {
     let mut before = Counters::default();
     before.advance(&limits, NOON);
     let mut entered = before.clone();
-    let reserved = entered.reserve(&limits, tokens(30, 1_000), (ME, 1), NOON);
+    let reserved = entered.reserve(&limits, tokens(30, 1_000), (ME, slots(1)), NOON);
     assert_eq!(left(&entered, &limits), [Some(9), Some(70), Some(0)], "cut");
-    assert_eq!(entered.held_by_others(0), 1);
+    assert_eq!(entered.held_by_others(0), slots(1));
     let mut withdrawn = entered.clone();
     withdrawn.refund(reserved);
-    withdrawn.hold((ME, 0), NOON);
+    withdrawn.hold((ME, Held::NOTHING), NOON);
     assert_eq!(withdrawn, before, "nothing was forwarded");
     let cases = [
         ("nobody knows", [None, None], [Some(9), Some(70), Some(0)]),
@@ -206,7 +217,7 @@ fn what_is_reserved_settled_and_refunded() {
     // One that came when there was no such limit has put nothing in, and nothing comes of it.
     let free = Limits::default();
     let mut counters = before.clone();
-    let reserved = counters.reserve(&free, tokens(30, 30), (ME, 1), NOON);
+    let reserved = counters.reserve(&free, tokens(30, 30), (ME, slots(1)), NOON);
     assert_eq!(counters, before);
     counters.settle(&free, reserved, [Some(99), Some(99)].map(known));
     assert_eq!(counters, before);
@@ -215,10 +226,10 @@ fn what_is_reserved_settled_and_refunded() {
 #[test]
 fn a_record_of_another_length_is_none() {
     let mut counters = full(&limits(2, 100, 100, 3, "5"));
-    counters.hold((8, 1), NOON);
+    counters.hold((8, slots(1)), NOON);
     let bytes = counters.encode();
     assert_eq!(Counters::decode(&bytes), Some(counters));
-    let lease = 20;
+    let lease = 36;
     for cut in 0..bytes.len() {
         let whole = cut == bytes.len() - lease || cut == bytes.len() - 2 * lease;
         assert_eq!(Counters::decode(&bytes[..cut]).is_some(), whole, "{cut}");
@@ -227,7 +238,7 @@ fn a_record_of_another_length_is_none() {
 
 /// Any counters that a record can hold.
 fn any_counters() -> impl Strategy<Value = Counters> {
-    let rest = proptest::collection::vec(any::<[u8; 20]>(), 0..4);
+    let rest = proptest::collection::vec(any::<[u8; 36]>(), 0..4);
     (any::<[[u8; 32]; 3]>(), any::<[u8; 16]>(), rest).prop_map(|(head, more, leases)| {
         let bytes = [head.concat(), more.to_vec(), leases.concat()].concat();
         Counters::decode(&bytes).unwrap()
@@ -251,12 +262,15 @@ proptest! {
         steady_us in any::<u64>(),
         tokens in any::<[u64; 2]>(),
         used in any::<[Option<u64>; 2]>(),
-        held in any::<u32>(),
+        charge in any::<[u8; 16]>(),
+        held in (any::<u32>(), any::<[u8; 16]>()),
     ) {
         let _ = Counters::decode(&bytes);
         let mut counters = counters;
         let now = Now { wall_us, steady_us };
-        let estimate = Estimate { input: tokens[0], output: tokens[1] };
+        let [charge, reserved] = [charge, held.1].map(Amount::from_bytes);
+        let estimate = Estimate { input: tokens[0], output: tokens[1], charge };
+        let held = Held { slots: held.0, reserved };
         counters.advance(&limits, now);
         let _ = counters.violation(&key(limits), estimate, (ME, held), now);
         let reserved = counters.reserve(&limits, estimate, (ME, held), now);
@@ -284,18 +298,18 @@ proptest! {
         for (input, output, pause, used) in came {
             now += pause;
             counters.advance(&limits, now);
-            let reserved = counters.reserve(&limits, tokens(input, output), (ME, 0), now);
+            let reserved = counters.reserve(&limits, tokens(input, output), (ME, Held::NOTHING), now);
             counters.settle(&limits, reserved, [Some(used), None].map(known));
         }
         // By a clock that was read a little before another VM's.
         now = now - behind;
         counters.advance(&limits, now);
         let next = tokens(next.0, next.1);
-        if let Some(violation) = counters.violation(&key(limits), next, (ME, 0), now) {
+        if let Some(violation) = counters.violation(&key(limits), next, (ME, Held::NOTHING), now) {
             let at = |at: Now| {
                 let mut then = counters.clone();
                 then.advance(&limits, at);
-                then.violation(&key(limits), next, (ME, 0), at)
+                then.violation(&key(limits), next, (ME, Held::NOTHING), at)
             };
             prop_assert_eq!(at(now + violation.wait_us), None);
             let early = at(now + violation.wait_us - 1).map(|v| (v.limit, v.wait_us));

@@ -2,6 +2,7 @@
 
 mod fleet;
 mod races;
+mod reserving;
 
 use super::*;
 use crate::limits::lease::{LEASE_MS, RENEWAL_MS};
@@ -44,7 +45,11 @@ fn group(limits: Limits) -> Subject {
 }
 
 fn tokens(input: u64, output: u64) -> Estimate {
-    Estimate { input, output }
+    Estimate {
+        input,
+        output,
+        ..Estimate::default()
+    }
 }
 
 fn used(input: u64, output: u64, charge: &str) -> Consumption {
@@ -81,7 +86,8 @@ fn left(subjects: &[Subject], shared: &impl SharedData, now: Now) -> [Option<u64
 }
 
 fn slots(subject: &Subject, shared: &impl SharedData, now: Now) -> u64 {
-    load(subject, shared, now).counters.held_by_others(0)
+    let counters = load(subject, shared, now).counters;
+    counters.held_by_others(0).slots.into()
 }
 
 #[test]
@@ -378,17 +384,21 @@ fn slots_are_of_those_requests_that_took_one() {
         );
         let _ = limiter.settle(late, NOTHING_KNOWN, &shared, NOON);
         assert_eq!(slots(&limited[0], &shared, NOON), held, "{case}");
-        assert_eq!(u64::from(limiter.held(&limited[0])), held, "{case}");
+        assert_eq!(u64::from(limiter.held(&limited[0]).slots), held, "{case}");
         let _ = limiter.settle(early, NOTHING_KNOWN, &shared, NOON);
         assert_eq!(slots(&limited[0], &shared, NOON), 0, "{case}");
-        assert_eq!(limiter.held(&limited[0]), 0, "{case}");
+        assert_eq!(limiter.held(&limited[0]), Held::NOTHING, "{case}");
         let (early, late) = (
             admit(&limiter, first, &shared),
             admit(&limiter, second, &shared),
         );
         let _ = limiter.settle(early, NOTHING_KNOWN, &shared, NOON);
         assert_eq!(slots(&limited[0], &shared, NOON), 1 - held, "{case}");
-        assert_eq!(u64::from(limiter.held(&limited[0])), 1 - held, "{case}");
+        assert_eq!(
+            u64::from(limiter.held(&limited[0]).slots),
+            1 - held,
+            "{case}"
+        );
         let _ = limiter.settle(late, NOTHING_KNOWN, &shared, NOON);
         assert_eq!(slots(&limited[0], &shared, NOON), 0, "{case}");
     }
@@ -446,7 +456,7 @@ fn a_request_rejected_after_a_conflict_costs_nothing() {
     let own = left(&subjects[..1], &data, NOON);
     assert_eq!(own, [Some(10), Some(100), Some(100)]);
     assert_eq!(slots(&subjects[0], &data, NOON), 0);
-    assert_eq!(one.held(&subjects[0]), 0);
+    assert_eq!(one.held(&subjects[0]), Held::NOTHING);
     let written = data.written.borrow();
     assert_eq!(written.len(), 3, "reserved, taken, refunded: {written:?}");
 }
@@ -494,7 +504,7 @@ fn conflicts_in_every_round_are_an_error() {
         NOON,
     );
     assert_eq!(rejected.unwrap_err(), AdmitError::Conflict);
-    assert_eq!(limiter.held(&subjects[0]), 1);
+    assert_eq!(limiter.held(&subjects[0]).slots, 1);
     let settled = limiter.settle(
         reservation,
         NOTHING_KNOWN,

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
+from typing import Optional
 
 import httpx
 import pytest
@@ -34,6 +35,20 @@ def left(up: Up, key: str) -> Decimal:
     answer = httpx.get(f"{up.url}/v1/models", headers=heads(key), timeout=30, trust_env=False)
     told = answer.headers.get("x-trilane-budget-remaining-month", "-1")
     return Decimal(told.split()[0])
+
+
+def is_spent(up: Up, key: str) -> Optional[bool]:
+    """Whether an Envoy says that this month's budget of the key's team is spent; before it knows, nothing."""
+    answer = httpx.get(f"{up.url}/v1/usage", headers=heads(key), timeout=30, trust_env=False)
+    limits = answer.json().get("limits", [])
+    return next((of["budgets"][0]["exhausted"] for of in limits if of["scope"] == "team"), None)
+
+
+def knows(up: Up, whose: str, key: str, rest: Decimal) -> bool:
+    """Whether an Envoy has heard that so much is left. Of a team's budget it tells only whether that is anything."""
+    if whose == "this key's team":
+        return is_spent(up, key) is (rest == 0)
+    return left(up, key) == rest
 
 
 def put_budget(api: Api, path: str, per_month: Decimal) -> None:
@@ -84,12 +99,12 @@ def test_three_envoys_share_budgets(tmp_path: Path, document: Path) -> None:
         put_budget(api, "team/blue", six)
         for whose, key in keys.items():
             for up in ups:
-                until(lambda up=up, key=key: left(up, key) == six, 20)
+                until(lambda up=up, key=key, whose=whose: knows(up, whose, key, six), 20)
             # Two on each: none has spent it by itself, and together they have.
             assert [ask(up.url, key) for up in ups for _ in range(2)] == [200] * 6, whose
         for whose, key in keys.items():
             for up in ups:
-                until(lambda up=up, key=key: left(up, key) == 0, 20)
+                until(lambda up=up, key=key, whose=whose: knows(up, whose, key, Decimal(0)), 20)
                 refused(up, key, whose)
         assert {key: spent(*ups)[key] for key in ("own", "of-ann", "of-blue")} == dict.fromkeys(("own", "of-ann", "of-blue"), six)
 
@@ -139,7 +154,7 @@ def test_three_envoys_share_budgets(tmp_path: Path, document: Path) -> None:
         console.start()
         put_budget(console.api, "team/blue", one * 7)
         for up in ups:
-            until(lambda up=up: left(up, keys["this key's team"]) == one, 20)
+            until(lambda up=up: is_spent(up, keys["this key's team"]) is False, 20)
         assert ask(ups[0].url, keys["this key's team"]) == 200
         for up in ups:
-            until(lambda up=up: left(up, keys["this key's team"]) == 0, 20)
+            until(lambda up=up: is_spent(up, keys["this key's team"]) is True, 20)

@@ -177,10 +177,11 @@ def test_what_is_left_of_budgets_is_told(protocol: str, desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("protocol", "ABC")
-def test_the_tighter_budget_is_told(protocol: str, desk: Desk) -> None:
+def test_a_budget_that_others_use_as_well_is_not_told(protocol: str, desk: Desk) -> None:
+    """The group's is the tighter one, and what is left of it is what others have left."""
     asked = desk.ask(SHARED[protocol], limits="1")
     assert asked.status == 200, asked
-    assert left(asked) == {"month": (Decimal(150), Decimal(150))}, asked
+    assert left(asked) == {"month": (Decimal(200), Decimal(200))}, asked
 
 
 @pytest.mark.parametrize("protocol", "ABC")

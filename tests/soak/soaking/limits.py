@@ -83,6 +83,6 @@ def refusing(name: str) -> set[tuple[str, str]]:
 def _names(limits: Limits) -> Iterator[str]:
     for name, value in limits.items():
         if name == "budget":
-            yield from (f"budget_{window}" for window in value)
+            yield from (f"{state}budget_{window}" for window in value for state in ("", "reserved_"))
         else:
             yield name[: -len("_per_minute")] if name.endswith("_per_minute") else name

@@ -142,6 +142,9 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
                 Some("input_tokens") => "the limit on input tokens a minute",
                 Some("output_tokens") => "the limit on output tokens a minute",
                 Some("concurrent_requests") => "the limit on requests at once",
+                Some("reserved_budget_per_day" | "reserved_budget_per_month") => {
+                    "what other requests have left of the budget"
+                }
                 _ => "a limit",
             };
             let whose = match line.text("trilane.limit.scope") {

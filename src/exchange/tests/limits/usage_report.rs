@@ -67,11 +67,64 @@ fn what_is_left_is_told_exactly() {
     assert_eq!(at("/limits/0/rates/0/remaining"), 9);
     assert_eq!(at("/limits/1/scope"), "group");
     assert_eq!(at("/limits/1/concurrent_requests"), 3);
-    assert_eq!(at("/limits/1/budgets/0/limit"), "7.00000000000000000001");
+    assert_eq!(at("/limits/0/budgets/0/reserved"), "0");
+    assert_eq!(at("/limits/0/budgets/0/exhausted"), true);
+    let of_group =
+        json!({"window": "day", "exhausted": false, "resets_at": "2026-11-23T00:00:00Z"});
+    assert_eq!(at("/limits/1/budgets"), json!([of_group]), "no amounts");
     // The tightest budget is the quota, spent or not.
     assert_eq!(at("/quota/limit").to_string(), "0.0016");
     assert_eq!(at("/rate_limits/0/window"), "1d");
     assert_eq!(at("/rate_limits/1/window"), "1mo");
+}
+
+/// What others spend of a budget is not told, but that it is spent is: each request says so.
+#[test]
+fn a_group_s_budget_is_told_of_without_amounts() {
+    let noon = "2026-11-22T12:00:00Z";
+    let group = |spent: &str| {
+        let spent = json!({"at": noon, "in_day": spent, "in_month": spent});
+        json!({"budget": {"per_month": "12345", "spent": spent}})
+    };
+    let own = json!({"budget": {"per_day": "8"}});
+    let cases = [
+        (
+            "nothing of its own",
+            json!(null),
+            "678",
+            "unrestricted",
+            "-1",
+        ),
+        ("one of its own", own.clone(), "678", "quota_limited", "8"),
+        ("spent", own, "12345", "quota_limited", "0"),
+        (
+            "spent, none of its own",
+            json!(null),
+            "12345",
+            "quota_limited",
+            "0",
+        ),
+    ];
+    for (case, of_key, spent, mode, remaining) in cases {
+        let (in_force, world) = limited(&of_key, &group(spent));
+        let (_, body) = ask("x-api-key: k-b", &in_force, &world);
+        let report: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(report["mode"], mode, "{case}");
+        assert_eq!(report["remaining"].to_string(), remaining, "{case}");
+        let is_spent = spent == "12345";
+        let status = if is_spent {
+            "quota_exhausted"
+        } else {
+            "active"
+        };
+        assert_eq!(report["status"], status, "{case}");
+        let limits = report["limits"].as_array().unwrap();
+        let told = &limits.last().unwrap()["budgets"][0];
+        assert_eq!(told["exhausted"], is_spent, "{case}");
+        for amount in ["678", "12345", "11667"] {
+            assert!(!body.contains(amount), "{case}: {body}");
+        }
+    }
 }
 
 #[test]

@@ -50,10 +50,12 @@ impl FleetEnvoy {
 
     /// What this Envoy takes the fleet's spend to be.
     fn sees(&self, subject: &Subject) -> Option<Amount> {
+        let subject = core::slice::from_ref(subject);
         let figures = self
             .limiter
-            .figures(core::slice::from_ref(subject), &self.shared, NOON);
-        let purse = figures.budget(Window::Day)?;
+            .figures_of_each(subject, &self.shared, NOON)
+            .ok()?;
+        let purse = figures.first()?.figures.budget(Window::Day)?;
         Some(purse.budget.less(purse.remaining))
     }
 }

@@ -45,6 +45,24 @@ struct SerialCounts {
     tokens: u64,
     slots: u64,
     spent: u128,
+    reserved: u128,
+}
+
+/// What a request with so many tokens is expected to cost, in units of 10^-20: at most 0.4.
+fn expected(tokens: u64) -> u128 {
+    u128::from(tokens) * 10_u128.pow(17)
+}
+
+/// The budget, in the same units: 1.
+const BUDGET: u128 = 10_u128.pow(20);
+
+impl SerialCounts {
+    /// Whether a budget has room for what is expected to cost so much.
+    fn affords(&self, charge: u128) -> bool {
+        let is_spent = self.spent >= BUDGET;
+        let fits = self.spent + self.reserved + charge <= BUDGET;
+        !is_spent && (fits || self.reserved == 0 || charge == 0)
+    }
 }
 
 /// A request under way.
@@ -98,7 +116,7 @@ impl SharedData for RacingVms {
 impl RacingVms {
     fn new() -> Self {
         let mut limits = limits(REQUESTS, TOKENS, 0, SLOTS);
-        limits.budget.per_day = Some(amount("1000000000"));
+        limits.budget.per_day = Some(amount("1"));
         let vm = |holder| RacingVm {
             limiter: Limiter::new(holder),
             under_way: RefCell::default(),
@@ -138,7 +156,12 @@ impl RacingVms {
 
     fn admit(&self, vm: &RacingVm, subjects: &[usize], reserved: u64) -> Option<AdmitError> {
         let of: Vec<Subject> = subjects.iter().map(|i| self.subjects[*i].clone()).collect();
-        let admitted = vm.limiter.admit(&of, tokens(reserved, 0), self, NOON);
+        let charge = Amount::from_bytes(expected(reserved).to_le_bytes());
+        let estimate = Estimate {
+            charge,
+            ..tokens(reserved, 0)
+        };
+        let admitted = vm.limiter.admit(&of, estimate, self, NOON);
         let reservation = match admitted {
             Ok(reservation) => reservation,
             Err(refused) => return Some(refused),
@@ -148,6 +171,11 @@ impl RacingVms {
             counted.requests += 1;
             counted.tokens += reserved;
             counted.slots += 1;
+            assert!(
+                counted.affords(expected(reserved)),
+                "more than may be spent"
+            );
+            counted.reserved += expected(reserved);
             assert!(counted.requests <= u64::from(REQUESTS), "too many");
         }
         vm.under_way.borrow_mut().push(UnderWay {
@@ -180,6 +208,7 @@ impl RacingVms {
             let counted = &mut self.counted.borrow_mut()[i];
             counted.tokens = counted.tokens - over.reserved + tokens.unwrap_or(over.reserved);
             counted.slots -= 1;
+            counted.reserved -= expected(over.reserved);
             counted.spent += u128::from(charge);
         }
     }
@@ -191,6 +220,7 @@ impl RacingVms {
             counted.requests < u64::from(REQUESTS)
                 && counted.tokens + tokens <= u64::from(TOKENS)
                 && counted.slots < u64::from(SLOTS)
+                && counted.affords(expected(tokens))
         })
     }
 
@@ -205,6 +235,8 @@ impl RacingVms {
             ];
             assert_eq!(left(core::slice::from_ref(subject), &self.data, NOON), want);
             assert_eq!(slots(subject, &self.data, NOON), counted.slots);
+            let reserved = counters.counters.reserved().to_bytes();
+            assert_eq!(u128::from_le_bytes(reserved), counted.reserved, "reserved");
             let spent = counters.counters.spending().of(Window::Day).to_bytes();
             assert_eq!(
                 u128::from_le_bytes(spent),
@@ -254,8 +286,10 @@ proptest! {
         host.check();
         for subject in &host.subjects {
             prop_assert_eq!(slots(subject, &host.data, NOON), 0, "all slots are free");
+            let counters = load(subject, &host.data, NOON).counters;
+            prop_assert_eq!(counters.reserved(), Amount::ZERO, "nothing is reserved");
             for vm in &host.vms {
-                prop_assert_eq!(vm.limiter.held(subject), 0);
+                prop_assert_eq!(vm.limiter.held(subject), Held::NOTHING);
             }
         }
     }

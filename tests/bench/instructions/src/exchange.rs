@@ -22,7 +22,7 @@ use trilane::ledger::{Record, UsageStatus};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
 };
-
+use trilane::money::Amount;
 use trilane::shared_data::{Conflict, SharedData};
 
 use crate::kinds::ExchangeKind;
@@ -219,6 +219,10 @@ impl KeyStore for Memory {
 /// Nothing is limited.
 impl Quotas for Memory {
     fn admit(&self, _: &[Subject], _: Estimate) -> Result<Reservation, AdmitError> {
+        Err(AdmitError::Conflict)
+    }
+
+    fn extend(&self, _: &mut Reservation, _: Amount) -> Result<(), AdmitError> {
         Err(AdmitError::Conflict)
     }
 
