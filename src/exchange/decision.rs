@@ -108,9 +108,9 @@ pub(super) fn decide(
     let upstream = upstream_request(head, end, &target, endpoint, &caller, policy, began_us);
     let forwarded = match upstream {
         Ok(upstream) => Forwarded {
+            reply: context.with_left_out(endpoint, &target),
             line,
             caller,
-            reply: context,
             upstream,
         },
         Err(Unauthorized {
@@ -246,7 +246,7 @@ fn upstream_request(
     let path = endpoint.upstream_path(upstream_model);
     let path = path.as_deref().map_or(target.path, str::as_bytes);
     let several = SeveralAccounts::new(head, &route, &caller.key, path);
-    let mut headers = head_edits(head, target, endpoint, &route, path);
+    let mut headers = head_edits(head, target, endpoint, &route, &caller.key, path);
     headers.extend(media.edit);
     let edits = Edits {
         headers,

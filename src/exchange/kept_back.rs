@@ -11,6 +11,7 @@
 //! | addresses | `ip`, `addr`, `forwarded`, `remote`, `via`, `geo`, … |
 //! | another method or path | `method`, `override`, `original`, `rewrite`, `url`, `uri`, `path`, `host` behind another word, … |
 //! | another tenant, route or model | `organization`, `project`, `account`, `tenant`, `route`, `upstream`, `model`, `provider`, … |
+//! | another request's answer | `idempotency`, …: one that is known goes on as a digest (`upstream_head`) |
 //! | another form of answer | `fieldmask`, `fields`, `range`, `prefer`, `accept-…` but for `accept-language` |
 //! | orders to gateways and clouds | first word (behind `x-`) `litellm`, `portkey`, `cf`, `helicone`, `amz`, `ms`, `goog`, `envoy`, … |
 
@@ -105,6 +106,8 @@ fn is_order(before: &[u8], word: &[u8]) -> bool {
         | b"organization" | b"org" | b"project" | b"account" | b"tenant" | b"workspace" | b"route" | b"router"
         | b"routing" | b"upstream" | b"backend" | b"cluster" | b"target" | b"endpoint" | b"gateway" | b"deployment"
         | b"provider" | b"profile" | b"model"
+        // Another request's response: one that is known goes on as a digest.
+        | b"idempotency" | b"idempotencykey" | b"idempotent"
         // Another form of answer: parts of it, in another charset, or later.
         | b"fieldmask" | b"fields" | b"mask" | b"range" | b"prefer" => true,
         b"host" => !before.is_empty(),

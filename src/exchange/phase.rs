@@ -140,6 +140,7 @@ impl Phase {
                 response.ended = end;
                 let reservation = forwarded.upstream.reservation.as_ref();
                 local::add_to_response(&mut edits, &forwarded.caller, reservation, environment);
+                edits.headers.extend(forwarded.reply.detail());
                 (
                     Self::Relaying(forwarded, response),
                     Outcome::Continue(edits),

@@ -2,9 +2,11 @@
 
 use smol_str::SmolStr;
 
+use super::edits::HeaderEdit;
 use crate::head::Head;
-use crate::protocol::{Dialect, Protocol};
-use crate::reply::{Rejection, Reply};
+use crate::protocol::query::RequestTarget;
+use crate::protocol::{Dialect, Endpoint, Protocol, parameters};
+use crate::reply::{DETAIL_HEADER, Rejection, Reply};
 
 /// What a local reply needs to know of its request.
 #[derive(Debug, Clone)]
@@ -13,6 +15,8 @@ pub(super) struct ReplyContext {
     pub dialect: Dialect,
     /// The id of the request.
     pub request_id: Option<SmolStr>,
+    /// The sentence on query parameters that did not go on. Few requests have one.
+    left_out: Option<Box<str>>,
 }
 
 impl ReplyContext {
@@ -21,12 +25,35 @@ impl ReplyContext {
         Self {
             dialect: Dialect::of(protocol, head),
             request_id: head.get("x-request-id").and_then(plain_id),
+            left_out: None,
+        }
+    }
+
+    /// The same of a request that goes on, without the query parameters that protocols A and B do not know.
+    pub(super) fn with_left_out(self, endpoint: &Endpoint, target: &RequestTarget<'_>) -> Self {
+        if endpoint.protocol() == Some(Protocol::C) {
+            return self;
+        }
+        Self {
+            left_out: parameters::left_out(target).map(Into::into),
+            ..self
         }
     }
 
     /// The reply that says why a request is rejected.
     pub(super) fn reject(&self, rejection: Rejection) -> Reply {
-        rejection.into_reply(self.dialect, self.request_id.as_deref())
+        let mut reply = rejection.into_reply(self.dialect, self.request_id.as_deref());
+        let is_told = reply.headers.iter().any(|(name, _)| *name == DETAIL_HEADER);
+        if let Some(left_out) = self.left_out.as_deref().filter(|_| !is_told) {
+            reply.headers.push((DETAIL_HEADER, left_out.to_owned()));
+        }
+        reply
+    }
+
+    /// The header of an upstream's response that says what of the request did not go on.
+    pub(super) fn detail(&self) -> Option<HeaderEdit> {
+        let left_out = self.left_out.as_deref()?;
+        Some(HeaderEdit::Set(DETAIL_HEADER, left_out.as_bytes().to_vec()))
     }
 }
 
@@ -36,6 +63,7 @@ impl Default for ReplyContext {
         Self {
             dialect: Dialect::Shared(Protocol::A),
             request_id: None,
+            left_out: None,
         }
     }
 }

@@ -1,18 +1,24 @@
 //! How a request's head changes before it goes upstream.
 
+use sha2::{Digest as _, Sha256};
+
 use super::authorization;
 use super::edits::{CLUSTER_HEADER, HeaderEdit, PATH_HEADER};
 use super::kept_back::kept_back;
 use super::route::Route;
 use crate::config::base::without_version;
 use crate::head::Head;
-use crate::protocol::query::{RequestTarget, Stripped};
+use crate::protocol::query::{PassingParameters, RequestTarget};
 use crate::protocol::{Endpoint, Protocol, messages};
 
 /// How many changes there are to most heads, at the most.
 const USUAL_EDITS: usize = 8;
 
-/// The changes to the head of a request that takes `route`; `path` is the path upstream, before an account's own base.
+/// The headers by which a vendor tells a request that is sent again from another one.
+const IDEMPOTENCY_HEADERS: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
+
+/// The changes to the head of a request that takes `route`; `key` is the id of its API key, and `path` the path upstream, before
+/// an account's own base.
 ///
 /// Where a request to several accounts goes is decided when its head is released ([`SeveralAccounts`]).
 ///
@@ -22,11 +28,16 @@ pub(super) fn head_edits(
     target: &RequestTarget<'_>,
     endpoint: &Endpoint,
     route: &Route,
+    key: &str,
     path: &[u8],
 ) -> Vec<HeaderEdit> {
     let mut headers: Vec<HeaderEdit> = Vec::with_capacity(USUAL_EDITS);
     for name in head.names().filter_map(kept_back) {
-        let edit = HeaderEdit::Remove(name);
+        let mut idempotency = IDEMPOTENCY_HEADERS.into_iter();
+        let edit = match idempotency.find(|known| **known == *name) {
+            Some(name) => HeaderEdit::Set(name, idempotency_digest(key, head.values(name))),
+            None => HeaderEdit::Remove(name),
+        };
         if !headers.contains(&edit) {
             headers.push(edit);
         }
@@ -39,11 +50,11 @@ pub(super) fn head_edits(
         }
     }
     if path != target.path || target.query.is_some() {
-        let cut = match endpoint.protocol() {
-            Some(Protocol::C) => Stripped::Key,
-            _ => Stripped::Credentials,
+        let passing = match endpoint.protocol() {
+            Some(Protocol::C) => PassingParameters::AllButKey,
+            _ => PassingParameters::Known,
         };
-        let forwarded = target.rewritten(path, cut);
+        let forwarded = target.rewritten(path, passing);
         if forwarded != head.target() {
             headers.push(HeaderEdit::Set(":path", forwarded));
         }
@@ -62,6 +73,19 @@ pub(super) fn head_edits(
         ));
     }
     headers
+}
+
+/// The idempotency key that goes upstream, in hexadecimal: all keys of a source share its account, where the same one of
+/// another tenant would bring that one's response.
+fn idempotency_digest<'a>(key: &str, values: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut hasher = Sha256::new();
+    hasher.update(key);
+    for value in values {
+        // Neither an id nor a header's value holds this byte.
+        hasher.update([0]);
+        hasher.update(value);
+    }
+    hex::encode(hasher.finalize()).into_bytes()
 }
 
 /// A path without its version, to be put behind an account's URL that has a version of its own.

@@ -1,4 +1,7 @@
-//! The query parameters that protocol C takes: an allow-list.
+//! The query parameters that protocols take: an allow-list for each.
+//!
+//! Protocols A and B have next to none. Some gateways of models take a `model` there, and others their orders, so what is not
+//! known does not go on, and the response says so. In protocol C it is refused:
 //!
 //! Google's APIs take system parameters on every path, under several names each: they choose which members of the answer
 //! come (`fields`, `$fields`), in which form (`alt=proto`, `$alt`, `callback`, `$outputDefaults`), how the body is read
@@ -7,10 +10,15 @@
 //!
 //! Names and values are compared as they were sent: whoever percent-encodes `alt` means to deceive somebody.
 
-use super::query::RequestTarget;
+use super::query::{PassingParameters, RequestTarget};
+
+/// The parameters of protocols A and B: betas of SDKs, and the version of Azure's API.
+const KNOWN: [&[u8]; 2] = [b"beta", b"api-version"];
 
 /// Longest name that an error repeats, in bytes.
 const MAX_SHOWN: usize = 32;
+/// How many names a sentence has, at the most.
+const MOST_NAMES: usize = 8;
 
 /// A parameter that a path does not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +40,40 @@ enum ValueRule {
     Text,
     /// Anything: it does not go on.
     Stripped,
+}
+
+/// Whether protocols A and B know a parameter, as it was sent.
+pub(super) fn is_known(name: &[u8], value: &[u8]) -> bool {
+    KNOWN.contains(&name) && ValueRule::Text.has(value)
+}
+
+/// The sentence that names the parameters of a request of protocol A or B that do not go on; `None` where all do. No value is in
+/// it, and no name that could be one.
+pub fn left_out(target: &RequestTarget<'_>) -> Option<String> {
+    target.query?;
+    let mut names: Vec<String> = Vec::new();
+    let mut others = 0usize;
+    for parameter in target.left_out(PassingParameters::Known) {
+        // What has no value may be one itself.
+        let name = parameter.iter().position(|byte| *byte == b'=');
+        let name = name.and_then(|end| shown(parameter.get(..end)?));
+        match name {
+            Some(name) if names.contains(&name) => {}
+            Some(name) if names.len() < MOST_NAMES => names.push(name),
+            _ => others = others.saturating_add(1),
+        }
+    }
+    let others = match (others, names.is_empty()) {
+        (0, true) => return None,
+        (0, false) => String::new(),
+        (1, true) => "one without a plain name".to_owned(),
+        (count, true) => format!("{count} without plain names"),
+        (count, false) => format!(", and {count} more"),
+    };
+    let names = names.join(", ");
+    Some(format!(
+        "Query parameters that are not known here did not go on: {names}{others}."
+    ))
 }
 
 /// Checks the parameters of a call to a model.
@@ -168,6 +210,39 @@ mod tests {
                 want,
                 "{query}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_named() {
+        let nine: String = (0..9).map(|n| format!("&p{n}=1")).collect();
+        let long = "x".repeat(33);
+        let cases = [
+            ("/p", None),
+            ("/p?", None),
+            ("/p?&", None),
+            ("/p?beta=true&api-version=1", None),
+            ("/p?model=s3cret", Some("model.")),
+            ("/p?beta=true&model=a&x.y=b&model=c", Some("model, x.y.")),
+            ("/p?beta=true;model=s3cret", Some("beta.")),
+            ("/p?s3cret", Some("one without a plain name.")),
+            ("/p?s3cret&%6dodel=x", Some("2 without plain names.")),
+            ("/p?model=1&s3cret", Some("model, and 1 more.")),
+            (
+                &format!("/p?{long}=1&a<b=1"),
+                Some("2 without plain names."),
+            ),
+            (
+                &format!("/p?{nine}"),
+                Some("p0, p1, p2, p3, p4, p5, p6, p7, and 1 more."),
+            ),
+        ];
+        for (target, want) in cases {
+            let got = left_out(&RequestTarget::parse(target.as_bytes()));
+            let want = want.map(|names| {
+                format!("Query parameters that are not known here did not go on: {names}")
+            });
+            assert_eq!(got, want, "{target}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode;
 
-use super::credential_name::is_credential_parameter;
+use super::parameters;
 
 /// A request target, split at its first question mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,20 +18,24 @@ pub struct RequestTarget<'a> {
 /// The parameter in which older clients of protocol C send their key.
 const KEY: &str = "key";
 
-/// Which parameters do not go upstream.
+/// Which parameters go upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stripped {
-    /// The key, where all other parameters are known (protocol C).
-    Key,
-    /// Whatever may hold a credential by its name (protocols A and B).
-    Credentials,
+pub enum PassingParameters {
+    /// All but the key: the others are known, or the request is rejected (protocol C).
+    AllButKey,
+    /// Those that protocols A and B know.
+    Known,
 }
 
-impl Stripped {
-    fn takes(self, name: &[u8]) -> bool {
+impl PassingParameters {
+    fn takes(self, parameter: &[u8]) -> bool {
         match self {
-            Self::Key => name == KEY.as_bytes(),
-            Self::Credentials => is_credential_parameter(name),
+            Self::AllButKey => *decoded_name(parameter) != *KEY.as_bytes(),
+            Self::Known => {
+                let (name, value) = split(parameter);
+                // A query may be empty, or have an empty place.
+                parameter.is_empty() || parameters::is_known(name, value)
+            }
         }
     }
 }
@@ -65,24 +69,23 @@ impl<'a> RequestTarget<'a> {
 
     /// Names and values as they were sent, in order. The value of a parameter without `=` is empty.
     pub fn pairs(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
-        self.parameters().map(|parameter| {
-            let mut parts = parameter.splitn(2, |&b| b == b'=');
-            (
-                parts.next().unwrap_or_default(),
-                parts.next().unwrap_or_default(),
-            )
-        })
+        self.parameters().map(split)
     }
 
-    /// The target to forward: `path` for the path, and the query less what is cut.
-    /// The bytes of the other parameters stay as they are.
-    pub fn rewritten(&self, path: &[u8], cut: Stripped) -> Vec<u8> {
+    /// The parameters that do not go upstream, as they were sent.
+    pub fn left_out(&self, passing: PassingParameters) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.parameters()
+            .filter(move |parameter| !passing.takes(parameter))
+    }
+
+    /// The target to forward: `path` for the path, and of the query what passes, as it is.
+    pub fn rewritten(&self, path: &[u8], passing: PassingParameters) -> Vec<u8> {
         let mut target = path.to_vec();
         let mut separator = b'?';
         let mut first_kept = true;
         if self.query.is_some() {
             for parameter in self.parameters() {
-                if cut.takes(&decoded_name(parameter)) {
+                if !passing.takes(parameter) {
                     continue;
                 }
                 target.push(separator);
@@ -103,8 +106,17 @@ impl<'a> RequestTarget<'a> {
     }
 }
 
+/// The name and the value of a parameter, as they were sent.
+fn split(parameter: &[u8]) -> (&[u8], &[u8]) {
+    let mut parts = parameter.splitn(2, |&b| b == b'=');
+    (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    )
+}
+
 fn decoded_name(parameter: &[u8]) -> Cow<'_, [u8]> {
-    let name = parameter.split(|&b| b == b'=').next().unwrap_or_default();
+    let (name, _) = split(parameter);
     percent_decode(name).into()
 }
 
@@ -113,48 +125,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_and_nothing_else() {
-        // (case, target, with the key cut, with all credentials cut)
+    fn what_passes_and_how() {
+        // (case, target, where all but the key passes, where what is known passes)
         let cases = [
             ("no query", "/p", "/q", "/q"),
             (
-                "other parameters stay byte for byte",
+                "other parameters",
                 "/p?alt=sse&x=%2f+&y",
                 "/q?alt=sse&x=%2f+&y",
-                "/q?alt=sse&x=%2f+&y",
+                "/q",
             ),
-            ("first", "/p?key=s&alt=sse", "/q?alt=sse", "/q?alt=sse"),
-            ("last", "/p?alt=sse&key=s", "/q?alt=sse", "/q?alt=sse"),
+            ("first", "/p?key=s&alt=sse", "/q?alt=sse", "/q"),
+            ("last", "/p?alt=sse&key=s", "/q?alt=sse", "/q"),
             ("only", "/p?key=s", "/q", "/q"),
-            ("several", "/p?key=a&b=1&key=c", "/q?b=1", "/q?b=1"),
-            ("encoded name", "/p?%6bey=s&b=1", "/q?b=1", "/q?b=1"),
-            ("no value", "/p?key&b=1", "/q?b=1", "/q?b=1"),
+            ("several", "/p?key=a&b=1&key=c", "/q?b=1", "/q"),
+            ("encoded name", "/p?%6bey=s&b=1", "/q?b=1", "/q"),
+            ("no value", "/p?key&b=1", "/q?b=1", "/q"),
+            ("known", "/p?beta=true", "/q?beta=true", "/q?beta=true"),
             (
-                "a token",
-                "/p?access_token=s&b=1",
-                "/q?access_token=s&b=1",
-                "/q?b=1",
+                "known, as they were sent",
+                "/p?api-version=2%2D1&beta&model=m&beta=",
+                "/q?api-version=2%2D1&beta&model=m&beta=",
+                "/q?api-version=2%2D1&beta&beta=",
             ),
-            ("a token of pages", "/p?pageToken=s", "/q?pageToken=s", "/q"),
+            ("known, encoded", "/p?%62eta=true", "/q?%62eta=true", "/q"),
+            ("known, in another case", "/p?Beta=1", "/q?Beta=1", "/q"),
             (
-                "other names of keys",
-                "/p?apiKey=s&%24key=t&KEY=u&b=1&x[api_key]=v",
-                "/q?apiKey=s&%24key=t&KEY=u&b=1&x[api_key]=v",
-                "/q?b=1",
-            ),
-            (
-                "no credential",
-                "/p?beta=true",
-                "/q?beta=true",
-                "/q?beta=true",
+                "another parameter behind a semicolon",
+                "/p?beta=true;model=m",
+                "/q?beta=true;model=m",
+                "/q",
             ),
             ("empty query", "/p?", "/q?", "/q?"),
-            ("empty parameters", "/p?&&a", "/q?&&a", "/q?&&a"),
+            ("empty parameters", "/p?&&a", "/q?&&a", "/q?&"),
         ];
-        for (case, target, key, credentials) in cases {
-            for (cut, want) in [(Stripped::Key, key), (Stripped::Credentials, credentials)] {
-                let got = RequestTarget::parse(target.as_bytes()).rewritten(b"/q", cut);
-                assert_eq!(String::from_utf8(got).unwrap(), want, "{case}, {cut:?}");
+        for (case, target, all, known) in cases {
+            for (passing, want) in [
+                (PassingParameters::AllButKey, all),
+                (PassingParameters::Known, known),
+            ] {
+                let target = RequestTarget::parse(target.as_bytes());
+                let got = target.rewritten(b"/q", passing);
+                assert_eq!(String::from_utf8(got).unwrap(), want, "{case}, {passing:?}");
             }
         }
     }

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::protocol::Protocol;
 use crate::protocol::{Dialect, ErrorFacts};
 
-/// The header with a sentence on what the body must not say: where a valid key should have stood, or which path its group
-/// takes.
+/// The header with a sentence on what the body does not say: where a valid key should have stood, which path its group
+/// takes, or which query parameters did not go on.
 pub const DETAIL_HEADER: &str = "x-trilane-detail";
 
 /// A response that the gateway gives itself.

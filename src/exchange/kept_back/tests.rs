@@ -41,7 +41,7 @@ const PASSED: &[&str] = &[
     ":method", ":path", ":authority", ":scheme", "", "host", "user-agent", "accept", "accept-language", "content-type",
     "content-length", "content-encoding", "transfer-encoding", "connection", "x-request-id", "traceparent", "tracestate",
     "x-forwarded-proto", "x-envoy-internal",
-    "idempotency-key", "x-idempotency-key", "anthropic-version", "anthropic-beta", "anthropic-dangerous-direct-browser-access",
+    "anthropic-version", "anthropic-beta", "anthropic-dangerous-direct-browser-access",
     "vb-version", "openai-beta", "x-goog-api-client", "x-stainless-lang", "x-stainless-retry-count",
     "x-stainless-helper-method", "x-stainless-poll-helper", "session-id", "session_id", "x-session-id", "x-session-affinity",
     "conversation_id", "thread-id", "x-claude-code-session-id", "x-codex-turn-metadata", "x-codex-beta-features",

@@ -33,10 +33,10 @@ fn what_leaves() {
         ),
         (
             "alias",
-            "POST /responses?x=1",
+            "POST /responses?beta=1",
             &[a],
             "ca",
-            Some("/v1/responses?x=1"),
+            Some("/v1/responses?beta=1"),
             &["authorization"],
         ),
         (
@@ -102,11 +102,11 @@ fn what_leaves() {
             ],
         ),
         (
-            "the key parameter goes",
-            "POST /v1/responses?key=s&y=%20",
+            "parameters that are not known go",
+            "POST /v1/responses?key=s&api-version=%20&model=gpt-9",
             &[a],
             "ca",
-            Some("/v1/responses?y=%20"),
+            Some("/v1/responses?api-version=%20"),
             &["authorization"],
         ),
         (
@@ -563,5 +563,113 @@ fn how_long_a_body_is_held_for_its_pace() {
             Outcome::Pause if !released => {}
             other => panic!("{case}: {other:?}"),
         }
+    }
+}
+
+#[test]
+fn an_idempotency_key_leaves_as_a_digest_of_it_and_the_api_key() {
+    let (in_force, world) = setting();
+    let leaves = |key: &str, headers: &[&str]| {
+        let key = format!("authorization: Bearer k-{key}");
+        let headers: Vec<&str> = headers.iter().copied().chain([key.as_str()]).collect();
+        let mut exchange = Exchange::default();
+        let head = head("POST /v1/responses", &headers);
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let outcome = exchange.on_request_body(br#"{"model":"gpt-x"}"#, true, &Unlimited);
+        let Outcome::Continue(edits) = outcome else {
+            panic!("{headers:?}: {outcome:?}");
+        };
+        edits
+    };
+    let digest = |key: &str, headers: &[&str]| {
+        let edits = leaves(key, headers);
+        set(&edits, "idempotency-key").map(str::to_owned)
+    };
+    let one = digest("a", &["idempotency-key: order-1"]);
+    let value = one.clone().unwrap();
+    assert_eq!(value.len(), 64, "{value}");
+    assert!(value.bytes().all(|b| b.is_ascii_hexdigit()), "{value}");
+    assert_eq!(
+        one,
+        digest("a", &["idempotency-key: order-1"]),
+        "sent again"
+    );
+    let others = [
+        ("another request", "a", vec!["idempotency-key: order-2"]),
+        ("another key", "a-text", vec!["idempotency-key: order-1"]),
+        (
+            "more than one",
+            "a",
+            vec!["idempotency-key: order-1", "idempotency-key: order-2"],
+        ),
+    ];
+    for (case, key, headers) in others {
+        let other = digest(key, &headers);
+        assert!(other.is_some() && other != one, "{case}");
+    }
+    assert_eq!(digest("a", &[]), None, "none");
+    let edits = leaves("a", &["x-idempotency-key: order-1"]);
+    assert_eq!(set(&edits, "x-idempotency-key"), Some(value.as_str()));
+    let edits = leaves("a", &["vendor-idempotency-key: order-1"]);
+    let gone = HeaderEdit::Remove("vendor-idempotency-key".into());
+    assert!(edits.headers.contains(&gone), "{edits:?}");
+}
+
+#[test]
+fn parameters_that_did_not_go_on_are_named_in_the_response() {
+    let (in_force, world) = setting();
+    let cases = [
+        (
+            "POST /v1/responses",
+            &["authorization: Bearer k-a"][..],
+            None,
+        ),
+        (
+            "POST /v1/responses?beta=1",
+            &["authorization: Bearer k-a"],
+            None,
+        ),
+        (
+            "POST /v1/responses?model=s3cret&beta=1&key=s3cret",
+            &["authorization: Bearer k-a"],
+            Some("Query parameters that are not known here did not go on: model, key."),
+        ),
+        (
+            "POST /v1beta/models/gem-1:generateContent?key=s3cret",
+            &["x-goog-api-key: k-c"],
+            None,
+        ),
+    ];
+    for (request, headers, want) in cases {
+        let ask = |body: &[u8]| {
+            let mut exchange = Exchange::default();
+            let head = head(request, headers);
+            exchange.on_request_head(&head, false, Some(&in_force), &world);
+            let outcome = exchange.on_request_body(body, true, &Unlimited);
+            (exchange, outcome)
+        };
+        let (mut good, _) = match request.contains("v1beta") {
+            true => ask(br#"{"contents":[]}"#),
+            false => ask(br#"{"model":"gpt-x"}"#),
+        };
+        let answer = FakeHead {
+            status: 200,
+            details: UPSTREAM,
+        };
+        let Outcome::Continue(edits) = good.on_response_head(&answer, false, &Unlimited) else {
+            panic!("{request}");
+        };
+        assert_eq!(set(&edits, "x-trilane-detail"), want, "{request}");
+        let (_, outcome) = ask(b"{");
+        let Outcome::Reply(reply) = outcome else {
+            panic!("{request}: {outcome:?}");
+        };
+        let mut told = reply.headers.iter();
+        let told = told.find(|(name, _)| *name == "x-trilane-detail");
+        assert_eq!(
+            told.map(|(_, text)| text.as_str()),
+            want,
+            "{request}, refused"
+        );
     }
 }

@@ -122,12 +122,14 @@ fn parameters_of_resources() {
 }
 
 #[test]
-fn credentials_among_the_parameters_of_other_protocols() {
+fn parameters_of_other_protocols() {
     let cases = [
         ("?beta=true", None),
         ("?beta=true&api_key=s", Some("?beta=true")),
         ("?%61piKey=s&token=t&oauth_token=u", Some("")),
         ("?api-version=2", None),
+        ("?model=x&beta=true&y=%20", Some("?beta=true")),
+        ("?beta=true;model=x", Some("")),
     ];
     for (query, want) in cases {
         let case = format!("POST /v1/messages{query}");

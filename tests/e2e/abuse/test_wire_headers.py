@@ -38,7 +38,7 @@ KEPT_BACK = {
     ],
 }
 PASSED = [
-    *("user-agent", "anthropic-beta", "anthropic-dangerous-direct-browser-access", "openai-beta", "idempotency-key"),
+    *("user-agent", "anthropic-beta", "anthropic-dangerous-direct-browser-access", "openai-beta"),
     *("x-goog-api-client", "x-stainless-lang", "x-stainless-helper-method", "session-id", "session_id", "x-session-id"),
     *("x-claude-code-session-id", "x-codex-turn-metadata", "x-codex-window-id", "originator", "version", "thread-id"),
     *("traceparent", "tracestate", "x-client-request-id", "x-title", "http-referer", "x-server-timeout", "accept-language"),

@@ -106,10 +106,10 @@ CREDENTIALS = [
 
 @pytest.mark.parametrize("name", CREDENTIALS)
 def test_credentials_in_queries_of_other_protocols(desk: Desk, name: str) -> None:
-    """They stay here; what clients send beside them goes on as it is."""
+    """They stay here; what is known beside them goes on as it is."""
     for group, path, body in (("b", MESSAGES, MESSAGE), ("a", RESPONSES, RESPONSE)):
-        sent = desk.send(group, f"{path}?beta=true&{name}={SECRET}&x=%2f", body, name=name)
-        forwarded(target=f"{path}?beta=true&x=%2f")(sent)
+        sent = desk.send(group, f"{path}?beta=true&{name}={SECRET}&api-version=%2f", body, name=name)
+        forwarded(target=f"{path}?beta=true&api-version=%2f")(sent)
 
 
 # ---- Methods

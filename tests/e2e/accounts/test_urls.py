@@ -144,7 +144,7 @@ CASES: list[tuple[str, Operation, str, list[str]]] = [
     ("v1", CHAT, "/v1/chat/completions", ["/v1/chat/completions"]),
     ("v1", BY_NAME["responses"], "/responses", ["/v1/responses"]),
     ("v4", CHAT, "/v1/chat/completions", ["/api/paas/v4/chat/completions"]),
-    ("v4", CHAT, "/chat/completions?x=a%20b&y=", ["/api/paas/v4/chat/completions?x=a%20b&y="]),
+    ("v4", CHAT, "/chat/completions?beta=a%20b&api-version=", ["/api/paas/v4/chat/completions?beta=a%20b&api-version="]),
     ("v4", BY_NAME["responses"], "/v1/responses", ["/api/paas/v4/responses"]),
     ("b-v1", MESSAGES, "/v1/messages?beta=true", ["/anthropic/v1/messages?beta=true"]),
     ("b-v1", MESSAGES, "/v1/messages/count_tokens", ["/anthropic/v1/messages/count_tokens"]),
@@ -159,7 +159,7 @@ CASES: list[tuple[str, Operation, str, list[str]]] = [
         "/v1beta/models/{}:streamGenerateContent?alt=sse",
         [f"{VERTEX}/models/{{}}:streamGenerateContent?alt=sse"],
     ),
-    ("to-v4", CHAT, "/v1/chat/completions?x=1", ["/busy/v1/chat/completions?x=1", "/api/paas/v4/chat/completions?x=1"]),
+    ("to-v4", CHAT, "/v1/chat/completions?beta=1", ["/busy/v1/chat/completions?beta=1", "/api/paas/v4/chat/completions?beta=1"]),
     ("to-v1", CHAT, "/chat/completions", ["/busy/v4/chat/completions", "/v1/chat/completions"]),
 ]
 
