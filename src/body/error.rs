@@ -27,8 +27,6 @@ pub enum Field {
     CandidateCount,
     /// `model` of a tool, a fallback or another member that runs a model beside the request's own.
     NestedModel,
-    /// `fallbacks` of Messages: the models that answer where the request's own declines.
-    Fallbacks,
     /// `routingConfig` or `modelConfig` in the generation config of protocol C: they let the upstream choose the model.
     ModelRouting,
     /// `svg` of an image edit's form: it names a model in a spelling that forms have many of.
@@ -42,7 +40,6 @@ pub(super) enum Type {
     Text,
     Integer,
     Object,
-    Array,
 }
 
 impl Field {
@@ -59,7 +56,6 @@ impl Field {
             Self::N => "n",
             Self::CandidateCount => "candidateCount",
             Self::NestedModel => "model",
-            Self::Fallbacks => "fallbacks",
             Self::ModelRouting => "routingConfig",
             Self::Svg => "svg",
         }
@@ -77,7 +73,6 @@ impl Field {
             Self::Speed => &["speed"],
             Self::N => &["n"],
             Self::CandidateCount => &["candidateCount", "candidate_count"],
-            Self::Fallbacks => &["fallbacks"],
             Self::ModelRouting => &["routingConfig", "modelConfig"],
             Self::Svg => &["svg"],
         }
@@ -89,7 +84,6 @@ impl Field {
             Self::Stream | Self::IncludeUsage | Self::Background => Type::Flag,
             Self::N | Self::CandidateCount => Type::Integer,
             Self::StreamOptions | Self::ModelRouting | Self::Svg => Type::Object,
-            Self::Fallbacks => Type::Array,
             Self::Model | Self::NestedModel | Self::ServiceTier | Self::Speed => Type::Text,
         }
     }
@@ -127,6 +121,10 @@ pub enum BodyError {
     WrongType(Field),
     /// The field asks for what the gateway cannot check.
     NotSupported(Field),
+    /// `fallbacks`, `models` or another list of models has something else in it, or is something else.
+    NotModels,
+    /// The name of a member has a NUL in it, where names decide something; some parsers end it there.
+    NulInName,
     /// More models are named beside the request's own than the gateway keeps in mind.
     TooManyModels,
     /// `model` is there, and is not a string.
@@ -199,10 +197,13 @@ impl fmt::Display for BodyError {
                     Type::Text => "a string",
                     Type::Integer => "a non-negative integer",
                     Type::Object => "an object",
-                    Type::Array => "an array",
                 }
             ),
             Self::NotSupported(field) => write!(f, "'{}' is not supported here", field.name()),
+            Self::NotModels => f.write_str(
+                "'fallbacks', 'models' and other lists of models must be arrays of names, or of objects with a 'model'",
+            ),
+            Self::NulInName => f.write_str("the name of a field must not contain U+0000"),
             Self::TooManyModels => f.write_str("request body names too many models"),
             Self::ModelNotString => f.write_str("'model' must be a string"),
             Self::ModelEmpty => f.write_str("'model' must not be empty"),

@@ -7,6 +7,7 @@
 use percent_encoding::percent_decode;
 
 use super::field::{FORM, field_of};
+use super::steering::{SteeringId, steering_member};
 use super::{BodyError, Field};
 
 /// Longest boundary, in bytes (RFC 2046, 5.1.1).
@@ -68,6 +69,8 @@ pub(super) struct PartHeaders {
 #[derive(Debug, Clone, Copy)]
 struct Disposition {
     field: Option<Field>,
+    /// What the part chooses elsewhere.
+    steering: Option<SteeringId>,
     /// The name is the only parameter: there is no file name.
     plain: bool,
     /// There is a file name.
@@ -108,6 +111,11 @@ impl PartHeaders {
         self.disposition.is_some_and(|disposition| disposition.file)
     }
 
+    /// The member of the table of those that choose elsewhere, if the part is one.
+    pub(super) fn steering(self) -> Option<SteeringId> {
+        self.disposition?.steering
+    }
+
     /// The field that the part is, once all its headers are read.
     ///
     /// # Errors
@@ -138,8 +146,10 @@ fn disposition(value: &[u8]) -> Result<Disposition, BodyError> {
             if !rest.is_empty() && !rest.starts_with(b";") {
                 return Err(BodyError::PartHeaders);
             }
+            let (field, steering) = part_field(parameter.value)?;
             return Ok(Disposition {
-                field: part_field(parameter.value)?,
+                field,
+                steering,
                 plain: first && rest.iter().all(|byte| b"; \t".contains(byte)),
                 file: spellings(value, b"filename") > 0,
             });
@@ -149,12 +159,12 @@ fn disposition(value: &[u8]) -> Result<Disposition, BodyError> {
     Err(BodyError::PartHeaders)
 }
 
-/// The field that a part's name is.
+/// The field that a part's name is, or what it chooses elsewhere.
 ///
 /// `model[]` and ` model` are variants, for PHP and its like read them as `model`; so is what is a field's name only to
 /// whoever undoes percent-encoding or HTML entities, or takes off quotes of another kind. Encoded words (RFC 2047), names
 /// in single quotes and names with control characters are refused, whatever they are: some parsers read another.
-fn part_field(name: &[u8]) -> Result<Option<Field>, BodyError> {
+fn part_field(name: &[u8]) -> Result<(Option<Field>, Option<SteeringId>), BodyError> {
     let quote = |byte: &u8| b"'`".contains(byte);
     let is_word = name.windows(2).any(|pair| pair == b"=?" || pair == b"?=");
     let is_cut = name
@@ -167,8 +177,11 @@ fn part_field(name: &[u8]) -> Result<Option<Field>, BodyError> {
     let base = base.trim_ascii();
     match field_of(base, FORM)? {
         Some(_) if base.len() != name.len() => return Err(BodyError::CaseVariant),
-        Some(field) => return Ok(Some(field)),
+        Some(field) => return Ok((Some(field), None)),
         None => {}
+    }
+    if let Some(steering) = steering_member(base) {
+        return Ok((None, Some(steering)));
     }
     // Nobody needs more than two rounds to find out what everybody else might.
     let mut plain = name.to_vec();
@@ -176,7 +189,7 @@ fn part_field(name: &[u8]) -> Result<Option<Field>, BodyError> {
         plain = without_entities(&percent_decode(&plain).collect::<Vec<_>>());
     }
     if plain == name {
-        return Ok(None);
+        return Ok((None, None));
     }
     let plain_byte = |byte: &u8| {
         !byte.is_ascii_whitespace() && !byte.is_ascii_control() && !b"'`\"".contains(byte)
@@ -185,7 +198,7 @@ fn part_field(name: &[u8]) -> Result<Option<Field>, BodyError> {
     let base: Vec<u8> = base.iter().copied().filter(plain_byte).collect();
     match field_of(&base, FORM)? {
         Some(_) => Err(BodyError::CaseVariant),
-        None => Ok(None),
+        None => Ok((None, steering_member(&base))),
     }
 }
 

@@ -23,7 +23,7 @@ use number::Number;
 use others::Rare;
 use output_cap::CapReader;
 use part::PartHint;
-use scope::{KeyScope, OpenScopes};
+use scope::{KeyScope, OpenScopes, ScopeMarks};
 use usage_option::UsageReader;
 
 /// Watches one JSON body; see [`BodyScanner`](super::BodyScanner) for what its methods promise.
@@ -52,7 +52,6 @@ pub struct JsonScanner {
     stream: Option<bool>,
     background: Option<bool>,
     background_text: bool,
-    image_tool: bool,
     rare: Option<Box<Rare>>,
     usage: UsageReader,
     cap: CapReader,
@@ -169,7 +168,6 @@ impl JsonScanner {
             stream: None,
             background: None,
             background_text: false,
-            image_tool: false,
             rare: None,
             usage: UsageReader::default(),
             cap: CapReader::default(),
@@ -301,12 +299,12 @@ impl JsonScanner {
                     _ => JsonState::Value,
                 };
             }
-            (JsonState::FirstKey, b'}') | (JsonState::FirstItem, b']') => self.close(at, true),
+            (JsonState::FirstKey, b'}') | (JsonState::FirstItem, b']') => self.close(at, true)?,
             (JsonState::AfterValue, b'}') if self.nesting.inner() == Some(Container::Object) => {
-                self.close(at, false);
+                self.close(at, false)?;
             }
             (JsonState::AfterValue, b']') if self.nesting.inner() == Some(Container::Array) => {
-                self.close(at, false);
+                self.close(at, false)?;
             }
             (JsonState::Value | JsonState::FirstItem, _) => self.value(byte, at)?,
             (JsonState::Start, b'{') => self.value(byte, at)?,
@@ -349,6 +347,8 @@ impl JsonScanner {
         };
         let member = self.member.take();
         let hint = core::mem::take(&mut self.hint);
+        let names_models = self.nesting.inner() == Some(Container::Array)
+            && self.scope() == Some(KeyScope::Fallback);
         self.text = StringRole::Value;
         match byte {
             b'{' => {
@@ -366,6 +366,7 @@ impl JsonScanner {
         self.state = state;
         match member {
             Some(member) => self.begin_member(member, byte, at),
+            None if names_models => self.begin_named(byte, at),
             None => Ok(()),
         }
     }
@@ -384,22 +385,34 @@ impl JsonScanner {
     }
 
     /// The closing bracket at `at`, of an array or object that is `empty` or not.
-    fn close(&mut self, at: u64, empty: bool) {
+    ///
+    /// # Errors
+    /// [`BodyError::NotModels`] for one of a list of models that names none.
+    fn close(&mut self, at: u64, empty: bool) -> Result<(), BodyError> {
         self.state = JsonState::AfterValue;
         if self.depth() == self.text_depth {
             self.text_depth = 0;
         }
         match self.close_scope() {
-            Some(KeyScope::Top) => {
+            Some((KeyScope::Top, _)) => {
                 self.usage.end_body(at, empty);
                 self.state = JsonState::End;
             }
-            Some(KeyScope::StreamOptions) => {
+            Some((KeyScope::StreamOptions, _)) => {
                 let lacking = !self.seen.has(Field::IncludeUsage);
                 self.usage.end_options(lacking.then_some((at, empty)));
             }
+            Some((KeyScope::Fallback, marks)) if !marks.has(ScopeMarks::MODEL) => {
+                return Err(BodyError::NotModels);
+            }
+            Some((KeyScope::Tool, marks))
+                if marks.has(ScopeMarks::IMAGE_TOOL) && !marks.has(ScopeMarks::MODEL) =>
+            {
+                self.rare().image_tool_unnamed = true;
+            }
             _ => {}
         }
+        Ok(())
     }
 }
 

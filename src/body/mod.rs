@@ -13,11 +13,13 @@ pub mod json;
 pub mod multipart;
 mod nesting;
 mod progress;
+pub mod steering;
 
 pub use error::{BodyError, Field};
 pub use header::form_content_type;
 pub use json::{JsonScanner, ModelRole, OtherModel, UsageEdit, UsageOption};
 pub use multipart::MultipartScanner;
+pub use steering::{SteeringMember, SteeringSet};
 
 /// Longest model name that is kept, in bytes; a longer one cannot be in any catalog.
 pub const MAX_MODEL_BYTES: usize = 256;
@@ -219,6 +221,23 @@ impl BodyScanner {
         match self {
             Self::Json(scanner) => scanner.image_tool(),
             Self::Multipart(_) => false,
+        }
+    }
+
+    /// Whether one of those names no model, so that the upstream chooses it.
+    pub fn image_tool_unnamed(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.image_tool_unnamed(),
+            Self::Multipart(_) => false,
+        }
+    }
+
+    /// The members read so far that choose a model, provider or price elsewhere and are refused unless a source lets them
+    /// pass. In a form lists of models are among them.
+    pub fn steering(&self) -> SteeringSet {
+        match self {
+            Self::Json(scanner) => scanner.steering(),
+            Self::Multipart(scanner) => scanner.steering(),
         }
     }
 

@@ -10,6 +10,7 @@
 use super::field::{KeptWord, MAX_WORD, ModelBuffer, SeenFields};
 use super::header::{PartHeaders, boundary};
 use super::progress::{ScanProgress, Stage};
+use super::steering::SteeringSet;
 use super::{BodyError, Field, FoundModel, InputSize};
 use crate::text::Utf8;
 use memchr::memchr2;
@@ -49,6 +50,8 @@ pub struct MultipartScanner {
     file_bytes: u64,
     candidates: Option<u64>,
     seen: SeenFields,
+    /// The parts that choose a model, provider or price elsewhere.
+    steering: SteeringSet,
     model: Option<FoundModel>,
     stream: Option<bool>,
 }
@@ -113,6 +116,7 @@ impl MultipartScanner {
             file_bytes: 0,
             candidates: None,
             seen: SeenFields::default(),
+            steering: SteeringSet::default(),
             model: None,
             stream: None,
         })
@@ -163,6 +167,12 @@ impl MultipartScanner {
     /// Whether the value of the part `stream` is `true`, if there has been one.
     pub fn stream(&self) -> Option<bool> {
         self.stream
+    }
+
+    /// The parts that choose a model, provider or price elsewhere. Lists of models are among them: forms have many
+    /// spellings of a list.
+    pub fn steering(&self) -> SteeringSet {
+        self.steering
     }
 
     /// The value of the part `n`, if there has been one.
@@ -353,6 +363,9 @@ impl MultipartScanner {
             return Ok(FormState::Header);
         }
         self.part = self.headers.field()?;
+        if let Some(id) = self.headers.steering() {
+            self.steering.insert(id);
+        }
         self.value_start = at.saturating_add(1);
         self.word.clear();
         self.in_file = self.headers.is_file();

@@ -62,6 +62,7 @@ objects! {
         account_resources: bool,
         methods: BTreeMap<String, MethodDocument>,
         include_usage: bool,
+        passes: Vec<String>,
         unreported: String,
         entries: BTreeMap<String, EntryDocument>,
         models: Vec<ModelDocument>,

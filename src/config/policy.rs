@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 
 use super::account::Accounts;
 use super::feed_source::FeedSource;
+use crate::body::SteeringSet;
 use crate::keys::KeyAccess;
 use crate::limits::Subject;
 use crate::limits::service::OnFailure;
@@ -113,6 +114,8 @@ pub struct Source {
     pub methods: Vec<(String, Price)>,
     /// Protocol A: whether Chat Completions streams are made to report usage; `None`: those of models with prices.
     pub include_usage: Option<bool>,
+    /// The members of a body that choose a model, provider or price elsewhere and go on all the same.
+    pub passes: SteeringSet,
     /// Whether an answer that reports no usage costs nothing, instead of what its usage is estimated to be.
     pub unreported_free: bool,
     /// Its models.

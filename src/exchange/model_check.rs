@@ -165,8 +165,15 @@ impl ModelCheck {
             let wrong = BodyError::WrongType(Field::Background);
             return Err(Rejection::Body(wrong));
         }
+        if let Some(member) = scanner.steering().first_outside(route.source.passes) {
+            return Err(Rejection::MemberNotAllowed(member));
+        }
         if scanner.image_tool() && !route.may_make_images() {
             return Err(Rejection::ImagesNotSupported);
+        }
+        // The upstream takes one of its own, which may be any.
+        if scanner.image_tool_unnamed() && !route.has_image_model() {
+            return Err(Rejection::NoImageModel);
         }
         self.check_class(scanner)?;
         let mut renamed = Vec::new();

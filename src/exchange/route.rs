@@ -6,6 +6,7 @@ use crate::config::policy::{Group, GroupKind, Mixed, Source};
 use crate::keys::KeyAccess;
 use crate::ledger::RouteTaken;
 use crate::model::Model;
+use crate::model::catalog::ModelKind;
 use crate::money::Multiplier;
 use crate::protocol::{Entry, Protocol};
 use crate::reply::{Rejection, Spoken};
@@ -81,6 +82,16 @@ impl Route {
     /// Whether images may be made: keys of Mixed groups never may.
     pub fn may_make_images(&self) -> bool {
         self.source.image_generation && self.entry.is_none()
+    }
+
+    /// Whether the key's list has a model that makes images.
+    pub fn has_image_model(&self) -> bool {
+        let mut models = self.source.catalog.models().iter();
+        models.any(|model| {
+            model.kind == ModelKind::Image
+                && model.entitled
+                && allows(self.access.as_deref(), &model.id)
+        })
     }
 
     /// The model that `name`, as a client wrote it, means on this route.

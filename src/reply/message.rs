@@ -1,6 +1,7 @@
 //! Why a request is refused, in words, as the clients of each protocol know them.
 
 use super::rejection::{Rejection, Spoken};
+use crate::body::SteeringMember;
 use crate::limits::Limit;
 use crate::limits::{Rate, Scope};
 use crate::protocol::{Entry, Protocol};
@@ -123,6 +124,11 @@ impl Rejection {
             Self::ClassNotPriced(member) => format!(
                 "The value of {member} is not offered for this model. Leave {member} out."
             ),
+            Self::MemberNotAllowed(member) => member_not_allowed(member),
+            Self::NoImageModel => {
+                "The tool image_generation names no model, and no model in this key's list makes images."
+                    .to_owned()
+            }
             Self::BackgroundNotSupported => {
                 "'background' is not supported: leave it out, and take the answer as it is made."
                     .to_owned()
@@ -186,6 +192,19 @@ fn not_served(protocol: Protocol) -> &'static str {
             "This endpoint is not served here. Served are /v1beta/models and the methods of \
              /v1beta/models/{model}."
         }
+    }
+}
+
+/// What is said of a member that chooses elsewhere: which one, and who may allow it.
+fn member_not_allowed(member: &SteeringMember) -> String {
+    let SteeringMember { name, page, .. } = member;
+    if member.may_pass() {
+        format!(
+            "'{name}' is not allowed here: it chooses a model, a provider or a price beside 'model' ({page}). Leave it \
+             out, or let the operator of this gateway add it to \"passes\" of the source group."
+        )
+    } else {
+        format!("'{name}' is not supported in a form: send the request as JSON.")
     }
 }
 

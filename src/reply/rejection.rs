@@ -1,6 +1,6 @@
 //! Why a request is rejected, as a status and a code.
 
-use crate::body::BodyError;
+use crate::body::{BodyError, SteeringMember};
 use crate::limits::Limit;
 use crate::limits::{AdmitError, LimitViolation, Scope};
 use crate::protocol::Quota;
@@ -87,6 +87,10 @@ pub enum Rejection {
         /// The name as sent.
         name: String,
     },
+    /// The body has a member that chooses a model, provider, plugin or price elsewhere, and the source does not let it pass.
+    MemberNotAllowed(&'static SteeringMember),
+    /// A tool makes images and names no model, and the key's list has none that does.
+    NoImageModel,
     /// The answer is to be made in the background, where nobody would see what it costs.
     BackgroundNotSupported,
     /// 400: this member asks for a class of service or a speed for which the model has no price.
@@ -149,6 +153,7 @@ impl Rejection {
             | Self::ModelMissing
             | Self::ModelMismatch
             | Self::OtherModelRenamed { .. }
+            | Self::MemberNotAllowed(_)
             | Self::BackgroundNotSupported
             | Self::ClassNotPriced(_)
             | Self::BadParameter(_)
@@ -160,6 +165,7 @@ impl Rejection {
             Self::UnknownPath { .. }
             | Self::EndpointNotServed
             | Self::ImagesNotSupported
+            | Self::NoImageModel
             | Self::CountTokensNotSupported
             | Self::PathOfCurrentClients
             | Self::ResourcesNotServed
@@ -204,9 +210,10 @@ impl Rejection {
             Self::Body(_) => "invalid_body",
             Self::ModelMissing => "model_missing",
             Self::ModelMismatch | Self::OtherModelRenamed { .. } => "model_mismatch",
+            Self::MemberNotAllowed(_) => "member_not_allowed",
             Self::BackgroundNotSupported => "background_not_supported",
             Self::ClassNotPriced(_) => "service_tier_not_supported",
-            Self::ModelNotFound { .. } => "model_not_found",
+            Self::ModelNotFound { .. } | Self::NoImageModel => "model_not_found",
             Self::ModelNotEntitled { .. } | Self::UpstreamForbade => "model_not_entitled",
             Self::BadParameter(_) | Self::UnknownParameter { .. } => "invalid_parameter",
             Self::UpstreamFailed | Self::AccountsRefused => "bad_gateway",
@@ -223,6 +230,8 @@ impl Rejection {
             | Self::ModelNotFound { .. }
             | Self::ModelNotEntitled { .. } => Some("model"),
             Self::BackgroundNotSupported => Some("background"),
+            Self::MemberNotAllowed(member) => Some(member.name),
+            Self::NoImageModel => Some("tools"),
             Self::ClassNotPriced(member) => Some(member),
             Self::Body(error) if error.concerns_model() => Some("model"),
             Self::Body(BodyError::WrongType(field) | BodyError::NotSupported(field)) => {

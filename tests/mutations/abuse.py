@@ -11,6 +11,7 @@ _member = "src/body/json/member.rs"
 _unreported = "abuse/test_abuse_unreported.py::"
 _fields = "abuse/test_abuse_fields.py::"
 _event = "abuse/test_abuse_usage_event.py::"
+_steering = "abuse/test_abuse_steering.py::"
 _charges = "abuse/test_abuse_charges.py::"
 _budgets = "limits/test_limits_budgets.py::"
 
@@ -168,6 +169,108 @@ ABUSE: tuple[Mutation, ...] = (
             f"{_fields}test_whatever_runs_a_model[image tool, found]",
             f"{_fields}test_whatever_runs_a_model_behind_the_window[image tool]",
         ),
+    ),
+    Mutation(
+        "the vendor chooses the model of an image tool",
+        _model_check,
+        "if scanner.image_tool_unnamed() && !route.has_image_model() {",
+        "if scanner.image_tool_unnamed() && !route.has_image_model() && false {",
+        (f"{_steering}test_an_image_tool_without_a_model",),
+    ),
+    # ---- Members that choose elsewhere
+    Mutation(
+        "members that choose elsewhere go on",
+        _model_check,
+        "if let Some(member) = scanner.steering().first_outside(route.source.passes) {",
+        "if let Some(member) = scanner.steering().first_outside(route.source.passes).filter(|_| false) {",
+        (
+            f"{_steering}test_members_that_choose_elsewhere",
+            f"{_steering}test_every_endpoint",
+            f"{_steering}test_behind_the_window[provider]",
+            f"{_steering}test_parts_of_forms",
+            f"{_steering}test_tools_that_run_a_model_elsewhere",
+            f"{_steering}test_what_a_source_lets_pass",
+        ),
+    ),
+    Mutation(
+        "only their plain spelling is known",
+        "src/body/steering.rs",
+        "[byte, behind @ ..] => Some((byte.to_ascii_lowercase(), behind)),",
+        "[byte, behind @ ..] => Some((*byte, behind)),",
+        (f"{_steering}test_members_that_choose_elsewhere", f"{_steering}test_lists_of_models"),
+    ),
+    Mutation(
+        "words of a member's name have one joint",
+        "src/body/steering.rs",
+        "[byte, behind @ ..] if is_joint(*byte) => {",
+        "[byte, behind @ ..] if is_joint(*byte) && *byte == b'_' => {",
+        (f"{_steering}test_members_that_choose_elsewhere",),
+    ),
+    Mutation(
+        "a list of models holds anything",
+        _member,
+        "            _ => return Err(BodyError::NotModels),\n",
+        "            _ => {}\n",
+        (f"{_steering}test_lists_of_models",),
+    ),
+    Mutation(
+        "names of models in a list are not read",
+        _member,
+        "            b'\"' => self.begin_other(ModelRole::Runs, at),\n",
+        "            b'\"' => {}\n",
+        (f"{_steering}test_lists_of_models", f"{_fields}test_whatever_runs_a_model[fallback, by its name alone]"),
+    ),
+    Mutation(
+        "an entry of a list need not name a model",
+        "src/body/json.rs",
+        "Some((KeyScope::Fallback, marks)) if !marks.has(ScopeMarks::MODEL) => {",
+        "Some((KeyScope::Fallback, marks)) if !marks.has(ScopeMarks::MODEL) && false => {",
+        (f"{_steering}test_lists_of_models",),
+    ),
+    Mutation(
+        "parts of a form choose elsewhere",
+        "src/body/multipart.rs",
+        "            self.steering.insert(id);",
+        "            let _ = id;",
+        (f"{_steering}test_parts_of_forms",),
+    ),
+    Mutation(
+        "tools choose elsewhere",
+        _member,
+        "if let Some(id) = steering {",
+        "if let Some(id) = steering.filter(|_| false) {",
+        (f"{_steering}test_tools_that_run_a_model_elsewhere",),
+    ),
+    Mutation(
+        "names of members hold a NUL",
+        "src/body/json/string.rs",
+        "Some('\\0') if self.text == StringRole::Key => Err(BodyError::NulInName),",
+        "Some('\\0') if self.text == StringRole::Key => Ok(()),",
+        (f"{_steering}test_names_with_a_nul",),
+    ),
+    Mutation(
+        "parameters of protocols A and B go on",
+        "src/protocol/query.rs",
+        "parameter.is_empty() || parameters::is_known(name, value)",
+        "parameter.is_empty() || parameters::is_known(name, value) || true",
+        (
+            f"{_steering}test_parameters_that_are_not_known",
+            "abuse/test_wire_parameters.py::test_credentials_in_queries_of_other_protocols",
+        ),
+    ),
+    Mutation(
+        "a parameter has another behind a semicolon",
+        "src/protocol/parameters.rs",
+        "KNOWN.contains(&name) && ValueRule::Text.has(value)",
+        "KNOWN.contains(&name) && !value.is_empty()",
+        (f"{_steering}test_a_parameter_behind_a_semicolon",),
+    ),
+    Mutation(
+        "tenants share idempotency keys",
+        "src/exchange/upstream_head.rs",
+        "    hasher.update(key);",
+        "    let _ = key;",
+        (f"{_steering}test_idempotency_keys_of_two_tenants",),
     ),
     Mutation(
         "other models are not looked at",

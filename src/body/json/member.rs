@@ -2,9 +2,10 @@
 
 use super::others::ModelRole;
 use super::part::PartHint;
-use super::scope::KeyScope;
+use super::scope::{KeyScope, ScopeMarks};
 use super::{JsonScanner, JsonState, StringRole, Word};
 use crate::body::field::{GENERATION_CONFIG, STREAM_OPTIONS, TOP_LEVEL, eq_fold, field_of};
+use crate::body::steering::{SteeringAction, SteeringId, steering_member, steering_tool};
 use crate::body::{BodyError, Field};
 
 /// What a value is whose key is known.
@@ -22,8 +23,10 @@ pub(super) enum KnownMember {
     ToolType,
     /// The speed at which a fallback answers.
     FallbackSpeed,
-    /// The fallbacks themselves.
-    Fallbacks,
+    /// A list of models that may run in the place of the request's own.
+    Models,
+    /// What chooses a model, provider or price elsewhere.
+    Steering(SteeringId),
     /// What lets the upstream choose the model.
     ModelRouting,
 }
@@ -33,7 +36,7 @@ impl KnownMember {
     pub(super) fn leads_to(self) -> Option<KeyScope> {
         match self {
             Self::Scope(scope) => Some(scope),
-            Self::Fallbacks => Some(KeyScope::Fallback),
+            Self::Models => Some(KeyScope::Fallback),
             Self::Field(Field::StreamOptions) => Some(KeyScope::StreamOptions),
             _ => None,
         }
@@ -45,7 +48,6 @@ type Others = &'static [(&'static str, KnownMember)];
 
 const TOP: Others = &[
     ("tools", KnownMember::Scope(KeyScope::Tool)),
-    ("fallbacks", KnownMember::Fallbacks),
     ("moderation", KnownMember::Scope(KeyScope::Runner)),
     ("svg", KnownMember::Scope(KeyScope::Runner)),
     ("requests", KnownMember::Scope(KeyScope::Request)),
@@ -84,6 +86,9 @@ impl KeyScope {
     /// [`BodyError::CaseVariant`]; see [`field_of`]. Caps decide nothing, so
     /// what reads like one only when case is ignored is a key like any other.
     fn member(self, key: &[u8]) -> Result<Option<KnownMember>, BodyError> {
+        if self == Self::Top && is_plain_content(key) {
+            return Ok(None);
+        }
         let (fields, others): (&[Field], Others) = match self {
             Self::Top => (TOP_LEVEL, TOP),
             Self::StreamOptions => (STREAM_OPTIONS, &[]),
@@ -104,12 +109,59 @@ impl KeyScope {
             (Self::Top, b"generationConfig" | b"generation_config") => {
                 Some(KnownMember::Scope(KeyScope::GenerationConfig))
             }
-            _ => others
-                .iter()
-                .find(|(name, _)| eq_fold(key, name.as_bytes()))
-                .map(|(_, member)| *member),
+            _ => {
+                let known = others
+                    .iter()
+                    .find(|(name, _)| eq_fold(key, name.as_bytes()));
+                match known {
+                    Some((_, member)) => Some(*member),
+                    None if matches!(self, Self::Top | Self::Fallback) => steering(key),
+                    None => None,
+                }
+            }
         })
     }
+}
+
+/// Whether a member of the outermost object is one of those that most bodies have, and decides nothing here.
+#[inline]
+fn is_plain_content(key: &[u8]) -> bool {
+    matches!(
+        key,
+        b"messages"
+            | b"system"
+            | b"input"
+            | b"instructions"
+            | b"contents"
+            | b"systemInstruction"
+            | b"metadata"
+            | b"temperature"
+            | b"top_p"
+            | b"tool_choice"
+            | b"toolConfig"
+            | b"thinking"
+            | b"reasoning"
+            | b"text"
+            | b"store"
+            | b"include"
+            | b"stop"
+            | b"user"
+            | b"response_format"
+            | b"parallel_tool_calls"
+            | b"prompt_cache_key"
+            | b"reasoning_effort"
+            | b"prompt"
+    )
+}
+
+/// What a member is by the table of those that choose elsewhere.
+fn steering(key: &[u8]) -> Option<KnownMember> {
+    let id = steering_member(key)?;
+    Some(match id.member()?.action {
+        SteeringAction::Models => KnownMember::Models,
+        SteeringAction::Model => KnownMember::Model(ModelRole::Runs),
+        SteeringAction::Refused | SteeringAction::ToolRefused => KnownMember::Steering(id),
+    })
 }
 
 /// Whether a member of the outermost object may have content in it that is no text, or tools.
@@ -207,11 +259,7 @@ impl JsonScanner {
                 }
             }
             KnownMember::Model(role) => match byte {
-                b'"' => {
-                    self.text = StringRole::Other(role);
-                    self.model_start = at;
-                    self.name = super::ModelBuffer::default();
-                }
+                b'"' => self.begin_other(role, at),
                 b'n' => {}
                 _ => return Err(BodyError::WrongType(Field::NestedModel)),
             },
@@ -221,13 +269,38 @@ impl JsonScanner {
                     self.text = StringRole::Word(Word::ToolType);
                 }
             }
-            KnownMember::Fallbacks if !matches!(byte, b'[' | b'n') => {
-                return Err(BodyError::WrongType(Field::Fallbacks));
+            KnownMember::Models if !matches!(byte, b'[' | b'n') => {
+                return Err(BodyError::NotModels);
             }
+            KnownMember::Steering(id) if byte != b'n' => self.rare().steering.insert(id),
             KnownMember::ModelRouting if byte != b'n' => {
                 return Err(BodyError::NotSupported(Field::ModelRouting));
             }
-            KnownMember::Scope(_) | KnownMember::Fallbacks | KnownMember::ModelRouting => {}
+            KnownMember::Scope(_)
+            | KnownMember::Models
+            | KnownMember::Steering(_)
+            | KnownMember::ModelRouting => {}
+        }
+        Ok(())
+    }
+
+    /// The opening quote, at `at`, of the name of another model.
+    fn begin_other(&mut self, role: ModelRole, at: u64) {
+        self.text = StringRole::Other(role);
+        self.model_start = at;
+        self.name = super::ModelBuffer::default();
+    }
+
+    /// The first byte, at `at`, of an item of a list of models: a name, or an object that has one.
+    ///
+    /// # Errors
+    /// [`BodyError::NotModels`].
+    #[inline(never)]
+    pub(super) fn begin_named(&mut self, byte: u8, at: u64) -> Result<(), BodyError> {
+        match byte {
+            b'"' => self.begin_other(ModelRole::Runs, at),
+            b'{' => {}
+            _ => return Err(BodyError::NotModels),
         }
         Ok(())
     }
@@ -251,7 +324,15 @@ impl JsonScanner {
         match word {
             Word::ToolType => {
                 let kind = bytes.get(..IMAGE_TOOL.len()).unwrap_or_default();
-                self.image_tool |= kind.eq_ignore_ascii_case(IMAGE_TOOL);
+                let makes_images = kind.eq_ignore_ascii_case(IMAGE_TOOL);
+                let steering = steering_tool(bytes);
+                if makes_images {
+                    self.rare().image_tool = true;
+                    self.scopes.mark(ScopeMarks::IMAGE_TOOL);
+                }
+                if let Some(id) = steering {
+                    self.rare().steering.insert(id);
+                }
             }
             Word::ServiceTier => {
                 let tier = kept(bytes);

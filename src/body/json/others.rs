@@ -2,6 +2,7 @@
 
 use super::part::Parts;
 use super::{JsonScanner, JsonState, StringRole};
+use crate::body::steering::SteeringSet;
 use crate::body::{BodyError, FoundModel};
 
 /// How many may be named, so that memory is bounded. A batch of protocol C has one in each of its requests, 100 at most.
@@ -36,6 +37,12 @@ pub(super) struct Rare {
     others: Vec<OtherModel>,
     /// How many there were.
     seen: usize,
+    /// Whether there is a tool that makes images.
+    pub image_tool: bool,
+    /// Whether such a tool names no model.
+    pub image_tool_unnamed: bool,
+    /// The members that choose elsewhere and are refused.
+    pub steering: SteeringSet,
     /// What was found of the input that is no text.
     pub parts: Option<Parts>,
 }
@@ -81,7 +88,20 @@ impl JsonScanner {
 
     /// Whether there is a tool that makes images.
     pub fn image_tool(&self) -> bool {
-        self.image_tool
+        let rare = self.rare.as_ref();
+        rare.is_some_and(|rare| rare.image_tool)
+    }
+
+    /// Whether there is a tool that makes images and names no model.
+    pub fn image_tool_unnamed(&self) -> bool {
+        let rare = self.rare.as_ref();
+        rare.is_some_and(|rare| rare.image_tool_unnamed)
+    }
+
+    /// The members that choose a model, provider or price elsewhere, but for the models, which are named like others.
+    pub fn steering(&self) -> SteeringSet {
+        let rare = self.rare.as_ref();
+        rare.map(|rare| rare.steering).unwrap_or_default()
     }
 }
 

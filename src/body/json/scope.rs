@@ -23,7 +23,7 @@ pub(super) enum KeyScope {
     Tool,
     /// An object that runs the model that it names: `svg`, `moderation`.
     Runner,
-    /// `fallbacks` of Messages, and each of them.
+    /// `fallbacks` and other lists of models, and each of them.
     Fallback,
     /// `requests` of a batch of protocol C, and each of them.
     Request,
@@ -36,33 +36,70 @@ impl KeyScope {
     }
 }
 
+/// What has been read in an open object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ScopeMarks(u8);
+
+impl ScopeMarks {
+    /// It names a model.
+    pub(super) const MODEL: Self = Self(1);
+    /// It is a tool that makes images.
+    pub(super) const IMAGE_TOOL: Self = Self(2);
+
+    /// Whether this has been read.
+    pub(super) fn has(self, mark: Self) -> bool {
+        self.0 & mark.0 != 0
+    }
+}
+
+/// An open object or array whose keys are compared.
+#[derive(Debug, Clone, Copy)]
+struct OpenScope {
+    scope: KeyScope,
+    marks: ScopeMarks,
+    /// How deep it is.
+    depth: u16,
+}
+
 /// The open objects and arrays whose keys are compared, outermost first.
 #[derive(Debug)]
 pub(super) struct OpenScopes {
-    /// Each with how deep it is.
-    scopes: [(KeyScope, u16); MAX_WATCHED],
+    scopes: [OpenScope; MAX_WATCHED],
     len: u8,
 }
 
 impl Default for OpenScopes {
     fn default() -> Self {
+        let none = OpenScope {
+            scope: KeyScope::Top,
+            marks: ScopeMarks(0),
+            depth: 0,
+        };
         Self {
-            scopes: [(KeyScope::Top, 0); MAX_WATCHED],
+            scopes: [none; MAX_WATCHED],
             len: 0,
         }
     }
 }
 
 impl OpenScopes {
-    /// The innermost, and how deep it is.
-    fn inner(&self) -> Option<(KeyScope, u16)> {
+    /// The innermost.
+    fn inner(&self) -> Option<OpenScope> {
         let last = usize::from(self.len).checked_sub(1)?;
         self.scopes.get(last).copied()
     }
 
     /// How deep the innermost is; 0 where nothing is open.
     pub(super) fn depth(&self) -> u16 {
-        self.inner().map_or(0, |(_, depth)| depth)
+        self.inner().map_or(0, |inner| inner.depth)
+    }
+
+    /// Notes what was read in the innermost.
+    pub(super) fn mark(&mut self, mark: ScopeMarks) {
+        let last = usize::from(self.len).checked_sub(1);
+        if let Some(inner) = last.and_then(|last| self.scopes.get_mut(last)) {
+            inner.marks.0 |= mark.0;
+        }
     }
 
     /// Opens one more.
@@ -71,7 +108,11 @@ impl OpenScopes {
     /// [`BodyError::TooDeep`] where so many are open as no protocol knows.
     fn open(&mut self, scope: KeyScope, depth: u16) -> Result<(), BodyError> {
         let room = self.scopes.get_mut(usize::from(self.len));
-        *room.ok_or(BodyError::TooDeep)? = (scope, depth);
+        *room.ok_or(BodyError::TooDeep)? = OpenScope {
+            scope,
+            marks: ScopeMarks::default(),
+            depth,
+        };
         self.len = self.len.saturating_add(1);
         Ok(())
     }
@@ -84,8 +125,8 @@ impl OpenScopes {
 impl JsonScanner {
     /// The innermost open object or array, if its keys are compared.
     pub(super) fn scope(&self) -> Option<KeyScope> {
-        let (scope, depth) = self.scopes.inner()?;
-        (depth == self.depth()).then_some(scope)
+        let inner = self.scopes.inner()?;
+        (inner.depth == self.depth()).then_some(inner.scope)
     }
 
     /// The innermost open object, if its keys are compared.
@@ -119,9 +160,10 @@ impl JsonScanner {
         }
     }
 
-    /// Closes the innermost; gives its scope, if its keys are compared.
-    pub(super) fn close_scope(&mut self) -> Option<KeyScope> {
-        let closed = self.object();
+    /// Closes the innermost; gives its scope and what was read in it, if its keys are compared.
+    pub(super) fn close_scope(&mut self) -> Option<(KeyScope, ScopeMarks)> {
+        let marks = self.scopes.inner().map(|inner| inner.marks);
+        let closed = self.object().zip(marks);
         if self.scope().is_some() {
             self.scopes.close();
         }

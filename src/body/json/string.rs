@@ -1,6 +1,7 @@
 //! Strings: their text, escapes, and what becomes of the ones that matter.
 
 use super::others::OtherModel;
+use super::scope::ScopeMarks;
 use super::{ChunkCursor, JsonScanner, JsonState, StringRole};
 use crate::body::BodyError;
 use crate::text::{Decoded, Escape, skip_plain};
@@ -161,6 +162,8 @@ impl JsonScanner {
             self.lone_surrogate()?;
         }
         match decoded.character {
+            // A parser that ends texts at it would read another name.
+            Some('\0') if self.text == StringRole::Key => Err(BodyError::NulInName),
             Some(character) => self.push(character.encode_utf8(&mut [0; 4]).as_bytes(), end),
             None => Ok(()),
         }
@@ -212,6 +215,7 @@ impl JsonScanner {
                 self.end_surrogate()?;
                 let found = self.name.found(self.model_start..end)?;
                 self.note_other(OtherModel { role, found })?;
+                self.scopes.mark(ScopeMarks::MODEL);
                 JsonState::AfterValue
             }
             StringRole::Model => {

@@ -334,6 +334,39 @@ fn the_model_of_svg_is_not_supported() {
 }
 
 #[test]
+fn parts_that_choose_elsewhere() {
+    let file = "; filename=\"a.json\"";
+    let cases = [
+        ("provider", "", Some("provider")),
+        ("Provider", "", Some("provider")),
+        ("provider[order][]", "", Some("provider")),
+        (" provider", "", Some("provider")),
+        ("extraBody", "", Some("extra_body")),
+        ("pr%6fvider", "", Some("provider")),
+        ("pr&#111;vider", "", Some("provider")),
+        ("extra_body", file, Some("extra_body")),
+        // Forms have many spellings of a list.
+        ("models", "", Some("models")),
+        ("models[]", "", Some("models")),
+        ("fallbacks[0][model]", "", Some("fallbacks")),
+        ("prompt", "", None),
+        ("image[]", file, None),
+        ("my_provider", "", None),
+    ];
+    for (name, more, want) in cases {
+        let header = format!("Content-Disposition: form-data; name=\"{name}\"{more}");
+        let body = form(&[(MODEL, "m1"), (&header, "x"), (STREAM, "true")]);
+        for cut in 0..=body.len() {
+            let (head, tail) = body.split_at(cut);
+            let (end, scanner) = scan(&[head, tail]);
+            assert_eq!(end, Ok(()), "{name}");
+            let got = scanner.steering().first_outside(SteeringSet::default());
+            assert_eq!(got.map(|member| member.name), want, "{name}, cut at {cut}");
+        }
+    }
+}
+
+#[test]
 fn each_file_is_an_image_and_no_text() {
     let body = form(&[
         (MODEL, "m1"),

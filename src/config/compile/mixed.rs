@@ -88,6 +88,7 @@ fn refuse_source_fields(document: &GroupDocument, path: &str, problems: &mut Pro
         ("image_generation", document.image_generation == Some(true)),
         ("count_tokens", document.count_tokens == Some(true)),
         ("include_usage", document.include_usage == Some(true)),
+        ("passes", document.passes.is_some()),
         ("unreported", document.unreported.is_some()),
         ("methods", document.methods.is_some()),
         (

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::diagnostics::Diagnostics;
 use super::{accounts, fields, group, methods, model, names};
+use crate::body::SteeringSet;
 use crate::config::account;
 use crate::config::document::GroupDocument;
 use crate::config::error::Problems;
@@ -66,6 +67,7 @@ pub(super) fn compile(
         "include_usage",
         problems,
     );
+    let passes = passes(document, path, problems);
     let unreported_free = match document.unreported.as_deref() {
         None | Some("estimate") => false,
         Some("free") => true,
@@ -109,6 +111,7 @@ pub(super) fn compile(
         account_resources,
         methods,
         include_usage: document.include_usage,
+        passes,
         unreported_free,
         catalog,
     };
@@ -118,4 +121,19 @@ pub(super) fn compile(
         GroupKind::Source(Rc::new(source)),
         diagnostics,
     ))
+}
+
+/// Compiles `passes`: names of members that are refused otherwise.
+fn passes(document: &GroupDocument, path: &str, problems: &mut Problems) -> SteeringSet {
+    let mut passes = SteeringSet::default();
+    for (position, name) in document.passes.iter().flatten().enumerate() {
+        if !passes.allow(name) {
+            let known: Vec<&str> = SteeringSet::names().collect();
+            problems.push(
+                format!("{path}.passes[{position}]"),
+                format!("is no member that is refused (known: {})", known.join(", ")),
+            );
+        }
+    }
+    passes
 }

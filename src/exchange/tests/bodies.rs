@@ -255,6 +255,15 @@ const TEXT: RequestHead<'_> = RequestHead {
     request: "POST /v1/responses",
     headers: &["authorization: Bearer k-a-text"],
 };
+/// Of a group that has a model that makes images, and lets some members pass.
+const PASSES: RequestHead<'_> = RequestHead {
+    request: "POST /v1/responses",
+    headers: &["authorization: Bearer k-a-passes"],
+};
+const GENERATE: RequestHead<'_> = RequestHead {
+    request: "POST /v1beta/models/gem-1:generateContent",
+    headers: &["x-goog-api-key: k-c"],
+};
 /// Of a group whose source may, through an entry.
 const MIXED: RequestHead<'_> = RequestHead {
     request: "POST /v1/responses",
@@ -314,10 +323,100 @@ const ASKS_MORE: &[(&str, &RequestHead<'_>, &str, Option<u16>)] = &[
         Some(400),
     ),
     (
-        "image tool",
+        "image tool, no model that makes images",
         &A,
         r#"{"model":"gpt-x"PAD,"tools":[{"type":"image_generation"}]}"#,
+        Some(404),
+    ),
+    (
+        "image tool, of a listed model",
+        &A,
+        r#"{"model":"gpt-x"PAD,"tools":[{"type":"image_generation","model":"gpt-x"}]}"#,
         None,
+    ),
+    (
+        "image tool",
+        &PASSES,
+        r#"{"model":"gpt-x"PAD,"tools":[{"type":"image_generation"}]}"#,
+        None,
+    ),
+    (
+        "a provider",
+        &A,
+        r#"{"model":"gpt-x"PAD,"provider":{"order":["x"]}}"#,
+        Some(400),
+    ),
+    (
+        "a provider, in another case",
+        &B,
+        r#"{"model":"claude-z-2"PAD,"PROVIDER":{"order":["x"]}}"#,
+        Some(400),
+    ),
+    (
+        "a provider, null",
+        &A,
+        r#"{"model":"gpt-x"PAD,"provider":null}"#,
+        None,
+    ),
+    (
+        "a provider, of content",
+        &A,
+        r#"{"model":"gpt-x"PAD,"input":[{"provider":"x","models":["y"]}]}"#,
+        None,
+    ),
+    (
+        "a provider, Mixed",
+        &MIXED,
+        r#"{"model":"gpt-x"PAD,"provider":{"order":["x"]}}"#,
+        Some(400),
+    ),
+    (
+        "a provider that passes",
+        &PASSES,
+        r#"{"model":"gpt-x"PAD,"Provider":{"order":["x"]},"tools":[{"type":"openrouter:advisor"}]}"#,
+        None,
+    ),
+    (
+        "another that does not pass",
+        &PASSES,
+        r#"{"model":"gpt-x"PAD,"provider":{},"route":"x"}"#,
+        Some(400),
+    ),
+    (
+        "a tool that chooses",
+        &A,
+        r#"{"model":"gpt-x"PAD,"tools":[{"type":"openrouter:advisor","parameters":{"model":"x"}}]}"#,
+        Some(400),
+    ),
+    (
+        "models, unlisted",
+        &A,
+        r#"{"model":"gpt-x"PAD,"models":["gpt-x","gpt-9"]}"#,
+        Some(404),
+    ),
+    (
+        "models, listed",
+        &A,
+        r#"{"model":"gpt-x"PAD,"models":["gpt-x"],"fallbacks":["gpt-x",{"model":"gpt-x"}]}"#,
+        None,
+    ),
+    (
+        "models, protocol C",
+        &GENERATE,
+        r#"{"contents":[]PAD,"models":["gem-9"]}"#,
+        Some(404),
+    ),
+    (
+        "a route, protocol C",
+        &GENERATE,
+        r#"{"contents":[]PAD,"route":"x"}"#,
+        Some(400),
+    ),
+    (
+        "NUL in a name",
+        &A,
+        "{\"model\":\"gpt-x\"PAD,\"model\\u0000\":\"x\"}",
+        Some(400),
     ),
     (
         "image tool, no images",
@@ -539,6 +638,11 @@ fn refusals_of_what_else_a_body_asks_for_say_why() {
         (&A, r#"{"model":"gpt-x","tools":[{"model":"gpt-r"}]}"#, "model_mismatch", "model", "by another name"),
         (&A, r#"{"model":"gpt-x","tools":[{"model":"gpt-9"}]}"#, "model_not_found", "model", "`gpt-9`"),
         (&TEXT, r#"{"model":"gpt-x","tools":[{"type":"image_generation"}]}"#, "images_not_supported", "", "Images API is not supported"),
+        (&A, r#"{"model":"gpt-x","tools":[{"type":"image_generation"}]}"#, "model_not_found", "tools", "names no model"),
+        (&A, r#"{"model":"gpt-x","extraBody":{}}"#, "member_not_allowed", "extra_body", "'extra_body' is not allowed here: it chooses a model"),
+        (&A, r#"{"model":"gpt-x","extraBody":{}}"#, "member_not_allowed", "extra_body", "\"passes\" of the source group"),
+        (&A, r#"{"model":"gpt-x","fallbacks":"default"}"#, "invalid_body", "", "'fallbacks', 'models' and other lists of models"),
+        (&A, "{\"model\":\"gpt-x\",\"a\\u0000\":1}", "invalid_body", "", "must not contain U+0000"),
     ];
     let (in_force, world) = setting();
     for (client, body, code, param, message) in cases {

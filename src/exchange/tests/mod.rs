@@ -280,6 +280,8 @@ fn document() -> Value {
             {"id": "a", "protocol": "A", "multiplier": "0.2", "cluster": "ca", "image_generation": true,
              "models": [{"id": "gpt-x"}, {"id": "gpt-r", "upstream": "gpt-r-2026-01-01"}]},
             {"id": "a-text", "protocol": "A", "multiplier": "1", "cluster": "ca", "models": [{"id": "gpt-x"}]},
+            {"id": "a-passes", "protocol": "A", "multiplier": "1", "cluster": "ca", "image_generation": true,
+             "passes": ["provider", "openrouter:*"], "models": [{"id": "gpt-x"}, {"id": "gpt-i", "kind": "image"}]},
             {"id": "a-usage", "protocol": "A", "multiplier": "1", "cluster": "ca", "include_usage": true,
              "models": [{"id": "gpt-x"}, {"id": "gpt-r", "upstream": "gpt-r-2026-01-01"}]},
             {"id": "b", "protocol": "B", "multiplier": "2", "cluster": "cb", "count_tokens": true, "models": b_models},

@@ -210,6 +210,7 @@ OTHERS: Cases = {
         "b", MESSAGES, message(fallbacks=[{"model": DEAR["B"]}, {"model": UNLISTED["B"]}]), not_found
     ),
     "fallback, listed": Case("b", MESSAGES, _fallback(DEAR["B"]), forwarded()),
+    "fallback, by its name alone": Case("b", MESSAGES, message(fallbacks=[UNLISTED["B"]]), not_found),
     "fallbacks that the vendor chooses": Case("b", MESSAGES, message(fallbacks="default"), refused(400)),
     "fallback, fast": Case("b", MESSAGES, message(fallbacks=[{"model": DEAR["B"], "speed": "fast"}]), refused(400)),
     "image tool": Case("a", RESPONSES, response(tools=[_image_tool()]), no_images),

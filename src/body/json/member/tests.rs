@@ -198,19 +198,23 @@ fn tiers_and_speeds() {
         ),
         (r#"{"speed":"a\ud83d"}"#, None, Some("a\u{fffd}")),
         (&with_long, Some(&long[..32]), None),
-        (r#"{"fallbacks":[{"speed":"fast"}]}"#, None, Some("fast")),
         (
-            r#"{"speed":"standard","fallbacks":[{"speed":"fast"},{"speed":"standard"}]}"#,
+            r#"{"fallbacks":[{"model":"a","speed":"fast"}]}"#,
             None,
             Some("fast"),
         ),
         (
-            r#"{"fallbacks":[{"speed":"fast"},{"speed":null}],"speed":"standard"}"#,
+            r#"{"speed":"standard","fallbacks":[{"model":"a","speed":"fast"},{"model":"b","speed":"standard"}]}"#,
             None,
             Some("fast"),
         ),
         (
-            r#"{"fallbacks":[{"speed":"standard"}],"speed":"fast"}"#,
+            r#"{"fallbacks":[{"model":"a","speed":"fast"},{"model":"b","speed":null}],"speed":"standard"}"#,
+            None,
+            Some("fast"),
+        ),
+        (
+            r#"{"fallbacks":[{"model":"b","speed":"standard"}],"speed":"fast"}"#,
             None,
             Some("fast"),
         ),

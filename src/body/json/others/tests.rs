@@ -84,6 +84,14 @@ fn models_are_found_where_they_may_run() {
         ("a tool in a function's answer", r#"{"contents":[{"parts":[{"functionResponse":{"response":{"tools":[{"model":"x"}]}}}]}]}"#, &[], false),
         ("fallbacks", r#"{"fallbacks":[{"model":"a"},{"max_tokens":5,"model":"b"}]}"#, &["a", "b"], false),
         ("null for fallbacks", r#"{"fallbacks":null}"#, &[], false),
+        ("names of fallbacks", r#"{"fallbacks":["a", "b" ,{"model":"c"},"d"],"x":["y"]}"#, &["a", "b", "c", "d"], false),
+        ("a name of a fallback, escaped", r#"{"f\u0061llbacks":["\u0061"]}"#, &["a"], false),
+        ("none", r#"{"fallbacks":[],"models":[ ]}"#, &[], false),
+        ("models", r#"{"models":["a","b"]}"#, &["a", "b"], false),
+        ("models in another case", r#"{"MODELS":["a"],"fallbackModels":["b"]}"#, &["a", "b"], false),
+        ("models of a message", r#"{"messages":[{"models":["x"],"fallbacks":[{"model":"x"}]}]}"#, &[], false),
+        ("messages of a fallback", r#"{"fallbacks":[{"model":"a","messages":[{"content":"x","models":["y"]}]},"b"]}"#, &["a", "b"], false),
+        ("a model alone", r#"{"safety_model":"a","draftModel":"b","fallback_model":null}"#, &["a", "b"], false),
     ];
     for (name, text, models, image) in cases {
         let models = models
@@ -94,6 +102,67 @@ fn models_are_found_where_they_may_run() {
             Ok((models.collect(), *image)),
             "{name}"
         );
+    }
+}
+
+#[test]
+fn members_that_choose_elsewhere() {
+    let passes = SteeringSet::default();
+    #[rustfmt::skip]
+    let cases = [
+        ("none", r#"{"model":"m","messages":[{"provider":"x","extra_body":{}}],"x":{"route":1}}"#, None),
+        ("one", r#"{"provider":{"order":["x"]}}"#, Some("provider")),
+        ("null", r#"{"provider":null,"route":null}"#, None),
+        ("null, then not", r#"{"provider":null,"provider":1}"#, Some("provider")),
+        ("not, then null", r#"{"provider":false,"provider":null}"#, Some("provider")),
+        ("empty", r#"{"transforms":[]}"#, Some("transforms")),
+        ("escaped", r#"{"pr\u006fvider":{}}"#, Some("provider")),
+        ("camel case", r#"{"providerOptions":{"gateway":{"models":["x"]}}}"#, Some("provider_options")),
+        ("in capitals", r#"{"EXTRA_BODY":{"models":["x"]}}"#, Some("extra_body")),
+        ("the first of the table", r#"{"route":"fallback","provider":{}}"#, Some("provider")),
+        ("of a fallback", r#"{"fallbacks":[{"model":"a","api_base":"x"}]}"#, Some("api_base")),
+        ("a tool", r#"{"tools":[{"type":"openrouter:advisor","parameters":{"model":"x"}}]}"#, Some("openrouter:*")),
+        ("a tool, escaped", r#"{"tools":[{"type":"openrouter\u003aadvisor"}]}"#, Some("openrouter:*")),
+        ("a tool's own members", r#"{"tools":[{"type":"function","provider":"x"}]}"#, None),
+        ("a long name", r#"{"mock_testing_context_fallbacks_of_all":true}"#, Some("mock_*")),
+    ];
+    for (name, text, want) in cases {
+        for cut in 0..=text.len() {
+            let mut scanner = JsonScanner::new();
+            let (head, tail) = text.as_bytes().split_at(cut);
+            scanner.feed(head).unwrap();
+            scanner.feed(tail).unwrap();
+            scanner.finish().unwrap();
+            let got = scanner.steering().first_outside(passes);
+            assert_eq!(got.map(|member| member.name), want, "{name}, cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn image_tools_without_a_model() {
+    #[rustfmt::skip]
+    let cases = [
+        ("none", r#"{"tools":[{"type":"function"}]}"#, false),
+        ("without", r#"{"tools":[{"type":"image_generation"}]}"#, true),
+        ("null", r#"{"tools":[{"model":null,"type":"image_generation"}]}"#, true),
+        ("with", r#"{"tools":[{"type":"image_generation","model":"a"}]}"#, false),
+        ("with, before", r#"{"tools":[{"model":"a","type":"image_generation"}]}"#, false),
+        ("the model of its SVG", r#"{"tools":[{"type":"image_generation","svg":{"model":"a"}}]}"#, true),
+        ("the model of another", r#"{"tools":[{"type":"x","model":"a"},{"type":"image_generation"}]}"#, true),
+        ("one of two", r#"{"tools":[{"type":"image_generation","model":"a"},{"type":"image_generation"}]}"#, true),
+        ("in a namespace", r#"{"tools":[{"type":"namespace","model":"a","tools":[{"type":"image_generation"}]}]}"#, true),
+        ("in a namespace, with", r#"{"tools":[{"tools":[{"type":"image_generation","model":"a"}],"type":"namespace"}]}"#, false),
+        ("of the input", r#"{"input":[{"tools":[{"type":"image_generation"}]}]}"#, true),
+    ];
+    for (name, text, want) in cases {
+        for cut in 0..=text.len() {
+            let mut scanner = JsonScanner::new();
+            let (head, tail) = text.as_bytes().split_at(cut);
+            scanner.feed(head).unwrap();
+            scanner.feed(tail).unwrap();
+            assert_eq!(scanner.image_tool_unnamed(), want, "{name}, cut at {cut}");
+        }
     }
 }
 
@@ -120,8 +189,21 @@ fn refuses() {
         ("empty", r#"{"fallbacks":[{"model":""}]}"#, BodyError::ModelEmpty),
         ("control character", r#"{"tools":[{"model":"a\n"}]}"#, BodyError::ModelControlCharacter),
         ("half a pair", r#"{"tools":[{"model":"a\ud83d"}]}"#, BodyError::ModelSurrogate),
-        ("fallbacks that the upstream chooses", r#"{"fallbacks":"default"}"#, BodyError::WrongType(Field::Fallbacks)),
-        ("a fallback alone", r#"{"fallbacks":{"model":"a"}}"#, BodyError::WrongType(Field::Fallbacks)),
+        ("fallbacks that the upstream chooses", r#"{"fallbacks":"default"}"#, BodyError::NotModels),
+        ("models that are no list", r#"{"models":{"a":1}}"#, BodyError::NotModels),
+        ("a number among models", r#"{"models":["a",1]}"#, BodyError::NotModels),
+        ("null among models", r#"{"models":[null]}"#, BodyError::NotModels),
+        ("a list among models", r#"{"models":[["a"]]}"#, BodyError::NotModels),
+        ("a map of fallbacks", r#"{"fallbacks":[{"m":["a"]}]}"#, BodyError::NotModels),
+        ("a fallback without a model", r#"{"fallbacks":["a",{"max_tokens":1}]}"#, BodyError::NotModels),
+        ("a fallback with null for a model", r#"{"fallbacks":[{"model":null}]}"#, BodyError::NotModels),
+        ("an empty fallback", r#"{"fallbacks":[{}]}"#, BodyError::NotModels),
+        ("an empty name", r#"{"models":[""]}"#, BodyError::ModelEmpty),
+        ("a model that is a list", r#"{"safety_model":["a"]}"#, BodyError::WrongType(Field::NestedModel)),
+        ("NUL in a name", "{\"model\\u0000\":\"a\"}", BodyError::NulInName),
+        ("NUL at the beginning of a name", "{\"\\u0000model\":\"a\"}", BodyError::NulInName),
+        ("NUL in a tool's name of a member", "{\"tools\":[{\"type\\u0000x\":\"a\"}]}", BodyError::NulInName),
+        ("a fallback alone", r#"{"fallbacks":{"model":"a"}}"#, BodyError::NotModels),
         ("speed of a fallback", r#"{"fallbacks":[{"speed":1}]}"#, BodyError::WrongType(Field::Speed)),
         ("routing", r#"{"generationConfig":{"routingConfig":{"autoMode":{}}}}"#, BodyError::NotSupported(Field::ModelRouting)),
         ("routing, the other spelling", r#"{"generation_config":{"model_config":{}}}"#, BodyError::NotSupported(Field::ModelRouting)),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::body::SteeringSet;
 use crate::money::Price;
 
 #[test]
@@ -10,6 +11,18 @@ fn every_problem_of_source_groups_is_named() {
             "/groups/2/include_usage",
             json!(true),
             "groups[2].include_usage: has a meaning in protocol A",
+        ),
+        (
+            "no member that is refused",
+            "/groups/2/passes",
+            json!(["provider", "temperature"]),
+            "groups[2].passes[1]: is no member that is refused (known: preset, plugins, provider, ",
+        ),
+        (
+            "a member that is checked",
+            "/groups/1/passes",
+            json!(["models"]),
+            "groups[1].passes[0]: is no member that is refused",
         ),
         (
             "id missing",
@@ -138,6 +151,29 @@ fn fields_of_a_source_that_say_how_usage_is_told() {
         panic!("a source");
     };
     assert!(source.unreported_free, "of any protocol");
+}
+
+#[test]
+fn members_that_pass() {
+    let mut document = sample();
+    put(
+        &mut document,
+        "/groups/1/passes",
+        json!(["provider", "openrouter:*"]),
+    );
+    let compiled = compile_value(&document).unwrap();
+    let passes = |group: usize| match &compiled.policy.groups()[group].kind {
+        GroupKind::Source(source) => source.passes,
+        GroupKind::Mixed(_) => panic!("a source"),
+    };
+    let mut want = SteeringSet::default();
+    assert!(want.allow("provider") && want.allow("openrouter:*"));
+    assert_eq!(passes(1), want);
+    assert_eq!(
+        passes(2),
+        SteeringSet::default(),
+        "none where none is named"
+    );
 }
 
 #[test]
