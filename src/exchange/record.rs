@@ -117,6 +117,11 @@ impl RecordBuilder {
         reading.count_unnamed_output(self.output_cap());
         let ending = self.ending(&reading, stream);
         let status = self.status(ending, &reading);
+        if status == UsageStatus::Failed {
+            // A stream that begins with its input, and ends there.
+            reading.usage = None;
+            reading.others.clear();
+        }
         let estimated = self.estimate(ending, status, &mut reading, clock);
         let model = self.model().map(Rc::clone);
         let (operation, protocol) = (self.operation(), self.protocol());
@@ -290,10 +295,9 @@ impl RecordBuilder {
         };
         if self.is_success() {
             // Even where we cut the exchange short afterwards, something came back.
-            let error_alone = reading.error.is_some() && reading.generated_bytes == 0;
             return if self.is_reported(reading) && ending == Ending::Finished {
                 UsageStatus::Complete
-            } else if error_alone && reading.usage.is_none() {
+            } else if self.is_void(ending, reading) {
                 UsageStatus::Failed
             } else {
                 unreported
@@ -308,6 +312,15 @@ impl RecordBuilder {
             Ending::ClientAbort => UsageStatus::None,
             _ => UsageStatus::Failed,
         }
+    }
+
+    /// Whether the source ended its response with nothing in it. Whoever leaves before may have had a response.
+    fn is_void(&self, ending: Ending, reading: &Reading) -> bool {
+        let by_source = matches!(
+            ending,
+            Ending::Finished | Ending::ErrorEvent | Ending::Truncated | Ending::UpstreamReset
+        );
+        by_source && reading.made_nothing
     }
 
     /// Whether the response tells what it used: tokens, or the images that it was to make. Searches alone say nothing of

@@ -60,6 +60,7 @@ pub(super) static TABLE: WireTable = WireTable {
         input: bit(PROMPT),
         output: bit(CANDIDATES) | bit(THOUGHTS),
         total: Some(TOTAL),
+        begins_stream: false,
         unnamed_output: true,
         moves: &[bit(CANDIDATES) | bit(THOUGHTS)],
         lists: 0x3F << PROMPT_AUDIO,

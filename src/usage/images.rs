@@ -59,6 +59,7 @@ pub(super) static TABLE: WireTable = WireTable {
         input: bit(INPUT),
         output: bit(OUTPUT),
         total: Some(TOTAL),
+        begins_stream: false,
         unnamed_output: false,
         moves: &[bit(OUTPUT_TEXT) | bit(OUTPUT_IMAGE)],
         lists: 0,

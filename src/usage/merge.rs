@@ -11,6 +11,8 @@ pub(super) struct Roles {
     pub(super) output: u32,
     /// The sum of both.
     pub(super) total: Option<Slot>,
+    /// A stream begins with it, its output not counted yet.
+    pub(super) begins_stream: bool,
     /// By the protocol's page, the total has output that stands in no part.
     pub(super) unnamed_output: bool,
     /// Sets in which tokens may move from one number to another: in a report that comes to no less, zero means zero.

@@ -67,7 +67,8 @@ pub(super) static TABLE: WireTable = WireTable {
     merge: Merge::Update,
     beside: 0,
     event_of: |name| match name {
-        b"content_block_delta" | b"content_block_start" => Some(EventClass::Part),
+        b"content_block_delta" => Some(EventClass::Part),
+        b"content_block_start" => Some(EventClass::PartBegun),
         b"message_start" | b"message_delta" => Some(EventClass::Plain),
         b"message_stop" => Some(EventClass::End),
         b"error" => Some(EventClass::Error),
@@ -82,6 +83,7 @@ pub(super) static TABLE: WireTable = WireTable {
         input: MOVES_OF_INPUT,
         output: bit(OUTPUT),
         total: None,
+        begins_stream: true,
         unnamed_output: false,
         moves: &[MOVES_OF_INPUT, bit(CACHE_WRITE_5M) | bit(CACHE_WRITE_1H)],
         lists: 0x3F << COMPACTION,

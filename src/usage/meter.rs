@@ -112,6 +112,9 @@ pub struct Reading {
     pub doubt: Option<String>,
     /// What the vendor says that the answer cost, exactly.
     pub reported_cost: Option<String>,
+    /// Whether nothing was made: no part of a streamed response came, nor a reason why it ended, or an error in the place of a
+    /// document.
+    pub made_nothing: bool,
     /// Whether something passed that is neither a JSON document nor a stream of events: compressed bytes, a page, a script.
     pub unreadable: bool,
 }
@@ -145,7 +148,7 @@ impl Reading {
 
 impl Meter {
     /// The most that a meter takes up, in bytes.
-    pub const MAX_BYTES: usize = 7680;
+    pub const MAX_BYTES: usize = 8192;
 
     /// A meter that has read nothing.
     pub fn new(wire: Wire) -> Self {
@@ -195,7 +198,12 @@ impl Meter {
             doubts.remove(Doubt::TotalMore);
             unnamed_output = counted.unnamed;
         }
+        // A document comes when all is made, whatever is in it, but for an error in its place.
+        let streams = tally.is_stream() || !matches!(self.form, ResponseForm::Document);
+        let in_place = streams || (tally.error().is_some() && counted.usage.is_none());
+        let made_nothing = in_place && tally.made_nothing(&counted) && !unreadable;
         Reading {
+            made_nothing,
             usage: counted.usage,
             finished: tally.finished(),
             error: owned(tally.error()),

@@ -21,6 +21,7 @@ mod messages;
 mod meter;
 mod model_sums;
 mod numbers;
+mod queries;
 mod responses;
 mod short_text;
 mod sse;

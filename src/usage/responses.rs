@@ -55,6 +55,7 @@ pub(super) const ROLES: Roles = Roles {
     input: bit(INPUT),
     output: bit(OUTPUT),
     total: Some(TOTAL),
+    begins_stream: false,
     unnamed_output: false,
     moves: &[CACHE, bit(CREATION_5M) | bit(CREATION_1H)],
     lists: 0,

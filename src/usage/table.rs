@@ -76,8 +76,17 @@ pub(super) enum EventClass {
     Image,
     /// A part of the response: the text in it and the work it tells of count, nothing else does.
     Part,
+    /// The beginning of such a part. It may yet say nothing.
+    PartBegun,
     /// An error, whatever else it says.
     Error,
+}
+
+impl EventClass {
+    /// Whether it is a part of the response, which tells no numbers.
+    pub(super) fn is_part(self) -> bool {
+        matches!(self, Self::Part | Self::PartBegun)
+    }
 }
 
 /// Strings that are worth reading.

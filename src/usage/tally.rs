@@ -5,6 +5,7 @@ use super::doubt::Doubt;
 use super::merge::merge;
 use super::model_sums::{ModelSum, ModelSums, SUMS};
 use super::numbers::{Numbers, Slot};
+use super::queries::Queries;
 use super::short_text::ShortText;
 use super::table::{
     COST, Counted, Ends, EventClass, Marker, Merge, TextField, UNNAMED_OUTPUT, WireTable,
@@ -34,6 +35,8 @@ pub(super) struct UsageTally {
     by_element: bool,
     /// Something was told that counts.
     told: bool,
+    /// A part of the response came that tells nothing that is read, such as a signature.
+    untold_part: bool,
 }
 
 #[derive(Default)]
@@ -42,6 +45,8 @@ struct Said {
     texts: [ShortText; TextField::KEPT],
     images: u64,
     calls: [u64; Call::ALL.len()],
+    /// Searches that are listed.
+    queries: Queries,
     /// How long the text is that the model wrote: less than nothing while half an escape was read.
     generated: i64,
     others: ModelSums,
@@ -128,6 +133,7 @@ impl Said {
             self.texts.iter_mut().for_each(ShortText::clear);
             self.images = 0;
             self.calls = [0; Call::ALL.len()];
+            self.queries.clear();
             self.others.clear();
             self.lists_others = false;
             (self.error, self.done) = (false, false);
@@ -160,6 +166,7 @@ impl UsageTally {
             ended: false,
             by_element: false,
             told: false,
+            untold_part: false,
         }
     }
 
@@ -184,7 +191,7 @@ impl UsageTally {
                     self.staged.event = event;
                     self.staged.singular |= event == EventClass::Image;
                     // Most events are: they tell nothing more.
-                    if event == EventClass::Part {
+                    if event.is_part() {
                         return true;
                     }
                 }
@@ -225,7 +232,13 @@ impl UsageTally {
                 return true;
             }
             TextField::Query if text == Some(b"") => return true,
-            TextField::Query => self.staged.add_call(Call::WebSearch),
+            TextField::Query => match text {
+                Some(query) if plain || core::str::from_utf8(query).is_ok() => {
+                    self.staged.queries.add(query);
+                }
+                // Too long to be told from another.
+                _ => self.staged.add_call(Call::WebSearch),
+            },
             _ => {
                 let kept = self.kept.texts.get(what as usize);
                 if let Some(place) = self.staged.texts.get_mut(what as usize) {
@@ -407,12 +420,13 @@ impl UsageTally {
     pub(super) fn commit(&mut self) -> Effect {
         let (staged, kept) = (&self.staged, &mut self.kept);
         let mut effect = Effect {
-            numbers: staged.event != EventClass::Part,
+            numbers: !staged.event.is_part(),
             generated: staged.generated,
             as_it_says: true,
         };
         kept.generated = kept.generated.saturating_add(staged.generated);
         self.told |= staged.touched || staged.generated != 0;
+        self.untold_part |= staged.event == EventClass::Part && staged.generated == 0;
         if staged.touched {
             effect.as_it_says = self.commit_touched();
         }
@@ -430,8 +444,9 @@ impl UsageTally {
                 Merge::Replace => calls.saturating_add(more),
             };
         }
+        kept.queries.add_all(&staged.queries);
         kept.images = kept.images.saturating_add(staged.images);
-        if staged.event == EventClass::Part {
+        if staged.event.is_part() {
             return true;
         }
         let as_it_says =
@@ -461,6 +476,11 @@ impl UsageTally {
     /// From here on each item of the outermost array is an event.
     pub(super) fn count_elements(&mut self) {
         self.by_element = true;
+    }
+
+    /// Whether the items of a document are events of a stream.
+    pub(super) fn is_stream(&self) -> bool {
+        self.by_element
     }
 
     /// The event ends here and was broken.
@@ -514,6 +534,12 @@ impl UsageTally {
         for (call, found) in Call::ALL.into_iter().zip(kept.calls) {
             let reported = self.table.calls.iter().filter(|(of, _)| *of == call);
             let reported = reported.filter_map(|(_, slot)| kept.numbers.get(*slot));
+            let listed = if call == Call::WebSearch {
+                kept.queries.count()
+            } else {
+                0
+            };
+            let found = found.saturating_add(listed);
             let calls = reported.reduce(u64::saturating_add).unwrap_or(found);
             known |= calls > 0;
             usage.set_calls(call, calls);
@@ -527,6 +553,20 @@ impl UsageTally {
             counted.doubts.add(Doubt::Cost);
         }
         counted
+    }
+
+    /// Whether nothing came of what was asked for: no part of a response, no reason why it ended, and no output in its numbers.
+    pub(super) fn made_nothing(&self, counted: &Counted) -> bool {
+        let usage = counted.usage.unwrap_or_default();
+        // A stream that begins with its usage has a placeholder for the output.
+        let output = if self.table.roles.begins_stream {
+            0
+        } else {
+            usage.output_tokens()
+        };
+        let calls = Call::ALL.iter().any(|call| usage.calls(*call) > 0);
+        let made = self.generated_bytes() > 0 || self.untold_part || usage.images > 0 || calls;
+        !made && output == 0 && self.finish_reason().is_none()
     }
 
     /// Whether the vendor is one whose total has output that stands in no part.

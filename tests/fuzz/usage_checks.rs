@@ -15,7 +15,7 @@ use core::cell::Cell;
 use core::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trilane::usage::{Call, Kind, Meter, Reading, Usage, Wire};
 
 /// What a meter reads in chunks.
@@ -84,6 +84,7 @@ fn plain_reading(wire: Wire, body: &[u8]) -> Option<Reading> {
                 plain.images += objects(&document, "/data", wire == Wire::Images);
                 plain.commit();
                 plain.ended = true;
+                plain.streams = false;
             }
         }
         _ => {
@@ -334,6 +335,9 @@ struct Plain {
     done: bool,
     generated: u64,
     calls: BTreeMap<Call, u64>,
+    /// Searches, each once.
+    queries: BTreeSet<String>,
+    event_queries: Vec<String>,
     /// Those of the event.
     listed: BTreeMap<Call, u64>,
     others: Vec<(String, Usage)>,
@@ -341,6 +345,10 @@ struct Plain {
     in_totals: Vec<(String, [u64; 6])>,
     tool_model: Option<String>,
     unreadable: bool,
+    /// It is a stream.
+    streams: bool,
+    /// A part of it tells nothing that is read.
+    untold_part: bool,
     /// Reports contradict each other or themselves: how those are read is for the properties of `usage::merge` and
     /// `usage::witness` to say.
     contradicts: Cell<bool>,
@@ -476,11 +484,15 @@ impl Plain {
             done: false,
             generated: 0,
             calls: BTreeMap::new(),
+            queries: BTreeSet::new(),
+            event_queries: Vec::new(),
             listed: BTreeMap::new(),
             others: Vec::new(),
             in_totals: Vec::new(),
             tool_model: None,
             unreadable: false,
+            streams: true,
+            untold_part: false,
             contradicts: Cell::new(false),
         }
     }
@@ -523,6 +535,7 @@ impl Plain {
             (Wire::Messages, Some("message_stop")) => ends = true,
             (Wire::Messages, _) => return Some(()),
         }
+        let generated = self.generated;
         self.generated += match self.wire {
             Wire::Chat => texts(&raw, "choices/*/delta/", CHAT_TEXTS),
             Wire::Responses => raw.length("delta"),
@@ -536,6 +549,8 @@ impl Plain {
             self.item(item);
         }
         if piece {
+            let begins = kind == Some("content_block_start");
+            self.untold_part |= !begins && self.generated == generated;
             self.commit();
             return Some(());
         }
@@ -726,9 +741,13 @@ impl Plain {
                 "/groundingMetadata/webSearchQueries",
                 "/groundingMetadata/imageSearchQueries",
             ] {
-                let queries = list(path).filter_map(Value::as_str);
-                let count = queries.filter(|query| !query.is_empty()).count() as u64;
-                *self.listed.entry(Call::WebSearch).or_default() += count;
+                for query in list(path).filter_map(Value::as_str) {
+                    if query.len() > 128 {
+                        *self.listed.entry(Call::WebSearch).or_default() += 1;
+                    } else if !query.is_empty() {
+                        self.event_queries.push(query.to_owned());
+                    }
+                }
             }
             let mut chunks = list("/groundingMetadata/groundingChunks");
             if chunks.any(|chunk| lookup(chunk, "/maps").is_some_and(Value::is_object)) {
@@ -862,6 +881,7 @@ impl Plain {
             let calls = self.calls.entry(call).or_default();
             *calls = count.max(*calls);
         }
+        self.queries.extend(self.event_queries.drain(..));
         let mut last = BTreeMap::new();
         for (what, text) in self.texts.drain(..) {
             last.insert(what, text);
@@ -918,6 +938,17 @@ impl Plain {
         self.numbers
             .retain(|name, value| *value > 0 || !name.contains('['));
         let contradicts = self.contradicts.get();
+        let usage = used.unwrap_or_default();
+        let in_place = self.streams || (self.error.is_some() && used.is_none());
+        let calls = Call::ALL.iter().any(|call| usage.calls(*call) > 0);
+        let output = if self.wire == Wire::Messages {
+            0
+        } else {
+            usage.output_tokens()
+        };
+        let ended = self.kept.contains_key("finish") || status.is_some();
+        let something = self.generated > 0 || self.untold_part || usage.images > 0 || calls;
+        let made_nothing = in_place && !something && output == 0 && !ended && !self.unreadable;
         let reading = Reading {
             usage: used,
             finished: self.ended && self.error.is_none(),
@@ -931,6 +962,7 @@ impl Plain {
             generated_bytes: self.generated,
             others,
             unreadable: self.unreadable,
+            made_nothing,
             unnamed_output: 0,
             doubt: None,
             reported_cost: None,
@@ -1082,6 +1114,12 @@ impl Plain {
         }
         for call in Call::ALL {
             let counted = self.calls.get(&call).copied().unwrap_or(0);
+            let listed = if call == Call::WebSearch {
+                self.queries.len().min(32)
+            } else {
+                0
+            };
+            let counted = counted + listed as u64;
             let reported = match (self.wire, call) {
                 (Wire::Messages, Call::WebSearch) => get("server_tool_use.web_search_requests"),
                 (Wire::Messages, Call::CodeExecution) => {

@@ -483,7 +483,7 @@ fn each_form_of_each_protocol_is_metered() {
         let record = play(&format!("POST {path}"), headers, &events, "");
         let usage = record.usage().copied().unwrap_or_default();
         assert_eq!(
-            (usage.tokens(Kind::Input), usage.tokens(Kind::Output)),
+            (usage.tokens(Kind::Input), usage.output_tokens()),
             tokens,
             "{path}"
         );

@@ -227,7 +227,14 @@ fn what_it_is_told_was_used() {
             ABORT,
             tokens(210, 3),
         ),
-        ("truncated", open, good, STARTED, "", tokens(210, 3)),
+        (
+            "nothing behind its beginning",
+            open,
+            good,
+            STARTED,
+            "",
+            None,
+        ),
         (
             "cut, more written than the cap",
             open,

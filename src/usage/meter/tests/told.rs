@@ -600,3 +600,163 @@ fn what_cannot_be_read() {
     let late = [b"<!-- -->\n", chat.as_bytes()].concat();
     assert!(!read(Wire::Chat, [&late[..]]).unreadable);
 }
+
+#[test]
+fn searches_count_once_each() {
+    let grounded = |candidates: &[&str]| {
+        let candidates = candidates.iter().map(|queries| {
+            format!(r#"{{"groundingMetadata":{{"webSearchQueries":[{queries}]}}}}"#)
+        });
+        let candidates: Vec<_> = candidates.collect();
+        format!(r#"{{"candidates":[{}]}}"#, candidates.join(","))
+    };
+    let long = format!(r#""{}""#, "q".repeat(200));
+    // (answer, searches)
+    let cases = [
+        (grounded(&[r#""a","b","a","""#]), 2),
+        (grounded(&[r#""a""#, r#""a","b""#]), 2),
+        (
+            event(&grounded(&[r#""a","b""#])) + &event(&grounded(&[r#""b","c""#])),
+            3,
+        ),
+        (event(&grounded(&[r#""a""#])).repeat(3), 1),
+        (grounded(&[r#""\u0061","a""#]), 1),
+        (grounded(&[""]), 0),
+        // Too long to be told apart.
+        (grounded(&[&format!(r#"{long},{long},"a""#)]), 3),
+    ];
+    for (answer, want) in cases {
+        let got = read_any(Wire::Generate, &answer);
+        let searches = got.usage.unwrap_or_default().calls(Call::WebSearch);
+        assert_eq!(searches, want, "{answer}");
+    }
+}
+
+#[test]
+fn nothing_made() {
+    let start = event(
+        r#"{"type":"message_start","message":{"usage":{"input_tokens":100000,"output_tokens":1}}}"#,
+    );
+    let error = event(r#"{"type":"error","error":{"type":"overloaded_error"}}"#);
+    let block = |block: &str| {
+        event(&format!(
+            r#"{{"type":"content_block_start","content_block":{block}}}"#
+        ))
+    };
+    let delta = |delta: &str| {
+        event(&format!(
+            r#"{{"type":"content_block_delta","delta":{delta}}}"#
+        ))
+    };
+    let created = event(r#"{"type":"response.created","response":{"status":"in_progress"}}"#);
+    let cases = [
+        (Wire::Messages, String::new(), true),
+        (Wire::Messages, start.clone(), true),
+        (Wire::Messages, start.clone() + &error, true),
+        (
+            Wire::Messages,
+            start.clone() + &event(r#"{"type":"ping"}"#) + &error,
+            true,
+        ),
+        (
+            Wire::Messages,
+            start.clone() + &block(r#"{"type":"text","text":""}"#) + &error,
+            true,
+        ),
+        (
+            Wire::Messages,
+            start.clone() + &block(r#"{"type":"text","text":"a"}"#) + &error,
+            false,
+        ),
+        (
+            Wire::Messages,
+            start.clone() + &block(r#"{"type":"tool_use","name":"f","input":{}}"#),
+            false,
+        ),
+        (
+            Wire::Messages,
+            start.clone() + &delta(r#"{"type":"text_delta","text":"a"}"#) + &error,
+            false,
+        ),
+        (
+            Wire::Messages,
+            start.clone() + &delta(r#"{"type":"signature_delta","signature":"x"}"#) + &error,
+            false,
+        ),
+        (
+            Wire::Messages,
+            start + &event(r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#),
+            false,
+        ),
+        (Wire::Chat, "data: [DONE]\n\n".to_owned(), true),
+        (Wire::Chat, ": ping\n\n".to_owned(), true),
+        (
+            Wire::Chat,
+            event(r#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#),
+            true,
+        ),
+        (
+            Wire::Chat,
+            event(r#"{"choices":[{"delta":{"content":"a"}}]}"#),
+            false,
+        ),
+        (
+            Wire::Chat,
+            event(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#),
+            false,
+        ),
+        (
+            Wire::Chat,
+            event(r#"{"usage":{"prompt_tokens":9,"completion_tokens":0}}"#),
+            true,
+        ),
+        (
+            Wire::Chat,
+            event(r#"{"usage":{"prompt_tokens":9,"completion_tokens":1}}"#),
+            false,
+        ),
+        (Wire::Responses, created.clone(), true),
+        (
+            Wire::Responses,
+            created.clone() + &event(r#"{"type":"response.output_text.delta","delta":"a"}"#),
+            false,
+        ),
+        (
+            Wire::Responses,
+            created + &event(r#"{"type":"response.completed","response":{"status":"completed"}}"#),
+            false,
+        ),
+        (
+            Wire::Generate,
+            event(r#"{"usageMetadata":{"promptTokenCount":9}}"#),
+            true,
+        ),
+        (
+            Wire::Generate,
+            event(r#"{"promptFeedback":{"blockReason":"SAFETY"}}"#),
+            false,
+        ),
+        (
+            Wire::Generate,
+            r#"[{"usageMetadata":{"promptTokenCount":9}},"#.to_owned(),
+            true,
+        ),
+        (
+            Wire::Images,
+            event(r#"{"type":"image_generation.completed"}"#),
+            false,
+        ),
+        // A document comes when all is made; a page is no answer that is read.
+        (Wire::Chat, "{}".to_owned(), false),
+        (Wire::Chat, r#"{"choices":["#.to_owned(), false),
+        (Wire::Chat, r#"{"error":{"type":"t"}}"#.to_owned(), true),
+        (Wire::Chat, "<html>".to_owned(), false),
+    ];
+    for (wire, answer, want) in cases {
+        assert_eq!(
+            read_any(wire, &answer).made_nothing,
+            want,
+            "{wire:?} {answer}"
+        );
+    }
+}
