@@ -1,5 +1,6 @@
 //! Which headers stay here: of a request those that may hold a credential, the client's address, an order to another
-//! method, path, tenant or model, or a mask for the answer; of an answer those that only this gateway may say.
+//! method, path, tenant or model, or a mask for the answer; of an answer those that only this gateway may say, those that name
+//! our account at the upstream, and those that lead a client, or a proxy on its way, past this gateway.
 //!
 //! A name is judged by its words, which stand between `-`, `_` and `.`, not by a list of names: `ocp-apim-subscription-key`
 //! and `x-next-years-api-key` are credentials because they end in `key`. What the rules take away too much costs a client
@@ -12,7 +13,7 @@
 //! | another method or path | `method`, `override`, `original`, `rewrite`, `url`, `uri`, `path`, `host` behind another word, … |
 //! | another tenant, route or model | `organization`, `project`, `account`, `tenant`, `route`, `upstream`, `model`, `provider`, … |
 //! | another request's answer | `idempotency`, …: one that is known goes on as a digest (`upstream_head`) |
-//! | another form of answer | `fieldmask`, `fields`, `range`, `prefer`, `accept-…` but for `accept-language` |
+//! | another form of answer | `fieldmask`, `fields`, `range`, `prefer`, `accept-…` but for `accept-language`; first word `if` |
 //! | orders to gateways and clouds | first word (behind `x-`) `litellm`, `portkey`, `cf`, `helicone`, `amz`, `ms`, `goog`, `envoy`, … |
 
 use std::borrow::Cow;
@@ -124,6 +125,8 @@ fn is_family(word: &[u8]) -> bool {
         word,
         // This gateway and its Envoy.
         b"trilane" | b"envoy"
+        // Conditions on the answer: none is kept here that could be compared, and no 304 is one.
+        | b"if"
         // Clouds.
         | b"goog" | b"google" | b"amz" | b"amzn" | b"aws" | b"ms" | b"azure" | b"arr" | b"apim" | b"ocp" | b"appengine"
         | b"appgw" | b"vertex" | b"vercel"
@@ -135,9 +138,9 @@ fn is_family(word: &[u8]) -> bool {
     )
 }
 
-/// Whether a header of an upstream's answer stays here: one that speaks of our account there (its limits, its cookies and
-/// other credentials), or that is a word of this gateway or of Envoy, which clients and further proxies would believe.
-/// `name` is in lower case.
+/// Whether a header of an upstream's answer stays here: one that speaks of our account there (its name, its limits, its
+/// cookies and other credentials), one that leads past this gateway, or that is a word of this gateway or of Envoy, which
+/// clients and further proxies would believe. `name` is in lower case.
 pub fn is_withheld(name: &[u8]) -> bool {
     if matches!(name, [b':', ..]) {
         return false;
@@ -146,11 +149,66 @@ pub fn is_withheld(name: &[u8]) -> bool {
     speaks_of_limits(name)
         || name.starts_with(b"x-envoy-")
         || name.starts_with(b"x-trilane-")
+        || speaks_for_an_origin(name)
         || words(name).any(|word| {
-            let found = is_credential(before, word);
+            let found = is_credential(before, word)
+                || leads_elsewhere(before, word)
+                || names_an_account(before, word);
             before = word;
             found
         })
+}
+
+/// Whether a word of an answer's header says that the value is an address or a file: a client or a proxy would go there,
+/// perhaps with its key in its hands.
+#[inline]
+fn leads_elsewhere(before: &[u8], word: &[u8]) -> bool {
+    match word {
+        b"location" | b"refresh" | b"redirect" | b"url" | b"uri" | b"link" | b"links" | b"href"
+        | b"asyncoperation" => true,
+        // To files and hosts that a web server before us would take in the answer's place.
+        b"sendfile" | b"reproxy" | b"sourcemap" => true,
+        b"file" => before == b"send",
+        b"svc" => before == b"alt",
+        _ => before == b"accel",
+    }
+}
+
+/// Whether a word of an answer's header says that the value names the account, or a part of it.
+#[inline]
+fn names_an_account(before: &[u8], word: &[u8]) -> bool {
+    match word {
+        b"organization" | b"organisation" | b"org" | b"project" | b"account" | b"tenant"
+        | b"workspace" | b"subscription" | b"deployment" => true,
+        // A gateway behind this one, at which address it asks.
+        b"base" => before == b"api",
+        _ => false,
+    }
+}
+
+/// Whether a header of an answer speaks to browsers or proxies for the whole origin, which is this gateway's, or asks them to
+/// report elsewhere what they did there.
+fn speaks_for_an_origin(name: &[u8]) -> bool {
+    match name.first() {
+        Some(b'a') => name.starts_with(b"access-control-"),
+        Some(b'c') => {
+            name.starts_with(b"content-security-policy")
+                || name.starts_with(b"cross-origin-")
+                || name == b"clear-site-data"
+        }
+        Some(b'e') => name == b"expect-ct",
+        Some(b'n') => name == b"nel",
+        Some(b'o') => matches!(name, b"origin-agent-cluster" | b"origin-trial"),
+        Some(b'p') => name.starts_with(b"public-key-pins") || name.starts_with(b"proxy-"),
+        Some(b'r') => matches!(name, b"report-to" | b"reporting-endpoints"),
+        Some(b's') => matches!(
+            name,
+            b"strict-transport-security" | b"service-worker-allowed" | b"speculation-rules"
+        ),
+        Some(b't') => name == b"timing-allow-origin",
+        Some(b'x') => name == b"x-permitted-cross-domain-policies",
+        _ => false,
+    }
 }
 
 #[cfg(test)]

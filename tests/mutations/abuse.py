@@ -360,6 +360,34 @@ ABUSE: tuple[Mutation, ...] = (
         'for name in head.names().filter_map(kept_back).filter(|name| name.contains("api-key")) {',
         ("abuse/test_wire_headers.py::test_headers_that_stay_here", "abuse/test_abuse_paths.py::test_headers_that_choose"),
     ),
+    Mutation(
+        "conditions go on",
+        "src/exchange/kept_back.rs",
+        '        | b"if"\n',
+        "",
+        ("abuse/test_wire_headers.py::test_headers_that_stay_here",),
+    ),
+    Mutation(
+        "headers of answers lead elsewhere",
+        "src/exchange/kept_back.rs",
+        "                || leads_elsewhere(before, word)\n",
+        "",
+        ("abuse/test_wire_headers.py::test_headers_of_answers",),
+    ),
+    Mutation(
+        "headers of answers name accounts",
+        "src/exchange/kept_back.rs",
+        "                || names_an_account(before, word);",
+        "                || false;",
+        ("abuse/test_wire_headers.py::test_headers_of_answers",),
+    ),
+    Mutation(
+        "headers of answers speak for the gateway's origin",
+        "src/exchange/kept_back.rs",
+        "        || speaks_for_an_origin(name)\n",
+        "",
+        ("abuse/test_wire_headers.py::test_headers_of_answers",),
+    ),
     # ---- The ledger
     Mutation(
         "the path in the ledger is not cut",

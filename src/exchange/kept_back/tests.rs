@@ -25,6 +25,7 @@ const KEPT_BACK: &[&str] = &[
     "x-original-uri", "x-original-host", "x-rewrite-url", "x-request-uri", "x-host", "x-override-url", "x-accel-redirect",
     "x-proxy-url", "x-path", "x-content-type-override",
     "accept-encoding", "accept-charset", "range", "if-range", "prefer", "x-fields", "x-goog-fieldmask",
+    "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     // Another tenant, route or model.
     "openai-organization", "openai-project", "x-goog-user-project", "x-goog-request-params", "x-goog-quota-user",
     "x-goog-api-version", "x-goog-upload-protocol", "anthropic-workspace-id", "anthropic-organization-id", "anthropic-user-profile-id", "chatgpt-account-id",
@@ -106,6 +107,20 @@ fn headers_of_answers() {
         "x-trilane-error", "x-trilane-again", "x-trilane-cluster", "x-ratelimit-limit-tokens", "ratelimit-policy",
         "anthropic-ratelimit-requests-limit", "x-api-key", "authorization", "x-auth-token", "www-authenticate",
         "authentication-info", "x-amz-security-token",
+        // Past this gateway.
+        "location", "content-location", "operation-location", "x-location", "refresh", "link", "x-redirect-by", "x-redirect-url",
+        "azure-asyncoperation", "x-goog-upload-url", "x-goog-upload-control-url", "alt-svc", "sourcemap", "x-sourcemap", "content-base-uri",
+        "x-sendfile", "x-lighttpd-send-file", "x-accel-redirect", "x-accel-expires", "x-reproxy-url", "x-reproxy-file",
+        "strict-transport-security", "clear-site-data", "service-worker-allowed", "access-control-allow-origin",
+        "access-control-allow-credentials", "access-control-expose-headers", "access-control-max-age", "timing-allow-origin",
+        "cross-origin-opener-policy", "cross-origin-resource-policy", "nel", "report-to", "reporting-endpoints", "expect-ct",
+        "content-security-policy", "content-security-policy-report-only", "public-key-pins", "proxy-authenticate",
+        "proxy-authentication-info", "proxy-status", "proxy-connection", "speculation-rules", "origin-trial",
+        "x-permitted-cross-domain-policies",
+        // The account.
+        "openai-organization", "openai-project", "anthropic-organization-id", "anthropic-workspace-id", "x-goog-project",
+        "x-ms-tenant-id", "x-ms-deployment-name", "azureml-model-deployment", "x-account-id", "x-litellm-model-api-base",
+        "llm_provider-openai-organization",
     ];
     for name in withheld {
         assert!(is_withheld(name.as_bytes()), "{name} goes on");
@@ -113,7 +128,9 @@ fn headers_of_answers() {
     let passed = [
         ":status", "content-type", "content-length", "date", "server", "x-request-id", "request-id", "retry-after", "x-should-retry",
         "openai-processing-ms", "openai-version", "openai-model", "cf-ray", "x-codex-plan-type", "server-timing", "etag",
-        "x-goog-upload-status", "x-envoy", "anthropic-fast-mode", "strict-transport-security", "access-control-allow-origin",
+        "x-goog-upload-status", "x-envoy", "anthropic-fast-mode", "vary", "cache-control", "age", "via", "content-language",
+        "content-disposition", "content-encoding", "last-modified", "accept-ranges", "x-content-type-options", "x-cloud-trace-context",
+        "x-litellm-call-id", "trailer", "allow", "x-robots-tag", "x-allocation", "expires", "pragma", "x-curl", "origin", "x-database",
     ];
     for name in passed {
         assert!(!is_withheld(name.as_bytes()), "{name} stays here");

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from e2e.abuse.abuse_desk import CHAT, GENERATE, MESSAGES, Desk, forwarded
 from e2e.abuse.abuse_document import MODELS
-from e2e.abuse.recorder import head, whole
+from e2e.abuse.recorder import head, stream, whole
 
 #: By what they may hold or ask for.
 KEPT_BACK = {
@@ -27,6 +27,7 @@ KEPT_BACK = {
     ],
     "forms-of-answers": [
         *("accept-encoding", "accept-charset", "range", "if-range", "prefer", "x-fields", "x-goog-fieldmask"),
+        *("if-match", "if-none-match", "if-modified-since", "if-unmodified-since"),
     ],
     "tenants-routes-models": [
         *("openai-organization", "openai-project", "x-goog-user-project", "x-goog-request-params", "x-goog-api-version"),
@@ -81,6 +82,17 @@ WITHHELD = [
     *("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-limit-project-tokens", "x-ms-ratelimit-remaining-tokens"),
     *("anthropic-ratelimit-requests-limit", "anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
     *("anthropic-priority-input-tokens-limit", "ratelimit", "ratelimit-policy", "ratelimit-limit"),
+    # What leads elsewhere.
+    *("location", "content-location", "operation-location", "refresh", "link", "alt-svc", "sourcemap", "x-sourcemap"),
+    *("x-goog-upload-url", "x-redirect-url", "x-accel-redirect", "x-sendfile", "x-reproxy-url", "azure-asyncoperation"),
+    # What speaks for the whole origin.
+    *("strict-transport-security", "clear-site-data", "service-worker-allowed", "access-control-allow-origin"),
+    *("access-control-allow-credentials", "access-control-expose-headers", "timing-allow-origin", "cross-origin-opener-policy"),
+    *("content-security-policy", "content-security-policy-report-only", "nel", "report-to", "reporting-endpoints", "expect-ct"),
+    *("proxy-authenticate", "www-authenticate", "speculation-rules", "x-permitted-cross-domain-policies"),
+    # What names the account.
+    *("openai-organization", "openai-project", "anthropic-organization-id", "x-ms-tenant-id", "azureml-model-deployment"),
+    "x-litellm-model-api-base",
 ]
 RELAYED = ["openai-processing-ms", "x-codex-plan-type", "retry-after", "x-should-retry", "server-timing", "cf-ray"]
 
@@ -97,6 +109,17 @@ def test_headers_of_answers(desk: Desk, status: str) -> None:
             assert VALUE not in [text for header, text in sent.answer.headers if header == name], f"{sent}: {name}"
         for name in RELAYED:
             assert sent.answer.header(name) == VALUE, f"{sent}: {name}"
+
+
+def test_headers_of_streams(desk: Desk) -> None:
+    body = {"model": MODELS["A"], "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+    more = [f"{name}: {VALUE}" for name in (*WITHHELD, *RELAYED)]
+    sent = desk.send("a", CHAT, body, answer=stream(b"data: [DONE]\n\n", more=more))
+    assert sent.status == 200 and sent.answer, sent
+    for name in WITHHELD:
+        assert VALUE not in [text for header, text in sent.answer.headers if header == name], f"{sent}: {name}"
+    for name in RELAYED:
+        assert sent.answer.header(name) == VALUE, f"{sent}: {name}"
 
 
 @pytest.mark.parametrize("status", ["099", "000", "600", "601", "777", "999"])
