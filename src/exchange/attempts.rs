@@ -35,7 +35,7 @@ fn of_only_account(
         UpstreamResult::Relayed(response) => (Some(response.status), None),
         UpstreamResult::Replaced(replaced) => (replaced.status, replaced.failure.as_deref()),
     };
-    let error = status.filter(|status| *status >= 400);
+    let error = status.filter(|status| *status >= 300);
     let report = failure.or_else(|| error.map(|_| ""));
     let failed = report
         .map(|report| FailedAttempt::answered(account.clone(), error.unwrap_or_default(), report));
@@ -56,7 +56,7 @@ fn of_several_accounts(
 ) -> Attempts {
     let mut failed = attempts.failed();
     let relayed = result.relayed();
-    let good = relayed.is_some_and(|response| response.status < 400);
+    let good = relayed.is_some_and(|response| response.status < 300);
     let broken_off = ending == Ending::ClientAbort && relayed.is_none();
     if broken_off {
         // An attempt that the client broke off did not fail; it may or may not have been noted by now.
@@ -92,7 +92,7 @@ fn is_failure(failed: &FailedAttempt) -> bool {
 /// Whether an account gave a response that finds no fault with the account itself.
 fn is_answered(result: &UpstreamResult) -> bool {
     result.relayed().is_some_and(|response| {
-        response.status < 400
+        response.status < 300
             || AttemptFailure::of_status(response.status) == AttemptFailure::Request
     })
 }

@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
-use crate::failover::{AccountEvent, RequestAttempts, States};
+use crate::failover::{AccountEvent, KeyMark, RequestAttempts, States};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
 };
@@ -55,6 +55,8 @@ pub trait AccountStates {
     }
     /// Notes what became of an attempt at the account with this index.
     fn note(&self, _event: AccountEvent, _source: &str, _accounts: &Accounts, _index: usize) {}
+    /// Notes that a key uses a source.
+    fn note_use(&self, _source: &str, _key: KeyMark) {}
     /// Remembers the attempts of a request by its id, for those who see them. Gives whether they are.
     fn begin_attempts(&self, _id: &SmolStr, _attempts: &Rc<RequestAttempts>) -> bool {
         true

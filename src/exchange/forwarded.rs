@@ -51,6 +51,9 @@ impl Forwarded {
                 upstream.dispatch(&mut edits.headers, environment);
                 edits.descriptors = upstream.ask_service(caller);
             } else if upstream.body.sent_whole && !sent_whole {
+                if let Some(several) = &upstream.several {
+                    several.on_body_end(environment);
+                }
                 local::extend(&caller.subjects, upstream, method(), environment)?;
             }
         }

@@ -197,7 +197,8 @@ impl Phase {
             Self::Replied(known) => known,
         };
         if let Some(several) = known.several_accounts() {
-            several.end(environment);
+            let finished = known.result.relayed().is_some_and(|it| it.ended);
+            several.end(finished, environment);
         }
         let reservation = known.take_reservation();
         let mut record = known.build(stream, environment);

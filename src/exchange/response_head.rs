@@ -1,7 +1,7 @@
 //! The decision on a response's head: which responses are relayed, and which a local reply replaces.
 
 use super::edits::{Edits, HeaderEdit};
-use super::environment::{AccountStates, ResponseHeaders};
+use super::environment::{AccountStates, Clock, ResponseHeaders};
 use super::forwarded::Forwarded;
 use super::limits::service;
 use super::response::{Replaced, Response};
@@ -33,18 +33,18 @@ pub(super) enum ResponseDecision {
 pub(super) fn decide(
     head: &impl ResponseHeaders,
     forwarded: &Forwarded,
-    accounts: &impl AccountStates,
+    accounts: &(impl AccountStates + Clock),
 ) -> ResponseDecision {
     let status = head.status();
     if !is_status(status) {
         return replace(status, head, forwarded, Rejection::UpstreamFailed);
     }
-    if status >= 400
+    if status >= 300
         && let Some(decision) = decide_error(status, head, forwarded, accounts)
     {
         return decision;
     }
-    if status < 400
+    if status < 300
         && let Some(several) = &forwarded.upstream.several
     {
         several.on_success(accounts);
@@ -66,12 +66,12 @@ pub(super) fn decide(
     ResponseDecision::Relay(response, edits)
 }
 
-/// Decides on an error; `None` where it is relayed.
+/// Decides on an error, or on a response that leads elsewhere; `None` where it is relayed.
 fn decide_error(
     status: u16,
     head: &impl ResponseHeaders,
     forwarded: &Forwarded,
-    accounts: &impl AccountStates,
+    accounts: &(impl AccountStates + Clock),
 ) -> Option<ResponseDecision> {
     let details = head.details();
     if let Some(rejection) = service::rejection(&details, head) {
@@ -95,6 +95,10 @@ fn decide_error(
                 Rejection::UpstreamFailed
             };
             Some(replace(status, head, forwarded, rejection))
+        }
+        // Clients would follow, with the key in their hands.
+        (true, None, 300..=399) => {
+            Some(replace(status, head, forwarded, Rejection::UpstreamFailed))
         }
         (true, None, 403) => Some(replace(status, head, forwarded, Rejection::UpstreamForbade)),
         (true, None, _) => None,

@@ -8,20 +8,22 @@ use super::affinity::affinity;
 use super::edits::{
     ATTEMPT_TIMEOUT_HEADER, CLUSTER_HEADER, HeaderEdit, NO_RETRY_HEADER, PATH_HEADER,
 };
-use super::environment::{AccountStates, Forwarding};
+use super::environment::{AccountStates, Clock, Forwarding};
+use super::request_body::RequestBody;
 use super::route::Route;
 use super::upstream_head::path_less_version;
 use crate::config::account::Accounts;
 use crate::failover::attempt::NO_MORE_ATTEMPTS;
-use crate::failover::{AccountEvent, AttemptPlan, Bounds, RequestAttempts};
+use crate::failover::{AccountEvent, AttemptPlan, Bounds, KeyMark, RequestAttempts};
 use crate::head::Head;
-use crate::ledger::FailedAttempt;
+use crate::ledger::{AttemptFailure, FailedAttempt};
 
 /// A request to a source with several accounts.
 #[derive(Debug)]
 pub(super) struct SeveralAccounts {
     /// The id of the request, under which those who see its attempts find them; `None` where they do not.
     id: Option<SmolStr>,
+    key: KeyMark,
     affinity: u64,
     path: Option<Vec<u8>>,
     /// Its attempts, once its head was released.
@@ -38,6 +40,7 @@ impl SeveralAccounts {
                 .get("x-request-id")
                 .and_then(|id| core::str::from_utf8(id).ok())
                 .map(SmolStr::from),
+            key: KeyMark::of(key),
             affinity: affinity(key, head),
             path: accounts.have_paths().then(|| path_less_version(path)),
             attempts: None,
@@ -49,7 +52,7 @@ impl SeveralAccounts {
         &mut self,
         headers: &mut Vec<HeaderEdit>,
         route: &Route,
-        stream: bool,
+        body: &RequestBody,
         began_us: u64,
         environment: &impl Forwarding,
     ) {
@@ -57,9 +60,16 @@ impl SeveralAccounts {
         let Some(accounts) = source.alternatives() else {
             return;
         };
-        let states = environment.account_states(&source.group);
+        let (states, now_us) = (
+            environment.account_states(&source.group),
+            environment.now_us(),
+        );
+        if !states.know_use(self.key, now_us) {
+            environment.note_use(&source.group, self.key);
+        }
         let attempts = Rc::new(RequestAttempts::new(AttemptPlan {
             source: Rc::clone(source),
+            key: self.key,
             affinity: self.affinity,
             path: self.path.clone(),
             bounds: bounds(accounts, began_us),
@@ -72,14 +82,17 @@ impl SeveralAccounts {
             .filter(|id| environment.begin_attempts(id, &attempts));
         let is_found = self.id.is_some();
         let has_hop = is_found && environment.has_hop();
-        let dispatch = attempts.dispatch(&states, environment.now_us(), has_hop);
+        if body.sent_whole {
+            attempts.end_body(now_us);
+        }
+        let dispatch = attempts.dispatch(&states, now_us, has_hop);
         let retried = dispatch.as_ref().is_some_and(|it| it.retried) && is_found;
         let cluster = dispatch.map_or_else(|| source.cluster.clone(), |it| it.cluster);
         headers.extend([
             HeaderEdit::Set(CLUSTER_HEADER, cluster.as_bytes().to_vec()),
             HeaderEdit::Set(
                 ATTEMPT_TIMEOUT_HEADER,
-                answer_ms(accounts, stream).into_bytes(),
+                answer_ms(accounts, body.stream).into_bytes(),
             ),
         ]);
         if let Some(path) = &self.path {
@@ -96,7 +109,14 @@ impl SeveralAccounts {
         self.attempts.as_deref()
     }
 
-    /// A response below 400 has come.
+    /// The last byte of the body has come.
+    pub(super) fn on_body_end(&self, clock: &impl Clock) {
+        if let Some(attempts) = self.attempts() {
+            attempts.end_body(clock.now_us());
+        }
+    }
+
+    /// A response below 300 has come.
     pub(super) fn on_success(&self, environment: &impl AccountStates) {
         if let Some(attempts) = self.attempts()
             && attempts.must_note_answer()
@@ -107,7 +127,12 @@ impl SeveralAccounts {
 
     /// An error has come, with Envoy's `details`: the account's own, or Envoy's in its place. An attempt by way of the
     /// hop was judged there.
-    pub(super) fn on_error(&self, status: u16, details: &[u8], environment: &impl AccountStates) {
+    pub(super) fn on_error(
+        &self,
+        status: u16,
+        details: &[u8],
+        environment: &(impl AccountStates + Clock),
+    ) {
         let Some(attempts) = self.attempts().filter(|it| !it.by_hop()) else {
             return;
         };
@@ -121,10 +146,16 @@ impl SeveralAccounts {
             let details = String::from_utf8_lossy(details);
             FailedAttempt::answered(account.id.clone(), status, &details)
         };
-        let event = AccountEvent::of(failed.kind);
+        // How the way to a foreign hop ended is not known.
+        let event = match failed.kind {
+            AttemptFailure::Connection | AttemptFailure::NoAnswer => {
+                attempts.silence(environment.now_us())
+            }
+            kind => AccountEvent::of(kind),
+        };
         attempts.record(failed);
         match event {
-            AccountEvent::Failed if is_noted_by_log => {}
+            AccountEvent::Failed | AccountEvent::Interrupted(_) if is_noted_by_log => {}
             AccountEvent::Answered if !attempts.must_note_answer() => {}
             _ => note(event, attempts, environment),
         }
@@ -139,8 +170,11 @@ impl SeveralAccounts {
                 .is_some_and(RequestAttempts::ends_at_foreign_hop)
     }
 
-    /// The request is over.
-    pub(super) fn end(&self, environment: &impl AccountStates) {
+    /// The request is over; `finished` says that the response came to its end.
+    pub(super) fn end(&self, finished: bool, environment: &impl AccountStates) {
+        if let Some(attempts) = self.attempts().filter(|it| finished && it.must_note_end()) {
+            note(AccountEvent::Finished, attempts, environment);
+        }
         if let Some(id) = &self.id
             && self.attempts.is_some()
         {

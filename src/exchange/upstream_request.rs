@@ -37,9 +37,8 @@ impl UpstreamRequest {
         headers: &mut Vec<HeaderEdit>,
         environment: &impl Forwarding,
     ) {
-        let (stream, began_us) = (self.body.stream, self.began_us);
         if let Some(several) = &mut self.several {
-            several.dispatch(headers, &self.route, stream, began_us, environment);
+            several.dispatch(headers, &self.route, &self.body, self.began_us, environment);
         }
     }
 

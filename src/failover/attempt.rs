@@ -4,12 +4,15 @@
 //!
 //! | the attempt | is made | is recorded | is followed by another |
 //! |---|---|---|---|
-//! | responds below 400 | yes | no | no |
-//! | responds with an error of its account | yes | yes | within the bounds |
+//! | responds below 300 | yes | no | no |
+//! | responds with an error of its account, or sends elsewhere | yes | yes | within the bounds |
 //! | responds with an error of the request | yes | yes | no |
 //! | gets no response | yes | yes | as Envoy decides |
 //! | comes when no attempt is left | no | no | no |
 //! | comes when no time is left | no | yes | no |
+//!
+//! An attempt after a failed one waits for the end of the request's body: what its client does with the rest of it shall not
+//! meet one account after another.
 
 use std::rc::Rc;
 
@@ -17,13 +20,17 @@ use smol_str::SmolStr;
 
 use super::registry::Registry;
 use super::request::RequestAttempts;
-use super::states::{self, AccountEvent};
+use super::states::{self, AccountEvent, States};
 use crate::host::{Clocks, Stats};
 use crate::ledger::{AttemptFailure, FailedAttempt};
 use crate::shared_data::SharedData;
 
 /// The status of an attempt that is not made because there are to be no more.
 pub const NO_MORE_ATTEMPTS: u16 = 408;
+
+/// Bytes of a body for whose end no attempt waits. Where more have come, Envoy must be spared holding them: it holds 16 MiB
+/// at most, and one read may bring some more.
+const MOST_AWAITED: usize = 12 << 20;
 
 /// What an attempt reads of its host. Each is a host call.
 pub trait AttemptHost: Clocks + SharedData + Stats {
@@ -45,19 +52,22 @@ pub enum Course {
         /// The path that the account's own base stands before, where accounts have paths of their own.
         path: Option<Vec<u8>>,
     },
+    /// It waits for more of the request's body.
+    Wait,
     /// It is not made. There are to be no more.
     Refused,
 }
 
 /// One attempt.
 #[derive(Debug, Default)]
-pub struct Attempt(Option<Awaited>);
-
-/// An attempt whose response is awaited.
-#[derive(Debug)]
-struct Awaited {
-    attempts: Rc<RequestAttempts>,
-    index: usize,
+pub enum Attempt {
+    /// It is not made yet, or it is over.
+    #[default]
+    Idle,
+    /// It waits for the end of the body.
+    Waiting(Rc<RequestAttempts>),
+    /// Its response is awaited, from the account with this index.
+    Made(Rc<RequestAttempts>, usize),
 }
 
 impl Attempt {
@@ -68,7 +78,30 @@ impl Attempt {
         let Some(attempts) = registry.find(&id) else {
             return Course::Refused;
         };
-        let Some(index) = next(&attempts, host) else {
+        if attempts.asked() > 0 && !attempts.has_whole_body() {
+            *self = Self::Waiting(attempts);
+            return Course::Wait;
+        }
+        self.make(attempts, host)
+    }
+
+    /// More of the request's body has come, `held` bytes in all; or its end, with trailers. Gives what becomes of an attempt that
+    /// waited for it.
+    pub fn on_request_body(&mut self, held: usize, host: &impl AttemptHost) -> Option<Course> {
+        let Self::Waiting(attempts) = self else {
+            return None;
+        };
+        if !attempts.has_whole_body() && held <= MOST_AWAITED {
+            return Some(Course::Wait);
+        }
+        let attempts = Rc::clone(attempts);
+        Some(self.make(attempts, host))
+    }
+
+    fn make(&mut self, attempts: Rc<RequestAttempts>, host: &impl AttemptHost) -> Course {
+        *self = Self::Idle;
+        let (states, now_us) = (states_of(&attempts, host), host.steady_us());
+        let Some(index) = attempts.next(&states, now_us) else {
             return Course::Refused;
         };
         let (Some(account), Some(cluster)) = (attempts.account(index), attempts.cluster(index))
@@ -76,27 +109,27 @@ impl Attempt {
             return Course::Refused;
         };
         let is_retry = attempts.asked() > 0;
-        if is_retry && host.steady_us() > attempts.bounds().until_us {
+        if is_retry && now_us > attempts.bounds().until_us {
             attempts.record(FailedAttempt::not_made(account.id.clone()));
             return Course::Refused;
         }
-        attempts.ask(index, true);
+        attempts.begin(index, true, &states, now_us);
         let course = Course::To {
             cluster: cluster.clone(),
             path: attempts.path().map(<[u8]>::to_vec),
         };
-        self.0 = Some(Awaited { attempts, index });
+        *self = Self::Made(attempts, index);
         course
     }
 
     /// The response's headers have come. Gives whether they are an error after which there is to be no other attempt.
     pub fn on_response(&mut self, registry: &Registry, host: &impl AttemptHost) -> bool {
-        let Some(Awaited { attempts, index }) = self.0.take() else {
+        let Self::Made(attempts, index) = core::mem::take(self) else {
             return true;
         };
         let report = host.take_hop_report();
         let status = host.status();
-        if status < 400 {
+        if status < 300 {
             note(AccountEvent::Answered, &attempts, index, registry, host);
             return false;
         }
@@ -106,15 +139,19 @@ impl Attempt {
         let failed = FailedAttempt::answered(account.id.clone(), status, &report);
         let kind = failed.kind;
         attempts.record(failed);
-        note(AccountEvent::of(kind), &attempts, index, registry, host);
-        kind == AttemptFailure::Request
-            || next(&attempts, host).is_none()
-            || host.steady_us() > attempts.bounds().until_us
+        let now_us = host.steady_us();
+        let event = match kind {
+            AttemptFailure::Connection if !was_not_made(&report) => attempts.silence(now_us),
+            kind => AccountEvent::of(kind),
+        };
+        note(event, &attempts, index, registry, host);
+        let next = || attempts.next(&states_of(&attempts, host), now_us);
+        kind == AttemptFailure::Request || next().is_none() || now_us > attempts.bounds().until_us
     }
 
     /// The attempt is over, with or without a response.
     pub fn on_done(&mut self) {
-        if let Some(Awaited { attempts, index }) = self.0.take()
+        if let Self::Made(attempts, index) = core::mem::take(self)
             && let Some(account) = attempts.account(index)
         {
             attempts.record(FailedAttempt::unanswered(account.id.clone()));
@@ -122,10 +159,14 @@ impl Attempt {
     }
 }
 
-/// The account to ask next.
-fn next(attempts: &RequestAttempts, host: &impl AttemptHost) -> Option<usize> {
-    let states = states::read(&attempts.source().group, host);
-    attempts.next(&states, host.steady_us())
+/// Whether the hop reports that no connection could be made: nothing of the request had left by then.
+fn was_not_made(report: &str) -> bool {
+    let flags = report.split(';').nth(1).unwrap_or_default();
+    flags.split(',').any(|flag| flag == "UF")
+}
+
+fn states_of(attempts: &RequestAttempts, host: &impl AttemptHost) -> States {
+    states::read(&attempts.source().group, host)
 }
 
 fn note(

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::active_keys::KeyMark;
 use super::request::{AttemptPlan, Bounds, RequestAttempts};
 use crate::config::policy::{GroupKind, Source};
 use crate::config::{Document, compile};
@@ -46,6 +47,7 @@ pub(super) fn source(accounts: usize) -> Rc<Source> {
 pub(super) fn request(source: &Rc<Source>, affinity: u64, attempts: usize) -> RequestAttempts {
     RequestAttempts::new(AttemptPlan {
         source: Rc::clone(source),
+        key: KeyMark::of("k"),
         affinity,
         path: None,
         bounds: Bounds {

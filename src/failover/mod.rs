@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `order` | in which order a conversation asks the accounts: by priority, then by weighted rendezvous hashing |
 //! | `ejection` | when an account is ejected, and for how long |
+//! | `active_keys` | whether a source is used by more than one key, so that one alone need not be believed |
 //! | `states` | what all workers know of a source's accounts, in shared data |
 //! | `request` | the attempts of one request so far |
 //! | `attempt` | an attempt by way of the hop: made or not, at which account, followed by another or not |
@@ -18,6 +19,7 @@
 //! An account is asked directly only if it has answered before, reached in the same way. Envoy answers by itself where an
 //! account has no cluster, no address or no credential, and makes no other attempt then; on the hop it does.
 
+mod active_keys;
 pub mod attempt;
 mod ejection;
 #[cfg(test)]
@@ -29,6 +31,7 @@ mod report;
 mod request;
 mod states;
 
+pub use active_keys::KeyMark;
 pub use registry::Registry;
 pub use report::{AttemptReport, note_report};
 pub use request::{AttemptPlan, Bounds, Dispatch, RequestAttempts};

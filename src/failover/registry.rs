@@ -6,6 +6,7 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 use smol_str::SmolStr;
 
+use super::active_keys::KeyMark;
 use super::recent_states::RecentStates;
 use super::request::RequestAttempts;
 use super::states::{self, AccountEvent, States};
@@ -71,6 +72,12 @@ impl Registry {
         host: &(impl SharedData + Clocks + Stats),
     ) {
         states::note(event, source, accounts, index, host);
+        self.states.forget(source);
+    }
+
+    /// Notes that a key uses a source, for all workers.
+    pub fn note_use(&self, source: &str, key: KeyMark, host: &(impl SharedData + Clocks)) {
+        states::note_use(source, key, host);
         self.states.forget(source);
     }
 

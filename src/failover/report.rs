@@ -25,6 +25,8 @@ pub struct AttemptReport {
 
 /// The flag of an attempt that took too long (`UT`).
 const TIMEOUT: u64 = 0x4;
+/// The flag of an attempt that had no connection (`UF`).
+const NO_CONNECTION: u64 = 0x20;
 /// The flag of an attempt that the client ended (`DC`).
 const CLIENT_GONE: u64 = 0x4000;
 
@@ -45,7 +47,7 @@ pub fn note_report(
     let Some(attempts) = registry.find(&report.request_id) else {
         return;
     };
-    let Some((index, failed)) = judge(report, &attempts) else {
+    let Some((index, event, failed)) = judge(report, &attempts, host.steady_us()) else {
         return;
     };
     if let Some(failed) = failed {
@@ -53,19 +55,21 @@ pub fn note_report(
     }
     if let Some(accounts) = attempts.accounts() {
         let source = &attempts.source().group;
-        registry.note(AccountEvent::Failed, source, accounts, index, host);
+        registry.note(event, source, accounts, index, host);
     }
 }
 
-/// What became of an attempt that failed: the index of its account, and the failure for the request's record, where there is to be one.
+/// What became of an attempt that failed: the index of its account, what that says of it, and the failure for the request's record, where
+/// there is to be one.
 fn judge(
     report: &AttemptReport,
     attempts: &RequestAttempts,
-) -> Option<(usize, Option<FailedAttempt>)> {
+    now_us: u64,
+) -> Option<(usize, AccountEvent, Option<FailedAttempt>)> {
     let (index, account) = attempts.last()?;
     // Of an attempt by way of the hop the filter there has judged the response; not what came after it.
     let is_failed = match report.status {
-        Some(status) if status >= 400 => {
+        Some(status) if status >= 300 => {
             !report.is_by_hop() && AttemptFailure::of_status(status) != AttemptFailure::Request
         }
         _ => report.flags != 0 && report.flags & CLIENT_GONE == 0,
@@ -83,17 +87,24 @@ fn judge(
     }
     let id = account.id.clone();
     let failed = match report.status {
-        Some(status) if status < 400 => None,
+        Some(status) if status < 300 => None,
         Some(status) => Some(FailedAttempt::answered(id, status, "")),
         None if report.is_by_hop() => None,
         None if report.flags & TIMEOUT != 0 => Some(FailedAttempt::unanswered(id)),
         None => Some(FailedAttempt::broken(id, &report.transport_failure)),
     };
-    Some((index, failed))
+    let event = match report.status {
+        Some(status) if status < 300 => attempts.break_off(),
+        Some(_) => AccountEvent::Failed,
+        None if report.flags & NO_CONNECTION != 0 => AccountEvent::Failed,
+        None => attempts.silence(now_us),
+    };
+    Some((index, event, failed))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::active_keys::KeyMark;
     use super::super::fixtures::{request, source};
     use super::*;
 
@@ -105,7 +116,9 @@ mod tests {
 
     #[test]
     fn what_becomes_of_an_attempt() {
-        use AttemptFailure::{Connection, NoAnswer, Overloaded, RateLimited, Tls, Unauthorized};
+        use AttemptFailure::{
+            Connection, NoAnswer, Overloaded, RateLimited, Redirected, Tls, Unauthorized,
+        };
         let tls = "TLS_error:|268435581:SSL_routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED:TLS_error_end";
         let refused = "delayed_connect_error:_Connection_refused";
         // (case, by way of the hop, status, flags, why the connection failed;
@@ -119,7 +132,7 @@ mod tests {
             bool,
             Option<AttemptFailure>,
         );
-        let cases: [Case<'_>; 15] = [
+        let cases: [Case<'_>; 16] = [
             (
                 "at its limit",
                 false,
@@ -146,6 +159,15 @@ mod tests {
                 "",
                 true,
                 Some(Unauthorized),
+            ),
+            (
+                "it sends elsewhere",
+                false,
+                Some(308),
+                0,
+                "",
+                true,
+                Some(Redirected),
             ),
             (
                 "an error of the request",
@@ -220,13 +242,13 @@ mod tests {
                 transport_failure: transport_failure.to_owned(),
             };
             let own = if by_hop { HOP_CLUSTER } else { "account/s/a1" };
-            let got = judge(&report(own), &attempts);
+            let got = judge(&report(own), &attempts, 0);
             assert_eq!(
-                got.as_ref().map(|(index, _)| *index),
+                got.as_ref().map(|(index, ..)| *index),
                 counts.then_some(1),
                 "{case}"
             );
-            let failed = got.and_then(|(_, failed)| failed);
+            let failed = got.and_then(|(.., failed)| failed);
             assert_eq!(failed.as_ref().map(|it| it.kind), recorded, "{case}");
             assert!(failed.is_none_or(|it| it.account == "a1"), "{case}");
             // Of the attempt before, told late.
@@ -236,9 +258,120 @@ mod tests {
                 &[HOP_CLUSTER, "account/s/a0", "account/other/a1"]
             };
             for other in others {
-                let got = judge(&report(other), &attempts);
+                let got = judge(&report(other), &attempts, 0);
                 assert_eq!(got, None, "{case}: of {other}, not the last attempt");
             }
+        }
+    }
+
+    #[test]
+    fn what_a_client_can_bring_about() {
+        use AccountEvent::{Failed, Interrupted};
+        const S: u64 = 1_000_000;
+        let source = source(2);
+        let (broken, tls) = (UR, "TLS_error:|1:SSL_routines");
+        // (case, status, flags, why the connection failed, when the body ended, of an attempt that began at 100 s, when the
+        // report comes, whether the account alone can have brought it about)
+        type Case<'a> = (&'a str, Option<u16>, u64, &'a str, Option<u64>, u64, bool);
+        let cases: &[Case<'_>] = &[
+            ("no connection, no end yet", None, UF, "x", None, 101, true),
+            ("no TLS, no end yet", None, UF, tls, None, 101, true),
+            ("an error, no end yet", Some(503), 0, "", None, 160, true),
+            (
+                "it sends elsewhere, no end yet",
+                Some(302),
+                0,
+                "",
+                None,
+                160,
+                true,
+            ),
+            ("a reset, no end yet", None, broken, "", None, 160, false),
+            ("a timeout, no end yet", None, UT, "", None, 160, false),
+            (
+                "a reset at the end of a long body",
+                None,
+                broken,
+                "",
+                Some(160),
+                160,
+                false,
+            ),
+            (
+                "a reset soon after a long body",
+                None,
+                broken,
+                "",
+                Some(160),
+                219,
+                false,
+            ),
+            (
+                "a reset long after a long body",
+                None,
+                broken,
+                "",
+                Some(160),
+                220,
+                true,
+            ),
+            (
+                "a timeout long after a long body",
+                None,
+                UT,
+                "",
+                Some(160),
+                280,
+                true,
+            ),
+            (
+                "a reset, the body being there from the first",
+                None,
+                broken,
+                "",
+                Some(100),
+                100,
+                true,
+            ),
+            (
+                "a reset of a later attempt",
+                None,
+                broken,
+                "",
+                Some(90),
+                100,
+                true,
+            ),
+            ("broken off", Some(200), broken, "", Some(100), 900, false),
+            (
+                "broken off, no end yet",
+                Some(200),
+                UT,
+                "",
+                None,
+                900,
+                false,
+            ),
+        ];
+        for (case, status, flags, transport_failure, ended, now, certain) in cases {
+            let attempts = request(&source, 0, 2);
+            if let Some(ended) = ended {
+                attempts.end_body(ended * S);
+            }
+            attempts.begin(1, false, &Default::default(), 100 * S);
+            let report = AttemptReport {
+                request_id: Vec::new(),
+                cluster: "account/s/a1".to_owned(),
+                status: *status,
+                flags: *flags,
+                transport_failure: (*transport_failure).to_owned(),
+            };
+            let (_, event, _) = judge(&report, &attempts, now * S).expect(case);
+            let want = match certain {
+                true => Failed,
+                false => Interrupted(KeyMark::of("k")),
+            };
+            assert_eq!(event, want, "{case}");
         }
     }
 }

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
+use super::active_keys::KeyMark;
 use super::order;
-use super::states::States;
+use super::states::{AccountEvent, States};
 use crate::config::account::{Account, Accounts, HOP_CLUSTER, MOST_ACCOUNTS};
 use crate::config::policy::Source;
 use crate::ledger::{AttemptFailure, FailedAttempt};
@@ -34,6 +35,8 @@ pub struct Dispatch {
 pub struct AttemptPlan {
     /// The source.
     pub source: Rc<Source>,
+    /// The key.
+    pub key: KeyMark,
     /// The conversation, as a number.
     pub affinity: u64,
     /// The request's path without its version, where accounts have paths of their own.
@@ -60,8 +63,14 @@ struct AttemptProgress {
     times: u32,
     /// Whether the last attempt went, or goes, by way of the hop.
     by_hop: bool,
+    /// When the last attempt was made, in microseconds of the steady clock.
+    asked_us: u64,
+    /// When the last byte of the body came; `None` while more is to come.
+    whole_us: Option<u64>,
     /// Whether an answer of the first account must be noted.
     note_answer: bool,
+    /// Whether the end of an answer to the last attempt must be noted.
+    note_end: bool,
     /// Whether the hop would refuse the request, for all that is known.
     hop_is_foreign: bool,
     /// Failed attempts, and attempts that were not made.
@@ -132,7 +141,7 @@ impl RequestAttempts {
         let retried = self.plan.bounds.attempts > 1 || account.retries > 0;
         let direct = states.has_answered(marks) || !has_hop;
         if direct {
-            self.ask(first, false);
+            self.begin(first, false, states, now_us);
             let mut progress = self.progress.try_borrow_mut().ok()?;
             progress.note_answer = !states.knows_no_failure(marks);
             progress.hop_is_foreign = !has_hop;
@@ -163,6 +172,52 @@ impl RequestAttempts {
         }
         let fresh = |index| !progress.asked.contains(index);
         order::first(accounts, self.plan.affinity, states, now_us, fresh)
+    }
+
+    /// An account is asked now.
+    pub fn begin(&self, index: usize, by_hop: bool, states: &States, now_us: u64) {
+        self.ask(index, by_hop);
+        let marks = self.accounts().and_then(|it| it.marks.get(index));
+        if let Ok(mut progress) = self.progress.try_borrow_mut() {
+            progress.asked_us = now_us;
+            progress.note_end = marks.is_some_and(|marks| !states.knows_no_failure(marks));
+        }
+    }
+
+    /// The last byte of the body has come.
+    pub fn end_body(&self, now_us: u64) {
+        if let Ok(mut progress) = self.progress.try_borrow_mut() {
+            progress.whole_us.get_or_insert(now_us);
+        }
+    }
+
+    /// Whether all of the body has come.
+    pub fn has_whole_body(&self) -> bool {
+        self.progress
+            .try_borrow()
+            .is_ok_and(|it| it.whole_us.is_some())
+    }
+
+    /// What it says of the last account that nothing comes from it any more, before a response: nothing, where its client may have
+    /// brought that about by its body. Of a body that took its time this holds for as long again: the news of what its account did
+    /// meanwhile may still be on its way.
+    pub fn silence(&self, now_us: u64) -> AccountEvent {
+        let Ok(progress) = self.progress.try_borrow() else {
+            return AccountEvent::Interrupted(self.plan.key);
+        };
+        let is_over = progress.whole_us.is_some_and(|whole_us| {
+            now_us.saturating_sub(whole_us) >= whole_us.saturating_sub(progress.asked_us)
+        });
+        if is_over {
+            AccountEvent::Failed
+        } else {
+            AccountEvent::Interrupted(self.plan.key)
+        }
+    }
+
+    /// What it says of the last account that it broke off in the middle of its response: its client may not have read it.
+    pub fn break_off(&self) -> AccountEvent {
+        AccountEvent::Interrupted(self.plan.key)
     }
 
     /// An account is asked.
@@ -219,6 +274,11 @@ impl RequestAttempts {
         self.progress
             .try_borrow()
             .is_ok_and(|it| it.note_answer && !it.by_hop)
+    }
+
+    /// Whether the end of an answer must be noted.
+    pub fn must_note_end(&self) -> bool {
+        self.progress.try_borrow().is_ok_and(|it| it.note_end)
     }
 
     /// Records a failed attempt of the account that was asked last, or one that was not made; once for an account.

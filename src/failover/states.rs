@@ -1,10 +1,13 @@
 //! What all workers of an Envoy know of a source's accounts, in shared data: one value for each source.
 //!
-//! A value is a sequence of entries of 40 bytes, one for each account that is known: its id, the way in which it has
-//! answered, the terms of its ejection, all by their [`Marks`]; then failures, ejections, the end of the last
-//! ejection. An entry whose way or terms are others than the document's says nothing of them.
+//! A value begins with the [`ActiveKeys`] of the source, 32 bytes. Then there are entries of 52 bytes, one for each account
+//! that is known: its id, the way in which it has answered, the terms of its ejection, all by their [`Marks`]; then
+//! failures, ejections, the end of the last ejection, interruptions, the key behind them. An entry whose way or terms are
+//! others than the document's says nothing of them. Keys and accounts are in one value, so that whoever counts an
+//! interruption and whoever writes down a key see each other, whichever worker they are of.
 
-use super::ejection::Ejection;
+use super::active_keys::{ACTIVE_KEYS, ActiveKeys, KeyMark};
+use super::ejection::{Ejection, InterruptedKeys};
 use crate::config::account::{Accounts, Marks};
 use crate::host::{Clocks, Stats};
 use crate::ledger::AttemptFailure;
@@ -12,13 +15,17 @@ use crate::metrics::{EjectionStats, tell_ejection};
 use crate::shared_data::SharedData;
 
 /// Bytes of an entry.
-const ENTRY: usize = 40;
+const ENTRY: usize = 52;
 /// How often a change is tried again when another worker was faster.
 const TRIES: usize = 8;
 
-/// What is known of a source's accounts: whole entries, as the value has them.
+/// What is known of a source's accounts and of the keys that use it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct States(Vec<u8>);
+pub struct States {
+    keys: ActiveKeys,
+    /// Whole entries, as the value has them.
+    accounts: Vec<u8>,
+}
 
 /// What is known of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +42,12 @@ struct AccountState {
 pub enum AccountEvent {
     /// The account answered, if only to say what is wrong with the request.
     Answered,
+    /// Its response came to its end.
+    Finished,
     /// The attempt failed.
     Failed,
+    /// The attempt failed in a way that the client with this key can bring about.
+    Interrupted(KeyMark),
     /// Nothing could be sent to the account: it has no cluster, no address or no credential.
     NotReady,
 }
@@ -68,6 +79,8 @@ impl AccountState {
         let (terms, rest) = rest.split_first_chunk()?;
         let (failures, rest) = rest.split_first_chunk()?;
         let (ejections, rest) = rest.split_first_chunk()?;
+        let (until_us, rest) = rest.split_first_chunk()?;
+        let (interruptions, rest) = rest.split_first_chunk()?;
         Some(Self {
             id: u64::from_le_bytes(*id),
             answered: u64::from_le_bytes(*answered),
@@ -75,7 +88,9 @@ impl AccountState {
             ejection: Ejection {
                 failures: u32::from_le_bytes(*failures),
                 ejections: u32::from_le_bytes(*ejections),
-                until_us: u64::from_le_bytes(*rest.first_chunk()?),
+                until_us: u64::from_le_bytes(*until_us),
+                interruptions: u32::from_le_bytes(*interruptions),
+                interrupted: InterruptedKeys::of(u64::from_le_bytes(*rest.first_chunk()?)),
             },
         })
     }
@@ -88,23 +103,45 @@ impl AccountState {
             failures,
             ejections,
             until_us,
+            interruptions,
+            interrupted,
         } = self.ejection;
         bytes.extend_from_slice(&failures.to_le_bytes());
         bytes.extend_from_slice(&ejections.to_le_bytes());
         bytes.extend_from_slice(&until_us.to_le_bytes());
+        bytes.extend_from_slice(&interruptions.to_le_bytes());
+        bytes.extend_from_slice(&interrupted.number().to_le_bytes());
     }
 }
 
 impl States {
     /// Of a value. What is no entry is left out: nothing is known of that account then.
-    fn new(mut value: Vec<u8>) -> Self {
-        let (entries, _) = value.as_chunks::<ENTRY>();
-        value.truncate(entries.as_flattened().len());
-        Self(value)
+    fn new(value: &[u8]) -> Self {
+        let Some((keys, rest)) = value.split_first_chunk::<ACTIVE_KEYS>() else {
+            return Self::default();
+        };
+        let (entries, _) = rest.as_chunks::<ENTRY>();
+        Self {
+            keys: ActiveKeys::read(keys),
+            accounts: entries.as_flattened().to_vec(),
+        }
+    }
+
+    /// The value.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(ACTIVE_KEYS.saturating_add(self.accounts.len()));
+        self.keys.write(&mut bytes);
+        bytes.extend_from_slice(&self.accounts);
+        bytes
+    }
+
+    /// Whether a use of the source by this key need not be noted.
+    pub fn know_use(&self, key: KeyMark, now_us: u64) -> bool {
+        self.keys.know(key, now_us)
     }
 
     fn entries(&self) -> impl Iterator<Item = AccountState> {
-        let (entries, _) = self.0.as_chunks();
+        let (entries, _) = self.accounts.as_chunks();
         entries.iter().filter_map(AccountState::read)
     }
 
@@ -132,8 +169,8 @@ impl States {
 
     /// Whether an answer of this account would change nothing.
     pub fn knows_no_failure(&self, marks: &Marks) -> bool {
-        let failures = self.ejection(marks).map_or(0, |ejection| ejection.failures);
-        self.has_answered(marks) && failures == 0
+        let ejection = self.ejection(marks).unwrap_or_default();
+        self.has_answered(marks) && ejection.is_forgotten()
     }
 
     /// When the last ejection of an account ends, or ended, under whatever terms; `None` where there was none.
@@ -166,22 +203,34 @@ impl States {
                 entry.answered = marks.way;
                 entry.ejection.on_answer();
             }
+            AccountEvent::Finished => entry.ejection.on_end(),
             AccountEvent::Failed => entry.ejection.on_failure(&source.failover, now_us),
+            AccountEvent::Interrupted(key) if self.keys.is_only(key, now_us) => {
+                entry.ejection.on_failure(&source.failover, now_us);
+            }
+            AccountEvent::Interrupted(key) => {
+                entry
+                    .ejection
+                    .on_interruption(key, &source.failover, now_us);
+            }
             AccountEvent::NotReady => {
                 entry.answered = 0;
                 entry.ejection.on_failure(&source.failover, now_us);
             }
         }
-        let mut bytes = Vec::with_capacity(self.0.len().saturating_add(ENTRY));
+        let mut accounts = Vec::with_capacity(self.accounts.len().saturating_add(ENTRY));
         let is_of_source = |id| source.marks.iter().any(|marks| marks.id == id);
         for other in self.entries().filter(|other| is_of_source(other.id)) {
             let is_new = other.id == marks.id;
-            if is_new { &entry } else { &other }.write(&mut bytes);
+            if is_new { &entry } else { &other }.write(&mut accounts);
         }
         if known.is_none() {
-            entry.write(&mut bytes);
+            entry.write(&mut accounts);
         }
-        Self(bytes)
+        Self {
+            keys: self.keys,
+            accounts,
+        }
     }
 }
 
@@ -193,7 +242,26 @@ fn name(source: &str) -> String {
 /// What is known of a source's accounts.
 pub fn read(source: &str, shared: &impl SharedData) -> States {
     let (bytes, _) = shared.get(&name(source));
-    States::new(bytes.unwrap_or_default())
+    States::new(&bytes.unwrap_or_default())
+}
+
+/// Notes that a key uses a source.
+pub fn note_use(source: &str, key: KeyMark, host: &(impl SharedData + Clocks)) {
+    let now_us = host.steady_us();
+    let name = name(source);
+    for _ in 0..TRIES {
+        let (bytes, version) = host.get(&name);
+        let states = States::new(&bytes.unwrap_or_default());
+        if states.know_use(key, now_us) {
+            return;
+        }
+        let keys = states.keys.after(key, now_us);
+        let states = States { keys, ..states };
+        if host.set(&name, &states.to_bytes(), version).is_ok() {
+            return;
+        }
+    }
+    // Its next request is noted.
 }
 
 /// Notes what became of an attempt at the account with this index, and tells operators of its ejection.
@@ -212,12 +280,12 @@ pub fn note(
     let name = name(source);
     for _ in 0..TRIES {
         let (bytes, version) = host.get(&name);
-        let before = States::new(bytes.unwrap_or_default());
+        let before = States::new(&bytes.unwrap_or_default());
         let after = before.after(event, marks, accounts, now_us);
         if after == before {
             return;
         }
-        if host.set(&name, &after.0, version).is_ok() {
+        if host.set(&name, &after.to_bytes(), version).is_ok() {
             if after.ejection_ends(marks) != before.ejection_ends(marks) {
                 tell_ejection(
                     source,

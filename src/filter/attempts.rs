@@ -41,6 +41,32 @@ struct HttpAttempt {
     attempt: Attempt,
 }
 
+impl HttpAttempt {
+    /// What becomes of the request.
+    fn take(&self, course: Course) -> Action {
+        match course {
+            Course::To { cluster, path } => {
+                host::set_request_header(ACCOUNT_HEADER, cluster.as_bytes());
+                if let Some(path) = path {
+                    host::set_request_header(PATH_HEADER, &path);
+                }
+                Action::Continue
+            }
+            Course::Wait => Action::Pause,
+            Course::Refused => {
+                host::send_status(NO_MORE_ATTEMPTS);
+                Action::Pause
+            }
+        }
+    }
+
+    /// More of the body has come, or its end.
+    fn on_body(&mut self, size: usize) -> Action {
+        let course = self.attempt.on_request_body(size, &Host);
+        course.map_or(Action::Continue, |course| self.take(course))
+    }
+}
+
 impl Context for HttpAttempt {
     /// Upstream filters have no `on_log`.
     fn on_done(&mut self) -> bool {
@@ -51,19 +77,16 @@ impl Context for HttpAttempt {
 
 impl HttpContext for HttpAttempt {
     fn on_http_request_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {
-        match self.attempt.on_request(&self.requests, &Host) {
-            Course::To { cluster, path } => {
-                host::set_request_header(ACCOUNT_HEADER, cluster.as_bytes());
-                if let Some(path) = path {
-                    host::set_request_header(PATH_HEADER, &path);
-                }
-                Action::Continue
-            }
-            Course::Refused => {
-                host::send_status(NO_MORE_ATTEMPTS);
-                Action::Pause
-            }
-        }
+        let course = self.attempt.on_request(&self.requests, &Host);
+        self.take(course)
+    }
+
+    fn on_http_request_body(&mut self, body_size: usize, _end_of_stream: bool) -> Action {
+        self.on_body(body_size)
+    }
+
+    fn on_http_request_trailers(&mut self, _num_trailers: usize) -> Action {
+        self.on_body(0)
     }
 
     fn on_http_response_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {

@@ -392,12 +392,12 @@ pub(super) fn send(reply: &Reply) {
     let _ = hostcalls::send_http_response(u32::from(reply.status), headers, Some(&reply.body));
 }
 
-/// Sends a local reply of a status and nothing else; legal in `on_http_request_headers`.
+/// Sends a local reply of a status and nothing else; legal in every request callback.
 pub(super) fn send_status(status: u16) {
     let _ = hostcalls::send_http_response(u32::from(status), vec![], None);
 }
 
-/// Sets a header of the request; legal in `on_http_request_headers`.
+/// Sets a header of the request; legal until its head goes on.
 pub(super) fn set_request_header(name: &str, value: &[u8]) {
     let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, Some(value));
 }

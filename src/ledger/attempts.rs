@@ -49,6 +49,8 @@ pub enum AttemptFailure {
     ServerError,
     /// 401, 402, 403: the account's credential is invalid, its balance used up, or its rights do not suffice.
     Unauthorized,
+    /// 3xx: the account's URL leads elsewhere.
+    Redirected,
     /// The account has no credential to send.
     NoCredential,
     /// No connection could be made, or it broke before the response.
@@ -67,11 +69,12 @@ pub enum AttemptFailure {
 
 impl AttemptFailure {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::RateLimited,
         Self::Overloaded,
         Self::ServerError,
         Self::Unauthorized,
+        Self::Redirected,
         Self::NoCredential,
         Self::Connection,
         Self::Tls,
@@ -88,6 +91,7 @@ impl AttemptFailure {
             Self::Overloaded => "overloaded",
             Self::ServerError => "server_error",
             Self::Unauthorized => "unauthorized",
+            Self::Redirected => "redirected",
             Self::NoCredential => "no_credential",
             Self::Connection => "connection",
             Self::Tls => "tls",
@@ -98,13 +102,14 @@ impl AttemptFailure {
         }
     }
 
-    /// Of an account's own response with an error `status`.
+    /// Of an account's own response with a `status` from 300 on.
     pub fn of_status(status: u16) -> Self {
         match status {
             429 => Self::RateLimited,
             503 | 529 => Self::Overloaded,
             500 | 502 | 504 => Self::ServerError,
             401..=403 => Self::Unauthorized,
+            300..=399 => Self::Redirected,
             _ => Self::Request,
         }
     }
@@ -212,6 +217,10 @@ mod tests {
             (401, "via_upstream;-;", AttemptFailure::Unauthorized),
             (402, "via_upstream;-;", AttemptFailure::Unauthorized),
             (403, "via_upstream;-;", AttemptFailure::Unauthorized),
+            (300, "via_upstream;-;", AttemptFailure::Redirected),
+            (304, "via_upstream;-;", AttemptFailure::Redirected),
+            (308, "via_upstream;-;", AttemptFailure::Redirected),
+            (399, "", AttemptFailure::Redirected),
             (400, "via_upstream;-;", AttemptFailure::Request),
             (501, "via_upstream;-;", AttemptFailure::Request),
             (404, "", AttemptFailure::Request),

@@ -10,7 +10,7 @@ use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
 use crate::exchange::{AccountStates, Clock, Quotas};
-use crate::failover::{AccountEvent, RequestAttempts, States};
+use crate::failover::{AccountEvent, KeyMark, RequestAttempts, States};
 use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
@@ -116,6 +116,10 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
     fn note(&self, event: AccountEvent, source: &str, accounts: &Accounts, index: usize) {
         let requests = &self.worker.requests;
         requests.note(event, source, accounts, index, self.host);
+    }
+
+    fn note_use(&self, source: &str, key: KeyMark) {
+        self.worker.requests.note_use(source, key, self.host);
     }
 
     fn begin_attempts(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {

@@ -16,11 +16,12 @@ use crate::timestamp;
 const ANSWERED: &str = "answered";
 const LEFT: &str = "client_left";
 /// The kinds of failed attempts.
-pub(crate) const FAILURES: [&str; 10] = [
+pub(crate) const FAILURES: [&str; 11] = [
     "rate_limited",
     "overloaded",
     "server_error",
     "unauthorized",
+    "redirected",
     "no_credential",
     "connection",
     "tls",

@@ -91,6 +91,12 @@ impl AccountStates for FakeWorld {
         }
     }
 
+    fn note_use(&self, source: &str, key: failover::KeyMark) {
+        if let Some(host) = &self.accounts.0 {
+            self.requests.note_use(source, key, host);
+        }
+    }
+
     fn begin_attempts(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {
         self.requests.begin(id, attempts)
     }

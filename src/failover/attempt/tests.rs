@@ -2,6 +2,7 @@ use std::cell::Cell;
 
 use serde_json::json;
 
+use super::super::active_keys::KeyMark;
 use super::super::fixtures::{UNTIL_US, request, source_of};
 use super::*;
 use crate::host::fake::{FakeHost, FakeProcess};
@@ -82,6 +83,7 @@ fn attempts_of_a_request() {
     const OK: AccountBehavior = Responds(200, "via_upstream;-;");
     const OVERLOADED: AccountBehavior = Responds(503, "via_upstream;-;");
     const WRONG: AccountBehavior = Responds(400, "via_upstream;-;");
+    const ELSEWHERE: AccountBehavior = Responds(307, "via_upstream;-;");
     const RESET: AccountBehavior = Responds(503, "upstream_reset_before_response_started{x};UF;");
     type Case = (
         &'static str,
@@ -98,6 +100,15 @@ fn attempts_of_a_request() {
             3,
             &[(true, WRONG, ("x", Some(true)))],
             &[("x", AttemptFailure::Request)],
+        ),
+        (
+            "another account, for one that sends elsewhere",
+            3,
+            &[
+                (true, ELSEWHERE, ("x", Some(false))),
+                (true, OK, ("y", Some(false))),
+            ],
+            &[("x", AttemptFailure::Redirected)],
         ),
         (
             "another account",
@@ -183,6 +194,7 @@ fn attempts_of_a_request() {
         let registry = Registry::default();
         let attempts = Rc::new(request(&source, 1, *tries));
         registry.begin(&"id".into(), &attempts);
+        attempts.end_body(0);
         for (place, (in_time, does, (account, is_final))) in ends.iter().enumerate() {
             let host = FakeAttempt {
                 host: FakeHost::of(&process),
@@ -200,7 +212,7 @@ fn attempts_of_a_request() {
                     cluster,
                     path: None,
                 } => cluster.strip_prefix("account/s/").unwrap(),
-                Course::To { .. } => panic!("{case}: a path"),
+                Course::To { .. } | Course::Wait => panic!("{case}: {course:?}"),
                 Course::Refused => "",
             };
             assert_eq!(went, *account, "{case}: {place}");
@@ -247,4 +259,148 @@ fn a_request_that_nobody_knows_goes_nowhere() {
     };
     let course = Attempt::default().on_request(&Registry::default(), &host);
     assert_eq!(course, Course::Refused);
+}
+
+fn host_of(process: &Rc<FakeProcess>) -> FakeAttempt {
+    FakeAttempt {
+        host: FakeHost::of(process),
+        id: b"id",
+        status: Cell::new(503),
+        report: Cell::default(),
+    }
+}
+
+/// The first attempt gets the body as it comes, those after it only the whole.
+#[test]
+fn an_attempt_after_a_failed_one_waits_for_the_body() {
+    let source = source_of(
+        &[json!({"id": "x"}), json!({"id": "y", "priority": 1})],
+        json!({}),
+    );
+    // (case, what comes of the body while it waits, with its size and whether it is the end, when in microseconds; what becomes of it)
+    type Part = (usize, bool, u64);
+    let goes = || Course::To {
+        cluster: "account/s/y".into(),
+        path: None,
+    };
+    let cases: &[(&str, &[Part], Course)] = &[
+        (
+            "not the end",
+            &[(100, false, 0), (MOST_AWAITED, false, 0)],
+            Course::Wait,
+        ),
+        ("the end", &[(100, false, 0), (200, true, 0)], goes()),
+        ("the end, without a byte", &[(0, true, 0)], goes()),
+        ("more than is held", &[(MOST_AWAITED + 1, false, 0)], goes()),
+        (
+            "the end, too late",
+            &[(200, true, UNTIL_US + 1)],
+            Course::Refused,
+        ),
+    ];
+    for (case, parts, want) in cases {
+        let process = FakeProcess::start();
+        let (registry, host) = (Registry::default(), host_of(&process));
+        let attempts = Rc::new(request(&source, 1, 2));
+        registry.begin(&"id".into(), &attempts);
+        let mut first = Attempt::default();
+        assert!(
+            matches!(first.on_request(&registry, &host), Course::To { .. }),
+            "{case}: the first"
+        );
+        assert_eq!(
+            first.on_request_body(100, &host),
+            None,
+            "{case}: it goes on"
+        );
+        host.report.set(Some("via_upstream;-;"));
+        assert!(!first.on_response(&registry, &host), "{case}: not final");
+        let mut second = Attempt::default();
+        let mut course = Some(second.on_request(&registry, &host));
+        for (held, end, at_us) in *parts {
+            assert_eq!(course, Some(Course::Wait), "{case}");
+            if *end {
+                attempts.end_body(host.steady_us());
+            }
+            process.steady_us.set((*at_us).max(host.steady_us()));
+            course = second.on_request_body(*held, &host);
+        }
+        assert_eq!(course.as_ref(), Some(want), "{case}");
+        if *want == Course::Wait {
+            second.on_done();
+            assert_eq!(attempts.failed().len(), 1, "{case}: it never was");
+        } else {
+            assert_eq!(second.on_request_body(999, &host), None, "{case}: once");
+        }
+    }
+}
+
+/// What a client can bring about at the first account counts against it from two keys.
+#[test]
+fn silence_before_the_body_ends() {
+    let connection = "upstream_reset_before_response_started";
+    // (case, what the hop reports, whether the body has ended, whether the account is ejected)
+    let cases = [
+        (
+            "a reset, no end yet",
+            format!("{connection}{{connection_termination}};UC;"),
+            false,
+            false,
+        ),
+        (
+            "a reset by the other side, no end yet",
+            format!("{connection}{{remote_reset}};UR;"),
+            false,
+            false,
+        ),
+        (
+            "no connection, no end yet",
+            format!("{connection}{{remote_connection_failure}};UF;"),
+            false,
+            true,
+        ),
+        (
+            "no connection, twice, no end yet",
+            format!("{connection}{{remote_connection_failure}};UF,URX;"),
+            false,
+            true,
+        ),
+        (
+            "a reset",
+            format!("{connection}{{connection_termination}};UC;"),
+            true,
+            true,
+        ),
+        (
+            "an error, no end yet",
+            "via_upstream;-;".to_owned(),
+            false,
+            true,
+        ),
+    ];
+    for (case, report, whole, ejected) in cases {
+        let process = FakeProcess::start();
+        let (registry, host) = (Registry::default(), host_of(&process));
+        let source = source_of(
+            &[json!({"id": "x"}), json!({"id": "y", "priority": 1})],
+            json!({}),
+        );
+        registry.note_use("s", KeyMark::of("another"), &host);
+        let attempts = Rc::new(request(&source, 1, 2));
+        registry.begin(&"id".into(), &attempts);
+        if whole {
+            attempts.end_body(host.steady_us());
+        }
+        let mut attempt = Attempt::default();
+        attempt.on_request(&registry, &host);
+        host.report.set(Some(report.leak()));
+        attempt.on_response(&registry, &host);
+        let marks = &attempts.accounts().unwrap().marks[0];
+        let states = states::read("s", &host);
+        assert_eq!(
+            states.is_ejected(marks, host.steady_us()),
+            ejected,
+            "{case}"
+        );
+    }
 }

@@ -15,7 +15,7 @@ impl States {
             ejection,
             ..AccountState::new(marks)
         };
-        entry.write(&mut self.0);
+        entry.write(&mut self.accounts);
     }
 }
 
@@ -59,6 +59,108 @@ fn events_are_known_to_all_workers() {
         let other = FakeHost::of(&process);
         assert_eq!(known(&source, &other), [want, (false, false)], "{case}");
     }
+}
+
+#[test]
+fn one_key_alone_ejects_for_nobody_else() {
+    use AccountEvent::{Answered, Failed, Finished, Interrupted};
+    let [a, b] = ["a", "b"].map(KeyMark::of);
+    // (case, keys that use the source, events at the first account, whether it is ejected)
+    let cases: &[(&str, &[KeyMark], &[AccountEvent], bool)] = &[
+        (
+            "one key of two",
+            &[a, b],
+            &[Interrupted(a), Interrupted(a)],
+            false,
+        ),
+        (
+            "the same, its use not being known",
+            &[b],
+            &[Interrupted(a)],
+            false,
+        ),
+        ("two keys", &[a, b], &[Interrupted(a), Interrupted(b)], true),
+        (
+            "two keys, an answer begun between",
+            &[a, b],
+            &[Interrupted(a), Answered, Interrupted(b)],
+            true,
+        ),
+        (
+            "two keys, an answer between",
+            &[a, b],
+            &[Interrupted(a), Answered, Finished, Interrupted(b)],
+            false,
+        ),
+        ("the only key", &[a], &[Interrupted(a)], true),
+        ("nobody is known", &[], &[Interrupted(a)], true),
+        ("a failure", &[a, b], &[Failed], true),
+    ];
+    for (case, uses, events, ejected) in cases {
+        let process = FakeProcess::start();
+        let source = source(2);
+        for key in *uses {
+            note_use("s", *key, &FakeHost::of(&process));
+        }
+        for event in *events {
+            note(*event, "s", accounts(&source), 0, &FakeHost::of(&process));
+        }
+        let known = known(&source, &FakeHost::of(&process));
+        assert_eq!(known[0].1, *ejected, "{case}");
+        assert!(!known[1].1, "{case}: the other");
+    }
+}
+
+#[test]
+fn a_key_that_left_is_not_in_use() {
+    let [a, b] = ["a", "b"].map(KeyMark::of);
+    for (seconds, ejected) in [(599, false), (600, true)] {
+        let process = FakeProcess::start();
+        let host = FakeHost::of(&process);
+        let source = source(2);
+        note_use("s", b, &host);
+        process.pass_ms(seconds * 1000);
+        note_use("s", a, &host);
+        note(
+            AccountEvent::Interrupted(a),
+            "s",
+            accounts(&source),
+            0,
+            &host,
+        );
+        assert_eq!(known(&source, &host)[0].1, ejected, "{seconds} s later");
+    }
+}
+
+/// A key that is written down between an interruption's reading and its writing is seen.
+#[test]
+fn an_interruption_sees_the_keys_of_other_workers() {
+    let process = FakeProcess::start();
+    let source = source(2);
+    let a = KeyMark::of("a");
+    note_use("s", a, &FakeHost::of(&process));
+    let slow = Slow::new(&process, |host| note_use("s", KeyMark::of("b"), host));
+    note(
+        AccountEvent::Interrupted(a),
+        "s",
+        accounts(&source),
+        0,
+        &slow,
+    );
+    assert!(!known(&source, &FakeHost::of(&process))[0].1);
+    // And the other way round: the account's state is not undone.
+    let slow = Slow::new(&process, |host| {
+        note(
+            AccountEvent::Failed,
+            "s",
+            accounts(&self::source(2)),
+            0,
+            host,
+        );
+    });
+    process.pass_ms(120_000);
+    note_use("s", a, &slow);
+    assert!(known(&source, &FakeHost::of(&process))[0].1);
 }
 
 #[test]
@@ -168,48 +270,70 @@ fn accounts_that_are_gone_are_forgotten() {
     let few = source(2);
     note(AccountEvent::Answered, "s", accounts(&few), 0, &host);
     let (bytes, _) = SharedData::get(&host, "trilane/accounts/s");
-    assert_eq!(bytes.unwrap().len(), 2 * ENTRY);
+    assert_eq!(bytes.unwrap().len(), ACTIVE_KEYS + 2 * ENTRY);
+}
+
+/// A worker, before whose first writing another one writes.
+struct Slow {
+    host: FakeHost,
+    before: fn(&FakeHost),
+    is_second: std::cell::Cell<bool>,
+}
+
+impl Slow {
+    fn new(process: &Rc<FakeProcess>, before: fn(&FakeHost)) -> Self {
+        Self {
+            host: FakeHost::of(process),
+            before,
+            is_second: std::cell::Cell::default(),
+        }
+    }
+}
+
+impl SharedData for Slow {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        SharedData::get(&self.host, name)
+    }
+
+    fn set(
+        &self,
+        name: &str,
+        value: &[u8],
+        version: Option<u32>,
+    ) -> Result<(), crate::shared_data::Conflict> {
+        if !self.is_second.replace(true) {
+            (self.before)(&self.host);
+        }
+        self.host.set(name, value, version)
+    }
+}
+
+impl Clocks for Slow {
+    fn wall_us(&self) -> u64 {
+        self.host.wall_us()
+    }
+
+    fn steady_us(&self) -> u64 {
+        self.host.steady_us()
+    }
+}
+
+impl Stats for Slow {
+    fn define(&self, kind: crate::host::StatKind, name: &str) -> crate::host::StatId {
+        self.host.define(kind, name)
+    }
+
+    fn add(&self, id: crate::host::StatId, count: u64) {
+        self.host.add(id, count);
+    }
+
+    fn record(&self, id: crate::host::StatId, value: u64) {
+        self.host.record(id, value);
+    }
 }
 
 #[test]
 fn a_slower_worker_does_not_undo_a_faster_one() {
-    /// Another worker writes first, the first time.
-    struct Slow(FakeHost, std::cell::Cell<bool>);
-    impl SharedData for Slow {
-        fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
-            SharedData::get(&self.0, name)
-        }
-        fn set(
-            &self,
-            name: &str,
-            value: &[u8],
-            version: Option<u32>,
-        ) -> Result<(), crate::shared_data::Conflict> {
-            if !self.1.replace(true) {
-                note(AccountEvent::Failed, "s", accounts(&source(2)), 0, &self.0);
-            }
-            self.0.set(name, value, version)
-        }
-    }
-    impl Clocks for Slow {
-        fn wall_us(&self) -> u64 {
-            self.0.wall_us()
-        }
-        fn steady_us(&self) -> u64 {
-            self.0.steady_us()
-        }
-    }
-    impl Stats for Slow {
-        fn define(&self, kind: crate::host::StatKind, name: &str) -> crate::host::StatId {
-            self.0.define(kind, name)
-        }
-        fn add(&self, id: crate::host::StatId, count: u64) {
-            self.0.add(id, count);
-        }
-        fn record(&self, id: crate::host::StatId, value: u64) {
-            self.0.record(id, value);
-        }
-    }
     let process = FakeProcess::start();
     let source = source(2);
     // A first value, so that there is a version to go by.
@@ -220,32 +344,48 @@ fn a_slower_worker_does_not_undo_a_faster_one() {
         0,
         &FakeHost::of(&process),
     );
-    let slow = Slow(FakeHost::of(&process), std::cell::Cell::default());
+    let slow = Slow::new(&process, |host| {
+        note(
+            AccountEvent::Failed,
+            "s",
+            accounts(&self::source(2)),
+            0,
+            host,
+        );
+    });
     note(AccountEvent::Failed, "s", accounts(&source), 1, &slow);
     let host = FakeHost::of(&process);
     assert_eq!(known(&source, &host), [(true, true), (false, true)]);
-    drop(Rc::clone(&source));
 }
 
 proptest! {
     #![proptest_config(crate::seeds_beside_source())]
 
     #[test]
-    fn values_are_read_as_they_were_written(entries in proptest::collection::vec(any::<([u64; 4], [u32; 2])>(), 0..6)) {
-        let entries: Vec<_> = entries.iter().map(|([id, answered, terms, until_us], [failures, ejections])| AccountState {
+    fn values_are_read_as_they_were_written(entries in proptest::collection::vec(any::<([u64; 5], [u32; 3])>(), 0..6)) {
+        let entries: Vec<_> = entries.iter().map(|([id, answered, terms, until_us, key], [failures, ejections, interruptions])| AccountState {
             id: *id,
             answered: *answered,
             terms: *terms,
-            ejection: Ejection { failures: *failures, ejections: *ejections, until_us: *until_us },
+            ejection: Ejection {
+                failures: *failures,
+                ejections: *ejections,
+                until_us: *until_us,
+                interruptions: *interruptions,
+                interrupted: InterruptedKeys::of(*key),
+            },
         }).collect();
-        let mut bytes = Vec::new();
-        entries.iter().for_each(|entry| entry.write(&mut bytes));
-        prop_assert_eq!(bytes.len(), entries.len() * ENTRY);
-        prop_assert_eq!(States::new(bytes).entries().collect::<Vec<_>>(), entries);
+        let mut states = States { keys: ActiveKeys::default().after(KeyMark::of("k"), 1), ..States::default() };
+        entries.iter().for_each(|entry| entry.write(&mut states.accounts));
+        prop_assert_eq!(states.accounts.len(), entries.len() * ENTRY);
+        let read = States::new(&states.to_bytes());
+        prop_assert_eq!(read.entries().collect::<Vec<_>>(), entries);
+        prop_assert_eq!(read, states);
     }
 
     #[test]
     fn any_bytes_are_a_value(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        prop_assert_eq!(States::new(bytes.clone()).entries().count(), bytes.len() / ENTRY);
+        let entries = bytes.len().saturating_sub(ACTIVE_KEYS) / ENTRY;
+        prop_assert_eq!(States::new(&bytes).entries().count(), entries);
     }
 }

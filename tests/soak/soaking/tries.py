@@ -13,7 +13,7 @@ from .sources import Entry
 #: Envoy's words for a connection that nobody took: of a try behind the account hop, and of a first one, sent directly.
 REFUSED = ("remote_connection_failure", "delayed connect error")
 #: Failures that the soak has no cause for.
-UNCAUSED = ("tls", "no_host", "no_time", "request")
+UNCAUSED = ("redirected", "tls", "no_host", "no_time", "request")
 #: Those that are told by the account's answer.
 BY_STATUS = ("rate_limited", "overloaded", "server_error", "unauthorized")
 Line = Mapping[str, Any]

@@ -28,6 +28,7 @@ pub fn failure(kind: &str) -> &str {
         "overloaded" => "is overloaded",
         "server_error" => "had a fault of its own",
         "unauthorized" => "refused its credential, or its balance is used up",
+        "redirected" => "sent the request elsewhere (3xx)",
         "no_credential" => "has no credential that can be read: nothing was sent",
         "connection" => "could not be reached, or broke off before an answer",
         "tls" => "has a certificate that is not believed, or speaks no TLS: nothing was sent",
