@@ -4,6 +4,7 @@ use super::request::AuthenticatedCaller;
 use super::route::Route;
 use crate::config::policy::Clients;
 use crate::head::{Head, Occurrence};
+use crate::limits::{Rate, Subject};
 use crate::protocol::parameters::{self, ParameterError};
 use crate::protocol::query::RequestTarget;
 use crate::protocol::{Endpoint, Permission, Protocol, generate, messages};
@@ -41,13 +42,24 @@ pub(super) fn authorize(
             return Err(Rejection::ResourcesNotServed);
         }
         Some(Permission::Images | Permission::CountTokens) => {}
-        Some(Permission::AccountResources) => parameters::of_resource(target)?,
+        Some(Permission::AccountResources) => {
+            if *endpoint == Endpoint::CreateCache && caller.subjects.iter().any(limits_input) {
+                return Err(Rejection::CachesNotSupported);
+            }
+            parameters::of_resource(target)?;
+        }
         Some(Permission::Method) => {
             check_method(endpoint.name(), &route)?;
             parameters::of_call(target)?;
         }
     }
     Ok(route)
+}
+
+/// Whether a subject has a budget, or a limit of input tokens. How many tokens a cache takes nobody knows before it is made, and it
+/// costs by the hour as long as it lives.
+fn limits_input(subject: &Subject) -> bool {
+    subject.may_have_budget() || subject.limits.per_minute(Rate::InputTokens).is_some()
 }
 
 /// The methods of protocol C that run nothing unpaid, and those that the group prices.

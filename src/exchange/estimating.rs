@@ -22,7 +22,7 @@ pub(super) fn reservation(
 ) -> Estimate {
     match operation {
         None => Estimate::default(),
-        Some(Operation::Embeddings) => Estimate::of_reading(body_bytes),
+        Some(Operation::Embeddings | Operation::CreateCache) => Estimate::of_reading(body_bytes),
         Some(_) => Estimate::of(body_bytes, body.scanner().output_cap(), body.candidates()),
     }
 }

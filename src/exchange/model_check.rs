@@ -141,7 +141,8 @@ impl ModelCheck {
             Expectation::Named | Expectation::Met => {
                 let model = route.model(&found.name)?;
                 self.named = Some(NamedModel::new(&found.name, Some(model)));
-                model.upstream.clone()
+                let upstream = model.upstream.as_deref();
+                upstream.map(|upstream| spelled_as(&found.name, upstream))
             }
         };
         self.expects = Expectation::Met;

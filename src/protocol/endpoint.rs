@@ -60,6 +60,8 @@ pub enum Endpoint {
     },
     /// State of the upstream account that no model runs for (files, caches, …): see [`resource`](super::resource).
     AccountResource,
+    /// `POST /v1beta/cachedContents`: input that a model reads once, for later requests.
+    CreateCache,
 }
 
 /// What is fixed for an endpoint: its row of the table.
@@ -148,6 +150,8 @@ pub enum Operation {
     GenerateContent,
     /// Texts are embedded: nothing is written.
     Embeddings,
+    /// Input is read into a cache of protocol C: nothing is written.
+    CreateCache,
 }
 
 impl Operation {
@@ -158,6 +162,7 @@ impl Operation {
             Self::ImageGeneration => "image_generation",
             Self::GenerateContent => "generate_content",
             Self::Embeddings => "embeddings",
+            Self::CreateCache => "create_cache",
         }
     }
 }
@@ -236,6 +241,10 @@ impl Endpoint {
             Self::Generate { .. } => &EndpointSpec { operation: Some(GenerateContent), ..METHOD },
             Self::AccountResource => &EndpointSpec {
                 name: "account_resource", protocol: Some(C), needs: Some(AccountResources), model: ModelPlace::Optional, ..FORWARDED
+            },
+            Self::CreateCache => &EndpointSpec {
+                name: "create_cache", protocol: Some(C), needs: Some(AccountResources),
+                usage: Some(Wire::CachedContent), operation: Some(Operation::CreateCache), ..FORWARDED
             },
         }
     }

@@ -72,6 +72,9 @@ pub fn match_request(method: &[u8], path: &[u8]) -> Result<Endpoint, Mismatch> {
             (endpoint, allow)
         }
         None => match text.strip_prefix("/v1beta/").and_then(resource::methods) {
+            Some(allow) if text == "/v1beta/cachedContents" && method == b"POST" => {
+                (Endpoint::CreateCache, allow)
+            }
             Some(allow) => (Endpoint::AccountResource, allow),
             None => return unknown(),
         },

@@ -5,7 +5,7 @@
 //! | `files` | `GET`, `POST` (of a file's metadata) |
 //! | `files/{id}` | `GET`, `DELETE` |
 //! | `files/{id}:download` | `GET` |
-//! | `cachedContents` | `GET`, `POST` |
+//! | `cachedContents` | `GET`, `POST` (an endpoint of its own: a model reads the content) |
 //! | `cachedContents/{id}` | `GET`, `PATCH`, `DELETE` |
 //! | `operations`, `operations/{id}` | `GET`, the latter `DELETE` too |
 //! | `operations/{id}:cancel` | `POST` |
@@ -15,7 +15,7 @@
 //! | `fileSearchStores/{id}/documents/{id}` | `GET`, `DELETE` |
 //! | `fileSearchStores/{id}/operations/{id}`, `fileSearchStores/{id}/upload/operations/{id}` | `GET` |
 //!
-//! Nothing here runs or trains a model, now or later: no `tunedModels`, `batches`, `interactions`, `agents`, `corpora`, no
+//! Nothing else here runs or trains a model, now or later: no `tunedModels`, `batches`, `interactions`, `agents`, `corpora`, no
 //! `openai/…`. A store's `:importFile` and `:uploadToFileSearchStore` run an embedding model over the whole file and report
 //! nothing of it.
 

@@ -93,6 +93,11 @@ impl Rejection {
                 "Files, caches and other resources of the source's account are not served here for this key."
                     .to_owned()
             }
+            Self::CachesNotSupported => {
+                "Caches are not made for a key that has a budget, or a limit of input tokens: of itself, its owner, its team \
+                 or its group. Send the content with each request."
+                    .to_owned()
+            }
             Self::MethodNotServed { served } => format!(
                 "This method is not served for this key. Served are: {}.",
                 served.join(", ")

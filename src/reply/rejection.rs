@@ -53,6 +53,8 @@ pub enum Rejection {
     CountTokensNotSupported,
     /// A path of current clients, for a key whose group is strict.
     PathOfCurrentClients,
+    /// A cache cannot be made under a budget or a limit of input tokens.
+    CachesNotSupported,
     /// Account resources of protocol C, which the group does not open.
     ResourcesNotServed,
     /// Protocol C: a method of models that the group does not serve.
@@ -169,6 +171,7 @@ impl Rejection {
             | Self::CountTokensNotSupported
             | Self::PathOfCurrentClients
             | Self::ResourcesNotServed
+            | Self::CachesNotSupported
             | Self::MethodNotServed { .. }
             | Self::ModelNotFound { .. } => 404,
             Self::WrongMethod { .. } => 405,
@@ -204,6 +207,7 @@ impl Rejection {
             Self::Version { .. } => "invalid_version",
             Self::ImagesNotSupported => "images_not_supported",
             Self::CountTokensNotSupported => "count_tokens_not_supported",
+            Self::CachesNotSupported => "caches_not_supported",
             Self::EncodingNotSupported => "request_body_encoding_unsupported",
             Self::FormNotSupported => "unsupported_media_type",
             Self::TooLarge { .. } => "request_too_large",

@@ -9,7 +9,7 @@ use super::extractor::Extractor;
 use super::sse::EventReader;
 use super::table::{TextField, WireTable};
 use super::tally::UsageTally;
-use super::{Kind, Usage, chat, generate, images, messages, responses};
+use super::{Kind, Usage, cached_content, chat, generate, images, messages, responses};
 use crate::text::is_whitespace;
 
 /// The form of an answer, which its endpoint decides.
@@ -25,10 +25,12 @@ pub enum Wire {
     Messages,
     /// Generate-content and its like (protocol C).
     Generate,
+    /// A cache that was made (protocol C).
+    CachedContent,
 }
 
 impl Wire {
-    /// All forms.
+    /// All forms of an answer to a prompt.
     pub const ALL: [Self; 5] = [
         Self::Chat,
         Self::Responses,
@@ -44,6 +46,7 @@ impl Wire {
             Self::Images => &images::TABLE,
             Self::Messages => &messages::TABLE,
             Self::Generate => &generate::TABLE,
+            Self::CachedContent => &cached_content::TABLE,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! The [`Meter`] finds the numbers: bytes go through `sse` (if the answer is a stream of events) and
 //! `extractor` (JSON), which follows the table of the answer's [`Wire`] form, to the `tally`.
 
+mod cached_content;
 mod carry;
 mod chat;
 mod cost;

@@ -514,7 +514,8 @@ impl Plain {
         let kind = event.pointer("/type").and_then(Value::as_str);
         let (mut ends, mut fails, mut image, mut piece) = (false, false, false, false);
         match (self.wire, kind) {
-            (Wire::Chat | Wire::Generate, _) | (_, None) => {}
+            // No prompt is answered by a cache.
+            (Wire::Chat | Wire::Generate | Wire::CachedContent, _) | (_, None) => {}
             (_, Some("error")) => fails = true,
             (Wire::Responses, Some("response.failed")) => fails = true,
             (Wire::Responses, Some(kind)) => match kind.strip_prefix("response.") {
@@ -537,6 +538,7 @@ impl Plain {
         }
         let generated = self.generated;
         self.generated += match self.wire {
+            Wire::CachedContent => 0,
             Wire::Chat => texts(&raw, "choices/*/delta/", CHAT_TEXTS),
             Wire::Responses => raw.length("delta"),
             Wire::Messages => {
@@ -601,6 +603,7 @@ impl Plain {
         }
         self.errors(document);
         match wire {
+            Wire::CachedContent => {}
             Wire::Chat | Wire::Responses => {
                 self.text(document, "/id", "id");
                 self.text(document, "/model", "model");
@@ -659,6 +662,7 @@ impl Plain {
     /// What a document alone has: what the model wrote and did.
     fn document(&mut self, document: &Value, raw: &Raw<'_>) {
         self.generated += match self.wire {
+            Wire::CachedContent => 0,
             Wire::Chat => texts(raw, "choices/*/message/", CHAT_TEXTS),
             Wire::Responses => texts(raw, "", RESPONSES_TEXTS),
             Wire::Messages => texts(raw, "content/*/", BLOCK_TEXTS),
@@ -1003,6 +1007,7 @@ impl Plain {
         let mut unseen = true;
         let mut seen = |names: &[&str]| unseen &= names.iter().all(|name| get(name).is_none());
         match self.wire {
+            Wire::CachedContent => {}
             Wire::Chat | Wire::Responses => {
                 let (input, output) = match self.wire {
                     Wire::Chat => ("prompt_tokens", "completion_tokens"),

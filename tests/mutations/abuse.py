@@ -177,6 +177,20 @@ ABUSE: tuple[Mutation, ...] = (
         "if scanner.image_tool_unnamed() && !route.has_image_model() && false {",
         (f"{_steering}test_an_image_tool_without_a_model",),
     ),
+    Mutation(
+        "caches under a budget",
+        "src/exchange/authorization.rs",
+        "if *endpoint == Endpoint::CreateCache && caller.subjects.iter().any(limits_input) {",
+        "if *endpoint == Endpoint::CreateCache && caller.subjects.iter().any(limits_input) && false {",
+        (f"{_steering}test_no_cache_under_a_budget",),
+    ),
+    Mutation(
+        "caches cost nothing",
+        "src/protocol/path.rs",
+        'Some(allow) if text == "/v1beta/cachedContents" && method == b"POST" => {',
+        'Some(allow) if text == "/v1beta/cachedContents" && method == b"-" => {',
+        (f"{_steering}test_a_cache_is_charged",),
+    ),
     # ---- Members that choose elsewhere
     Mutation(
         "members that choose elsewhere go on",

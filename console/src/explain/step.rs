@@ -109,6 +109,7 @@ impl StepName {
             // The path names the model.
             Endpoint::Generate { .. } => &[Self::Rights, Self::Model, Self::Body],
             Endpoint::AccountResource => &[Self::Rights, Self::Body],
+            Endpoint::CreateCache => &[Self::Rights, Self::Body, Self::Model],
             Endpoint::Responses | Endpoint::ChatCompletions => &[Self::Body, Self::Model],
         };
         let first = [Self::Endpoint, Self::Credential, Self::Key, Self::Route];
@@ -131,11 +132,14 @@ impl StepName {
             }
             "protocol_not_allowed" => Self::Route,
             "invalid_version" => Self::Version,
-            "images_not_supported" | "count_tokens_not_supported" => Self::Rights,
+            "images_not_supported" | "count_tokens_not_supported" | "caches_not_supported" => {
+                Self::Rights
+            }
             "not_found" | "invalid_parameter" if endpoint.is_some() => Self::Rights,
             "request_body_encoding_unsupported"
             | "unsupported_media_type"
             | "request_too_large"
+            | "member_not_allowed"
             | "invalid_body" => Self::Body,
             "model_missing" | "model_mismatch" | "model_not_found" | "model_not_entitled" => {
                 Self::Model

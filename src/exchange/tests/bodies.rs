@@ -790,7 +790,7 @@ fn a_request_without_a_body() {
 #[test]
 fn account_resources_need_no_body_but_no_other_model() {
     let client = RequestHead {
-        request: "POST /v1beta/cachedContents",
+        request: "POST /v1beta/files",
         headers: &["x-goog-api-key: k-c-current"],
     };
     let cases: &[(&str, &str, Option<u16>)] = &[
@@ -806,6 +806,56 @@ fn account_resources_need_no_body_but_no_other_model() {
         assert_eq!(upstream.complete, want.is_none(), "{case}");
         if want.is_none() {
             assert_eq!(upstream.body, body.as_bytes(), "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_cache_names_its_model() {
+    let client = |key| RequestHead {
+        request: "POST /v1beta/cachedContents",
+        headers: key,
+    };
+    let open = client(&["x-goog-api-key: k-c-open"]);
+    let closed = client(&["x-goog-api-key: k-c"]);
+    let cases: &[(&str, &RequestHead<'_>, &str, Option<u16>, &str)] = &[
+        ("no model", &open, r#"{"ttl":"3s"}"#, Some(400), ""),
+        (
+            "a listed model",
+            &open,
+            r#"{"model":"models/gem-1"}"#,
+            None,
+            "",
+        ),
+        (
+            "a renamed model",
+            &open,
+            r#"{"model":"models/gem-2","ttl":"3s"}"#,
+            None,
+            r#"{"model":"models/gem-2-001","ttl":"3s"}"#,
+        ),
+        (
+            "another",
+            &open,
+            r#"{"model":"models/gem-9"}"#,
+            Some(404),
+            "",
+        ),
+        (
+            "not open",
+            &closed,
+            r#"{"model":"models/gem-1"}"#,
+            Some(404),
+            "",
+        ),
+    ];
+    for (case, client, body, want, renamed) in cases {
+        let (upstream, status) = send(client, &[body.as_bytes()], false);
+        assert_eq!(status, *want, "{case}");
+        assert_eq!(upstream.complete, want.is_none(), "{case}");
+        if want.is_none() {
+            let arrived = if renamed.is_empty() { body } else { renamed };
+            assert_eq!(upstream.body, arrived.as_bytes(), "{case}");
         }
     }
 }

@@ -19,7 +19,7 @@ fn setting() -> (InForce, FakeWorld) {
             "models": [{"id": "m", "prices": prices}, {"id": "img", "kind": "image", "prices": image}]}),
         json!({"id": "b", "protocol": "B", "multiplier": "2", "cluster": "cb",
             "models": [{"id": "m-x-1", "prices": prices}, {"id": "m-y-2", "prices": advisor}]}),
-        json!({"id": "c", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "methods": {"predict": {"per_call": "0.04"}},
+        json!({"id": "c", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "methods": {"predict": {"per_call": "0.04"}}, "account_resources": true,
             "models": [{"id": "m", "prices": prices}, {"id": "free", "free": true}]}),
     ];
     let mut free = groups[0].clone();
@@ -613,5 +613,77 @@ fn what_a_price_covers() {
         assert_eq!(got, *charge, "{case}");
         let got: Vec<Gap> = record.uncovered.iter().collect();
         assert_eq!(got, *gaps, "{case}");
+    }
+}
+
+#[test]
+fn a_cache_that_is_made_costs_what_was_read_into_it() {
+    let call = EstimatedRequest {
+        request: "POST /v1beta/cachedContents",
+        headers: &["x-goog-api-key: k-c"],
+        body: r#"{"model":"models/m","contents":[{"parts":[{"text":"0123456789012345678901234567890123456789"}]}],"ttl":"300s"}"#,
+    };
+    let told = r#"{"name":"cachedContents/x","model":"models/m","usageMetadata":{"totalTokenCount":4096}}"#;
+    type CacheCase<'a> = (
+        &'a str,
+        &'a [ResponseStep<'a>],
+        &'a str,
+        UsageStatus,
+        Option<u64>,
+    );
+    let cases: [CacheCase<'_>; 5] = [
+        (
+            "told",
+            &[GOOD, Chunk(told), End],
+            "",
+            UsageStatus::Complete,
+            Some(4096),
+        ),
+        (
+            "told nothing",
+            &[GOOD, Chunk("{}"), End],
+            "",
+            UsageStatus::Estimated,
+            None,
+        ),
+        (
+            "told in part",
+            &[GOOD, Chunk(&told[..40])],
+            ABORT,
+            UsageStatus::Estimated,
+            None,
+        ),
+        (
+            "left before",
+            &[Wait(9)],
+            ABORT,
+            UsageStatus::Estimated,
+            None,
+        ),
+        (
+            "refused",
+            &[ResponseStep::Head(400, UPSTREAM), Chunk("{}"), End],
+            "",
+            UsageStatus::Failed,
+            Some(0),
+        ),
+    ];
+    for (case, steps, details, status, tokens) in cases {
+        let record = play(&call, steps, details);
+        assert_eq!(record.status, status, "{case}");
+        assert_eq!(record.operation, Some("create_cache"), "{case}");
+        assert_eq!(record.model.as_deref(), Some("m"), "{case}");
+        let usage = record.reading.usage.unwrap_or_default();
+        assert_eq!(usage.output_tokens(), 0, "{case}");
+        match tokens {
+            Some(tokens) => assert_eq!(usage.input_tokens(), tokens, "{case}"),
+            None => assert!(usage.input_tokens() > 10, "{case}: {usage:?}"),
+        }
+        // Half of a millionth for each.
+        let want = format!("{}", usage.input_tokens() * 5);
+        let charge = record.charge.map(|charge| charge.to_string());
+        let charge = charge.unwrap_or_default();
+        let digits = charge.trim_start_matches(['0', '.']).trim_end_matches('0');
+        assert_eq!(digits, want.trim_end_matches('0'), "{case}: {charge}");
     }
 }

@@ -115,6 +115,7 @@ fn limited(of_key: &Value, of_group: &Value) -> (InForce, Limited) {
     (in_force, limited)
 }
 
+#[derive(Clone, Copy)]
 struct LimitedRequest {
     id: &'static str,
     request: &'static str,
@@ -935,5 +936,52 @@ proptest! {
         }
         let third = B.send(&in_force, &world).1;
         prop_assert!(matches!(third, Outcome::Reply(_)));
+    }
+}
+
+#[test]
+fn no_cache_is_made_under_a_limit_that_its_cost_could_pass() {
+    let make = LimitedRequest {
+        id: "c-current",
+        request: "POST /v1beta/cachedContents",
+        headers: &["x-goog-api-key: k-c-current"],
+        body: br#"{"model":"models/gem-1","contents":[]}"#,
+    };
+    let list = LimitedRequest {
+        request: "GET /v1beta/cachedContents",
+        body: b"",
+        ..make
+    };
+    let none = Value::Null;
+    let cases = [
+        ("none", none.clone(), true),
+        ("requests", json!({"requests_per_minute": 5}), true),
+        ("at once", json!({"concurrent_requests": 5}), true),
+        ("output", json!({"output_tokens_per_minute": 5000}), true),
+        (
+            "input",
+            json!({"input_tokens_per_minute": 1_000_000}),
+            false,
+        ),
+        ("a budget", json!({"budget": {"per_month": "1000"}}), false),
+    ];
+    for (case, limits, served) in cases {
+        for (of_key, of_group) in [(&limits, &none), (&none, &limits)] {
+            let (in_force, world) = limited(of_key, of_group);
+            let (_, outcome) = make.begin(&in_force, &world);
+            if served {
+                assert_eq!(outcome, Outcome::Pause, "{case}");
+            } else {
+                let reply = reply(outcome, case);
+                assert_eq!(reply.status, 404, "{case}");
+                assert_eq!(
+                    header(&reply, "x-trilane-error"),
+                    Some("caches_not_supported"),
+                    "{case}"
+                );
+            }
+            let (_, outcome) = list.begin(&in_force, &world);
+            assert_eq!(outcome, Outcome::Pause, "{case}: a list makes none");
+        }
     }
 }

@@ -303,6 +303,8 @@ fn document() -> Value {
              "models": [{"id": "gem-1"}, {"id": "gem-2", "upstream": "gem-2-001"}]},
             {"id": "c-current", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "clients": "current",
              "account_resources": true, "models": [{"id": "gem-1"}]},
+            {"id": "c-open", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "account_resources": true,
+             "models": [{"id": "gem-1"}, {"id": "gem-2", "upstream": "gem-2-001"}]},
             {"id": "mixed", "protocol": "Mixed",
              "entries": {"responses": {"source": "a"}, "vb_messages": {"source": "b"}, "vc_generate_content": {"source": "c"}},
              "models": [{"id": "claude-x-4-5", "entry": "vb_messages"}, {"id": "gpt-x", "entry": "responses"}, {"id": "gem-1", "entry": "vc_generate_content"}]},

@@ -21,7 +21,9 @@ fn outcome_of(document: &Value, request: &str, headers: &[&str]) -> Outcome {
     if outcome != Outcome::Pause {
         return outcome;
     }
-    let body: &[u8] = if request.contains("/v1beta") || request.contains("/v1/models") {
+    let body: &[u8] = if request.contains("cachedContents") {
+        br#"{"model":"models/gem-1"}"#
+    } else if request.contains("/v1beta") || request.contains("/v1/models") {
         br#"{"contents":[]}"#
     } else if request.contains("messages") {
         br#"{"model":"claude-z-2"}"#

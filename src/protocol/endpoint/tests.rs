@@ -149,6 +149,18 @@ fn requests_find_their_endpoint() {
             generate("gem", "generateContent", true),
         ),
         ("GET", "/v1beta/files", Ok(Endpoint::AccountResource)),
+        ("POST", "/v1beta/cachedContents", Ok(Endpoint::CreateCache)),
+        (
+            "GET",
+            "/v1beta/cachedContents",
+            Ok(Endpoint::AccountResource),
+        ),
+        (
+            "PUT",
+            "/v1beta/cachedContents",
+            method(Some(C), "GET, POST"),
+        ),
+        ("POST", "/v1beta/cachedContents/", unknown(Some(C))),
         ("PUT", "/v1beta/files", method(Some(C), "GET, POST")),
         ("DELETE", "/v1beta/files", method(Some(C), "GET, POST")),
         (

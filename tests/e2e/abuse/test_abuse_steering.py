@@ -19,9 +19,23 @@ import openai.types.chat
 import openai.types.responses
 import pytest
 from e2e.abuse.abuse_answers import chat, generate, message, response
-from e2e.abuse.abuse_desk import CHAT, GENERATE, MESSAGES, RESPONSES, Desk, Sent, forwarded, in_chunks, refused
+from e2e.abuse.abuse_desk import (
+    CHAT,
+    GENERATE,
+    MESSAGES,
+    RESPONSES,
+    Desk,
+    Sent,
+    both,
+    charged,
+    cost,
+    forwarded,
+    in_chunks,
+    recorded,
+    refused,
+)
 from e2e.abuse.abuse_document import DEAR, EMBEDDING, IMAGE_MODEL, MODELS, UNLISTED, _keys, mixed, source
-from e2e.abuse.recorder import Recorder
+from e2e.abuse.recorder import Recorder, whole
 from e2e.support import run_dir
 from google.genai import models as genai_models
 
@@ -227,6 +241,31 @@ def test_an_image_tool_without_a_model(desk: Desk, open_desk: Desk, model: dict[
     forwarded()(desk.send("a-images", RESPONSES, body))
     named = response(tools=[{"type": "image_generation", "model": DEAR["A"]}])
     forwarded()(open_desk.send("a-no-image-model", RESPONSES, named))
+
+
+# ---- Caches
+
+CACHES = "/v1beta/cachedContents"
+cache = {"model": f"models/{MODELS['C']}", "ttl": "300s", **generate("and so on " * 2000)}
+
+
+def test_a_cache_is_charged(desk: Desk) -> None:
+    """What is read into it, as it is reported or by estimate, at the price of its model."""
+    told = {"name": "cachedContents/x", "model": cache["model"], "usageMetadata": {"totalTokenCount": 40_000}}
+    sent = desk.send("c-resources", CACHES, cache, answer=[whole(told)])
+    both(forwarded(), charged("complete", exactly=cost("C", input=40_000)))(sent)
+    recorded(gen_ai__operation__name="create_cache", gen_ai__request__model=cache["model"])(sent)
+    silent = desk.send("c-resources", CACHES, cache, answer=[whole({"name": "cachedContents/x"})])
+    both(forwarded(), charged("estimated", least=cost("C", input=2000), most=cost("C", input=10_000)))(silent)
+    refused(404, "model_not_found")(desk.send("c-resources", CACHES, {**cache, "model": f"models/{UNLISTED['C']}"}))
+    refused(400, "model_missing")(desk.send("c-resources", CACHES, {"ttl": "300s"}))
+
+
+def test_no_cache_under_a_budget(desk: Desk) -> None:
+    """Nobody knows before what one costs. Lists cost nothing."""
+    key = desk.new_key("c-resources", "budget")
+    refused(404, "caches_not_supported", "budget")(desk.send("c-resources", CACHES, cache, key=key))
+    forwarded()(desk.send("c-resources", CACHES, key=key))
 
 
 # ---- What goes on untouched

@@ -24,7 +24,7 @@ JSON_ENDPOINTS: list[tuple[str, str, Any]] = [
     ("b", MESSAGES, MESSAGE),
     ("b", f"{MESSAGES}/count_tokens", MESSAGE),
     ("c", GENERATE, CONTENTS),
-    ("c-resources", "/v1beta/cachedContents", {"ttl": "9s"}),
+    ("c-resources", "/v1beta/cachedContents", {"model": f"models/{MODELS['C']}", "ttl": "9s"}),
 ]
 TYPES = [
     None,

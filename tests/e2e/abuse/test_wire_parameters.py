@@ -180,6 +180,9 @@ NO_RESOURCES = [
 
 def call(desk: Desk, group: str, method: str, path: str, query: str = "") -> Sent:
     body: Optional[Any] = {"ttl": "9s"} if method in ("POST", "PATCH", "PUT") else None
+    if path == "cachedContents" and body:
+        # A model reads what is to be kept.
+        body["model"] = f"models/{MODELS['C']}"
     return desk.send(group, f"/v1beta/{path}{query}", body, method=method, name=f"{method} {path}")
 
 

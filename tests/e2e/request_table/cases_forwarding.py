@@ -137,11 +137,20 @@ RESOURCES = [
         compact({"model": "models/gemini-2.5-flash", "ttl": "9s"}),
         "c_official",
     ),
-    ok(
-        "resource-open-post-without-model",
+    no(
+        "resource-open-cache-without-model",
         "/v1beta/cachedContents",
         goog("c_open"),
         compact({"ttl": "9s"}),
+        400,
+        "C",
+        "model_missing",
+    ),
+    ok(
+        "resource-open-post-without-model",
+        "/v1beta/files",
+        goog("c_open"),
+        compact({"file": {"displayName": "x"}}),
         "c_official",
     ),
     no(

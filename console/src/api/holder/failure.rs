@@ -173,6 +173,7 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
         | "model_not_entitled"
         | "images_not_supported"
         | "count_tokens_not_supported"
+        | "caches_not_supported"
         | "not_found"
         | "method_not_allowed" => ("refused", sentence(cause_of(line)?.why), Lasting::Decision),
         _ => ("refused", sentence(cause_of(line)?.why), Lasting::Success),

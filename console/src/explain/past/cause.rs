@@ -209,6 +209,14 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
             "the group counts no tokens",
             "set count_tokens on the group, where its upstream can",
         ),
+        "caches_not_supported" => (
+            "the key, its owner, team or group has a budget or a limit of input tokens, and a cache's cost is not known before",
+            "send the content with each request, or make caches with a key without such limits",
+        ),
+        "member_not_allowed" => (
+            "the body has a member that chooses a model, provider or price elsewhere",
+            "leave it out, or name it in \"passes\" of the source group",
+        ),
         "background_not_supported" => (
             "answers in the background cannot be charged",
             "leave \"background\" out",

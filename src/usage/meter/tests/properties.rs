@@ -49,6 +49,7 @@ impl Issued {
                 (Output, self.output),
                 (Reasoning, self.reasoning),
             ],
+            Wire::CachedContent => panic!("answers no prompt"),
         };
         let list = list.into_iter();
         list.filter(|(_, tokens)| *tokens > 0).collect()
@@ -105,6 +106,7 @@ impl Issued {
                 format!("\"candidatesTokenCount\":{output}"),
                 format!("\"thoughtsTokenCount\":{reasoning}"),
             ],
+            Wire::CachedContent => panic!("answers no prompt"),
         }
     }
 }
@@ -252,6 +254,7 @@ fn stream(wire: Wire, first: Issued, last: Issued, choices: &[u8]) -> String {
                     format!("\"usageMetadata\":{usage}"),
                 ]
             }
+            (Wire::CachedContent, _) => panic!("answers no prompt"),
         };
         let json = writer.object(members);
         let json = writer.escape(&json);
