@@ -17,6 +17,8 @@ pub enum HeaderBlock {
     Request = 0,
     /// The answer's.
     Response = 2,
+    /// The trailers behind the answer.
+    ResponseTrailers = 3,
 }
 
 /// A whole header block as the host hands it over: the number of fields, the lengths of each one's name and value (all

@@ -256,6 +256,16 @@ impl ResponseHeaders for ResponseHead {
     }
 }
 
+/// Takes the trailers out that are not relayed as headers either; legal in `on_http_response_trailers`.
+pub(super) fn withhold_response_trailers() {
+    let block = header_block(HeaderBlock::ResponseTrailers).unwrap_or_default();
+    let trailers = Head::handed_over(block);
+    for name in trailers.names().filter(|name| is_withheld(name)) {
+        let name = String::from_utf8_lossy(name);
+        let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseTrailers, &name, None);
+    }
+}
+
 /// What Envoy knows of a stream; legal in `on_log`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamOver;

@@ -143,6 +143,7 @@ impl HttpContext for HttpExchange {
 
     fn on_http_response_trailers(&mut self, _num_trailers: usize) -> Action {
         self.exchange.on_response_trailers();
+        host::withhold_response_trailers();
         Action::Continue
     }
 

@@ -43,6 +43,8 @@ class Answer:
     headers: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     #: Every piece of the body with the time it arrived at (`time.monotonic`).
     pieces: list[tuple[float, bytes]] = dataclasses.field(default_factory=list)
+    #: The trailers, over HTTP/2.
+    trailers: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     #: The end was announced and reached. Otherwise the connection broke or the stream was reset.
     complete: bool = False
     #: The HTTP/2 error code of a reset stream or a closed connection.
@@ -384,6 +386,8 @@ class Http2:
             headers = [(_text(name), _text(value)) for name, value in event.headers]
             answer.status = int(dict(headers)[":status"])
             answer.headers = headers
+        elif isinstance(event, h2.events.TrailersReceived):
+            answer.trailers = [(_text(name), _text(value)) for name, value in event.headers]
         elif isinstance(event, h2.events.DataReceived):
             answer.add(event.data)
             if event.flow_controlled_length:

@@ -402,6 +402,13 @@ ABUSE: tuple[Mutation, ...] = (
         "",
         ("abuse/test_wire_headers.py::test_headers_of_answers",),
     ),
+    Mutation(
+        "trailers of answers lead elsewhere",
+        "src/filter/http.rs",
+        "        host::withhold_response_trailers();\n",
+        "",
+        ("accounts/test_trailers.py::test_trailers",),
+    ),
     # ---- The ledger
     Mutation(
         "the path in the ledger is not cut",
