@@ -54,12 +54,12 @@ pub async fn let_enrol(
     actor: &Actor,
     now: i64,
 ) -> Result<bool, StoreError> {
-    let found = envoys::find(transaction, id).await?;
-    if found.is_none_or(|envoy| envoy.disabled) {
+    let found = envoys::find_locked(transaction, id).await?;
+    let Some(envoy) = found.filter(|envoy| !envoy.disabled) else {
         return Ok(false);
-    }
+    };
     let until = now.saturating_add(ENROL_WITHIN);
-    envoys::set_enrolment(transaction, id, Some((&token.digest(), until))).await?;
+    envoys::set_enrolment(transaction, &envoy, Some((&token.digest(), until))).await?;
     audit::insert(transaction, &actor.entry(now, "envoy.let_enrol", id)).await?;
     Ok(true)
 }
@@ -80,6 +80,11 @@ pub async fn enrol(
     let Some(id) = envoys::enrol(transaction, &secret::digest(token), now).await? else {
         return Ok(None);
     };
+    // A token that is made for whoever is disabled would be good once that is taken back.
+    let person = people::find_locked(transaction, &id).await?;
+    if person.is_none_or(|person| person.disabled) {
+        return Ok(None);
+    }
     api_tokens::remove_all(transaction, &id).await?;
     let own = ApiToken {
         id: token_id.to_owned(),
@@ -110,18 +115,17 @@ pub async fn revoke(
     now: i64,
 ) -> Result<Option<Envoy>, StoreError> {
     people::lock(transaction).await?;
-    let Some(envoy) = envoys::find(transaction, id).await? else {
+    let Some(envoy) = envoys::find_locked(transaction, id).await? else {
         return Ok(None);
     };
-    envoys::set_enrolment(transaction, id, None).await?;
-    api_tokens::remove_all(transaction, id).await?;
-    if let Some(person) = people::find(transaction, id).await? {
+    envoys::set_enrolment(transaction, &envoy, None).await?;
+    if let Some(before) = people::find_locked(transaction, id).await? {
         let person = Person {
             disabled: true,
-            ..person
+            ..Person::clone(&before)
         };
-        people::update(transaction, &person).await?;
+        people::update(transaction, &before, &person).await?;
     }
     audit::insert(transaction, &actor.entry(now, "envoy.revoke", id)).await?;
-    Ok(Some(envoy))
+    Ok(Some(envoy.into_inner()))
 }

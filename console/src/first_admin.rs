@@ -6,7 +6,7 @@ use crate::sessions::{self, FIRST_LINK};
 use crate::store::api_tokens::{self, ApiToken};
 use crate::store::audit::{self, Actor};
 use crate::store::people::{self, Person};
-use crate::store::{Store, StoreError, Transaction};
+use crate::store::{Store, StoreError, Transaction, passwords};
 
 /// The id of the first admin.
 const ID: &str = "admin";
@@ -67,22 +67,45 @@ async fn add_in(
     Ok(true)
 }
 
-/// A link that signs the first admin in, once. `None`: that person is no admin any more.
+/// A link that signs the first admin in, once. `None`: that person is no admin any more, or some admin has a password: then a link
+/// that whoever reads the output finds there would only be another way in.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn make_link(store: &Store, now: i64) -> Result<Option<NewSecret>, StoreError> {
     in_transaction!(store, transaction => {
+        if passwords::has_admin(transaction).await? {
+            return Ok(None);
+        }
         let person = people::find(transaction, ID).await?;
         if person.is_none_or(|person| person.role != "admin") {
             return Ok(None);
         }
-        let actor = Actor {
-            id: ID.to_owned(),
-            address: String::new(),
-        };
-        sessions::make_link(transaction, ID, FIRST_LINK, &actor, now).await
+        sessions::make_link(transaction, ID, FIRST_LINK, &command(), now).await
     })
+}
+
+/// A link that signs a person in, once, for whoever runs the console. `None`: there is nobody of this id, or it is disabled or the
+/// agent of an Envoy.
+///
+/// # Errors
+/// Those of the database.
+pub async fn link_for(
+    store: &Store,
+    person: &str,
+    now: i64,
+) -> Result<Option<NewSecret>, StoreError> {
+    in_transaction!(store, transaction => {
+        sessions::make_link(transaction, person, FIRST_LINK, &command(), now).await
+    })
+}
+
+/// The command itself, for the audit.
+fn command() -> Actor {
+    Actor {
+        id: audit::COMMAND.to_owned(),
+        address: String::new(),
+    }
 }
 
 /// How long a token of [`recover`] is good, in microseconds: an hour.
@@ -102,11 +125,11 @@ pub async fn recover(
     let id = secret::new_id().map_err(StoreError::Other)?;
     in_transaction!(store, transaction => {
         people::lock(transaction).await?;
-        match people::find(transaction, person).await? {
+        match people::find_locked(transaction, person).await? {
             Some(found) if found.role == "agent" => return Ok(false),
             Some(found) => {
-                let admin = Person { role: "admin".to_owned(), disabled: false, ..found };
-                people::update(transaction, &admin).await?;
+                let admin = Person { role: "admin".to_owned(), disabled: false, ..Person::clone(&found) };
+                people::update(transaction, &found, &admin).await?;
             }
             None => {
                 let admin = Person {
@@ -129,8 +152,7 @@ pub async fn recover(
             created_at: now,
         };
         api_tokens::insert(transaction, &token).await?;
-        let actor = Actor { id: audit::COMMAND.to_owned(), address: String::new() };
-        audit::insert(transaction, &actor.entry(now, "person.recover", person)).await?;
+        audit::insert(transaction, &command().entry(now, "person.recover", person)).await?;
         Ok(true)
     })
 }

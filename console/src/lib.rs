@@ -5,7 +5,7 @@
 //! configuration document through its life; [`envoys`] enrol their agents, and [`credentials`] of upstream accounts are
 //! sealed. [`explain`] says why a request was decided as it was; [`gateway`] runs the filter's own code for it. All of it is offered over HTTP by the [`api`], and to people by the [`pages`] ([`sessions`], [`passwords`],
 //! [`client_setup`]); the [`server`] serves both, [`live`] parts of pages among them; [`maintenance`] forgets what is old, and [`storage`] says what room the rest takes. [`written_budgets`] are budgets wherever they stand, and some are [`nearly_spent`]. [`secret`] draws keys and tokens,
-//! [`timestamp`] reads and writes times, [`throttle`] slows whoever guesses, and an [`allowance`] says which keys members of a team make by themselves.
+//! [`timestamp`] reads and writes times, [`throttle`] slows whoever guesses, [`client_address`] says from where a request comes, and an [`allowance`] says which keys members of a team make by themselves.
 #![cfg_attr(
     test,
     allow(
@@ -17,6 +17,7 @@
 
 pub mod allowance;
 pub mod api;
+pub mod client_address;
 pub mod client_setup;
 pub mod credentials;
 pub mod documents;

@@ -15,6 +15,8 @@ const ENROLMENT: &str = "tle-";
 const SESSION: &str = "tls-";
 /// The prefix of every link that signs in, once.
 const LINK: &str = "tll-";
+/// The prefix of what tells a device with which one has signed in.
+const DEVICE: &str = "tld-";
 /// The prefix of what the messages of a webhook are signed with.
 const WEBHOOK: &str = "tlw-";
 /// Letters and digits only: a double click selects them all, and no shell or URL has to escape them.
@@ -69,12 +71,25 @@ impl NewSecret {
         Self::draw(LINK)
     }
 
+    /// Draws what tells a device with which one has signed in.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn device() -> Result<Self, String> {
+        Self::draw(DEVICE)
+    }
+
     /// Draws what the messages of a webhook are signed with.
     ///
     /// # Errors
     /// The system gives no randomness.
     pub fn webhook() -> Result<Self, String> {
         Self::draw(WEBHOOK)
+    }
+
+    /// One that was drawn before.
+    pub fn given(text: &str) -> Self {
+        Self(text.to_owned())
     }
 
     fn draw(prefix: &str) -> Result<Self, String> {

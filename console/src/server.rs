@@ -11,17 +11,19 @@ use axum::{Router, middleware};
 
 use crate::api::{self, ApiProblem, ConsoleState};
 use crate::peer_listener::PeerListener;
-use crate::{metrics, pages};
+use crate::{client_address, metrics, pages};
 
 /// All that the console serves.
 pub fn router(state: ConsoleState) -> Router {
     let report = middleware::from_fn_with_state(state.clone(), api::report);
     let pages = pages::router(state.clone()).layer(report);
+    let addresses = middleware::from_fn_with_state(state.proxies.clone(), client_address::find);
     api::router(state)
         .reset_fallback()
         .merge(pages)
         .fallback(not_found)
         .layer(middleware::from_fn(metrics::count_requests))
+        .layer(addresses)
 }
 
 /// What is at no path: told in JSON below `/api`, and as a page elsewhere.

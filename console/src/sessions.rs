@@ -1,9 +1,13 @@
 //! Who is signed in to the pages: by a link that is good once, or by a password.
 //!
 //! A session begins with a new token each time, ends when it was not used for [`IDLE`] or is older than [`LONGEST`], and when
-//! its person is disabled or gets another role. Attempts with a password are counted before they are looked at, by address and
-//! by person, and slowed from some failures on.
+//! its person is disabled or gets another role.
+//!
+//! Attempts with a password are counted before they are looked at, and slowed from some failures on: by address and by person, but
+//! those with a device that the person has signed in with before by this device alone. So whoever guesses at a person, from however
+//! many addresses, keeps that person out nowhere else than at devices that are new.
 
+use crate::client_address;
 use crate::in_transaction;
 use crate::metrics::{SignInOutcome, counted};
 use crate::passwords::{self, Password};
@@ -12,7 +16,8 @@ use crate::store::audit::{self, Actor};
 use crate::store::old_rows::Cutoff;
 use crate::store::people::{self, Person};
 use crate::store::{
-    Store, StoreError, Transaction, passwords as hashes, sessions, sign_in_failures, sign_in_links,
+    Store, StoreError, Transaction, passwords as hashes, sessions, sign_in_devices,
+    sign_in_failures, sign_in_links,
 };
 use crate::throttle;
 
@@ -33,6 +38,22 @@ const OF_PERSON: i64 = 5;
 /// The same for an address, behind which there may be many people.
 const OF_ADDRESS: i64 = 30;
 
+/// How long a device is known that nobody signs in with.
+pub const DEVICE: i64 = 180 * 24 * HOUR;
+/// So many refused attempts within an hour at persons whom nobody knows are told in the audit.
+const TOLD_OF_NOBODY: i64 = 100;
+
+/// From where somebody signs in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SignInSource<'a> {
+    /// The address, for the audit.
+    pub address: &'a str,
+    /// Whether all have this address, so that attempts are not counted by it.
+    pub is_shared: bool,
+    /// The token of the device, if it has one.
+    pub device: Option<&'a str>,
+}
+
 /// A session that has begun.
 #[derive(Debug)]
 pub struct NewSession {
@@ -42,6 +63,8 @@ pub struct NewSession {
     pub person: Person,
     /// Whether this person has a password.
     pub has_password: bool,
+    /// The token of the device, which is known from now on.
+    pub device: NewSecret,
 }
 
 /// Why nobody is signed in.
@@ -118,7 +141,7 @@ pub async fn make_link(
     actor: &Actor,
     now: i64,
 ) -> Result<Option<NewSecret>, StoreError> {
-    let found = people::find(transaction, person).await?;
+    let found = people::find_locked(transaction, person).await?;
     if found.is_none_or(|person| person.disabled || person.role == "agent") {
         return Ok(None);
     }
@@ -137,27 +160,27 @@ pub async fn make_link(
 pub async fn by_link(
     store: &Store,
     link: &str,
-    address: &str,
+    from: &SignInSource<'_>,
     now: i64,
 ) -> Result<NewSession, SignInError> {
-    count_outcome(take_link(store, link, address, now).await)
+    count_outcome(take_link(store, link, from, now).await)
 }
 
 async fn take_link(
     store: &Store,
     link: &str,
-    address: &str,
+    from: &SignInSource<'_>,
     now: i64,
 ) -> Result<NewSession, SignInError> {
-    let token = NewSecret::session().map_err(StoreError::Other)?;
+    let drawn = DrawnTokens::new()?;
     in_transaction!(store, transaction => {
         let person = sign_in_links::take(transaction, &secret::digest(link), now).await?;
         let person = person.ok_or(SignInError::Link)?;
-        begin(transaction, &person, token.clone(), "link", address, now).await
+        begin(transaction, &person, &drawn, "link", from, now).await
     })
 }
 
-/// Signs in with a password.
+/// Signs in with a password. Ids are in lower case: what is typed otherwise is the same.
 ///
 /// # Errors
 /// It is wrong, or too many were.
@@ -165,10 +188,15 @@ pub async fn by_password(
     store: &Store,
     person: &str,
     password: Password,
-    address: &str,
+    from: &SignInSource<'_>,
     now: i64,
 ) -> Result<NewSession, SignInError> {
-    count_outcome(take_password(store, person, password, address, now).await)
+    let person = person.trim().to_ascii_lowercase();
+    let done = take_password(store, &person, password, from, now).await;
+    if matches!(done, Err(SignInError::Wrong)) {
+        note_refused(store, &person, from.address, now).await?;
+    }
+    count_outcome(done)
 }
 
 /// What failures to sign in as a person are counted under.
@@ -180,29 +208,95 @@ async fn take_password(
     store: &Store,
     person: &str,
     password: Password,
-    address: &str,
+    from: &SignInSource<'_>,
     now: i64,
 ) -> Result<NewSession, SignInError> {
-    let subject = failures_of(person);
-    let from = format!("address {address}");
-    let hash = in_transaction!(store, transaction => {
+    let device = from.device.map(secret::digest);
+    let address = format!("address {}", client_address::counted(from.address));
+    let tried: Result<_, SignInError> = in_transaction!(store, transaction => {
+        let known = match &device {
+            Some(device) => sign_in_devices::is_known(transaction, device, person).await?,
+            None => false,
+        };
+        let subject = match &device {
+            Some(device) if known => format!("device {device}"),
+            _ => failures_of(person),
+        };
         // The address first, always: two consoles lock the rows in one order.
-        count(transaction, &from, OF_ADDRESS, now).await?;
+        if !known && !from.is_shared {
+            count(transaction, &address, OF_ADDRESS, now).await?;
+        }
         count(transaction, &subject, OF_PERSON, now).await?;
-        hashes::find(transaction, person).await.map_err(SignInError::from)
+        let hash = hashes::find(transaction, person).await?;
+        Ok((subject, hash))
     });
+    let (subject, hash) = tried?;
     // The counts stay, so this is outside of the transaction; the work is the same for a person whom nobody knows.
-    let is_right = passwords::verify(password, hash?)
+    let is_right = passwords::verify(password, hash.clone())
         .await
         .map_err(StoreError::Other)?;
     if !is_right {
         return Err(SignInError::Wrong);
     }
-    let token = NewSecret::session().map_err(StoreError::Other)?;
+    let drawn = DrawnTokens::new()?;
     in_transaction!(store, transaction => {
+        // The person's row before the failures, as whoever erases a person locks them.
+        let session = begin(transaction, person, &drawn, "password", from, now).await?;
+        if hashes::find(transaction, person).await? != hash {
+            // Another password was set meanwhile.
+            return Err(SignInError::Wrong);
+        }
         sign_in_failures::clear(transaction, &subject).await?;
-        begin(transaction, person, token.clone(), "password", address, now).await
+        Ok(session)
     })
+}
+
+/// Tells a refused attempt in the audit: the first within an hour, the second, the fourth and so on; of a person by that person, of
+/// nobody by address, and of those only some. What was typed for a person whom nobody knows is not told: it may be a password.
+async fn note_refused(
+    store: &Store,
+    person: &str,
+    address: &str,
+    now: i64,
+) -> Result<(), StoreError> {
+    let since = now.saturating_sub(HOUR);
+    in_transaction!(store, transaction => {
+        let known = people::find(transaction, person).await?;
+        let subject = match &known {
+            Some(_) => format!("refused {}", secret::digest(person)),
+            None => format!("refused from {}", client_address::counted(address)),
+        };
+        let times = sign_in_failures::count(transaction, &subject, now, since).await?.unwrap_or(1);
+        if !u64::try_from(times).is_ok_and(u64::is_power_of_two) {
+            return Ok(());
+        }
+        if known.is_none() {
+            let told = sign_in_failures::count(transaction, "refused of nobody", now, since).await?;
+            if told.is_none_or(|told| told > TOLD_OF_NOBODY) {
+                return Ok(());
+            }
+        }
+        let actor = Actor { id: audit::STRANGER.to_owned(), address: address.to_owned() };
+        let object = known.map(|person| person.id).unwrap_or_default();
+        let mut entry = actor.entry(now, "session.refuse", &object);
+        entry.after = Some(format!("{{\"times\":{times}}}"));
+        audit::insert(transaction, &entry).await
+    })
+}
+
+/// What a new session may need. DrawnTokens beforehand: a change that is done again draws no other.
+struct DrawnTokens {
+    session: NewSecret,
+    device: NewSecret,
+}
+
+impl DrawnTokens {
+    fn new() -> Result<Self, StoreError> {
+        Ok(Self {
+            session: NewSecret::session().map_err(StoreError::Other)?,
+            device: NewSecret::device().map_err(StoreError::Other)?,
+        })
+    }
 }
 
 /// Counts what became of an attempt, for the metrics. A failure of the database is none.
@@ -234,29 +328,43 @@ async fn count(
 async fn begin(
     transaction: &mut Transaction,
     person: &str,
-    token: NewSecret,
+    drawn: &DrawnTokens,
     way: &str,
-    address: &str,
+    from: &SignInSource<'_>,
     now: i64,
 ) -> Result<NewSession, SignInError> {
-    let person = people::find(transaction, person).await?;
+    // Whoever is disabled at the same moment is signed in either before, and out by it, or not at all.
+    let person = people::find_locked(transaction, person).await?;
     let person = person
         .filter(|person| !person.disabled && person.role != "agent")
-        .ok_or(SignInError::Wrong)?;
+        .ok_or(SignInError::Wrong)?
+        .into_inner();
     let until = now.saturating_add(LONGEST);
-    sessions::insert(transaction, &token.digest(), &person, now, until).await?;
+    sessions::insert(transaction, &drawn.session.digest(), &person, now, until).await?;
+    // A device that somebody else has used gets another token: what is counted under it is that person's.
+    let device = match from.device {
+        Some(known)
+            if sign_in_devices::is_known(transaction, &secret::digest(known), &person.id)
+                .await? =>
+        {
+            NewSecret::given(known)
+        }
+        _ => drawn.device.clone(),
+    };
+    sign_in_devices::note(transaction, &device.digest(), &person.id, now).await?;
     let actor = Actor {
         id: person.id.clone(),
-        address: address.to_owned(),
+        address: from.address.to_owned(),
     };
     let mut entry = actor.entry(now, "session.begin", &person.id);
     entry.after = Some(format!("{{\"by\":\"{way}\"}}"));
     audit::insert(transaction, &entry).await?;
     let has_password = hashes::find(transaction, &person.id).await?.is_some();
     Ok(NewSession {
-        token,
+        token: drawn.session.clone(),
         person,
         has_password,
+        device,
     })
 }
 
@@ -300,6 +408,7 @@ pub async fn forget(store: &Store, now: time::OffsetDateTime) -> Result<(), Stor
     sessions::EXPIRED.delete(store, &before(0)).await?;
     sessions::IDLE.delete(store, &before(IDLE)).await?;
     sign_in_links::EXPIRED.delete(store, &before(0)).await?;
+    sign_in_devices::OLD.delete(store, &before(DEVICE)).await?;
     sign_in_failures::OLD
         .delete(store, &before(24 * HOUR))
         .await?;

@@ -32,14 +32,6 @@ pub async fn count(
     Ok(true)
 }
 
-/// Takes an attempt back that was no failure. A wait that it has begun stays.
-///
-/// # Errors
-/// Those of the database.
-pub async fn take_back(transaction: &mut Transaction, subject: &str) -> Result<(), StoreError> {
-    sign_in_failures::take_back(transaction, subject).await
-}
-
 /// How long the next attempt has to wait.
 fn wait(beyond: i64) -> i64 {
     let doubled = u32::try_from(beyond)

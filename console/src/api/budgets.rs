@@ -174,9 +174,9 @@ pub async fn remove(
         return Err(ApiProblem::not_found());
     }
     in_transaction!(state.store, transaction => {
-        find(transaction, kind, &id).await?;
-        change(transaction, &caller, (kind, &id), &BudgetBody::default(), state.now()).await?;
-        Ok(http::StatusCode::NO_CONTENT)
+        let before = change(transaction, &caller, (kind, &id), &BudgetBody::default(), state.now()).await?;
+        // Without one nothing of this is done.
+        before.map(|_| http::StatusCode::NO_CONTENT).ok_or_else(ApiProblem::not_found)
     })
 }
 
@@ -187,40 +187,40 @@ async fn find(
     id: &str,
 ) -> Result<BudgetBody, ApiProblem> {
     let (per_day, per_month) = spend_feed::budget(transaction, kind.name(), id).await?;
-    if per_day.is_none() && per_month.is_none() {
-        return Err(ApiProblem::not_found());
-    }
-    Ok(BudgetBody { per_day, per_month })
+    some(BudgetBody { per_day, per_month }).ok_or_else(ApiProblem::not_found)
 }
 
+/// A budget, unless it is none.
+fn some(budget: BudgetBody) -> Option<BudgetBody> {
+    (budget.per_day.is_some() || budget.per_month.is_some()).then_some(budget)
+}
+
+/// Sets a budget. What it was, if there was one.
 async fn change(
     transaction: &mut Transaction,
     caller: &Caller,
     (kind, id): (BudgetKind, &str),
     new: &BudgetBody,
     now: i64,
-) -> Result<(), ApiProblem> {
-    let told = |budget: &BudgetBody| {
-        let is_set = budget.per_day.is_some() || budget.per_month.is_some();
-        is_set.then(|| serde_json::to_string(budget).unwrap_or_default())
-    };
-    let (per_day, per_month) = spend_feed::budget(transaction, kind.name(), id).await?;
-    let before = BudgetBody { per_day, per_month };
-    let object = format!("{}/{id}", kind.name());
-    let mut entry = caller.actor().entry(now, "budget.change", &object);
-    entry.before = told(&before);
-    entry.after = told(new);
-    audit::insert(transaction, &entry).await?;
+) -> Result<Option<BudgetBody>, ApiProblem> {
+    let told = |budget: BudgetBody| serde_json::to_string(&budget).unwrap_or_default();
     let budget = BudgetDocument {
         per_day: new.per_day.clone(),
         per_month: new.per_month.clone(),
         ..BudgetDocument::default()
     };
     nearly_spent::renew(transaction, (kind.name(), id), &budget, now).await?;
-    // The row of the feed is the last that a transaction locks.
+    // The row of the feed is the last that a transaction locks, but for entries of the audit, which nobody waits for.
     let amounts = (new.per_day.as_deref(), new.per_month.as_deref());
-    spend_feed::set_budget(transaction, kind.name(), id, amounts, now).await?;
-    Ok(())
+    let (per_day, per_month) =
+        spend_feed::set_budget(transaction, kind.name(), id, amounts, now).await?;
+    let before = some(BudgetBody { per_day, per_month });
+    let object = format!("{}/{id}", kind.name());
+    let mut entry = caller.actor().entry(now, "budget.change", &object);
+    entry.before = before.clone().map(told);
+    entry.after = some(new.clone()).map(told);
+    audit::insert(transaction, &entry).await?;
+    Ok(before)
 }
 
 fn check(budget: &BudgetBody) -> Result<(), ApiProblem> {

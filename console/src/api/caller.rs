@@ -1,12 +1,11 @@
 //! Who sends a request.
 
-use std::net::SocketAddr;
-
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::FromRequestParts;
 use http::request::Parts;
 
 use super::problem::ApiProblem;
 use super::role::Role;
+use crate::client_address::ClientAddress;
 use crate::store::audit::Actor;
 
 /// Who sends a request: found by `sign_in`.
@@ -44,8 +43,8 @@ impl Caller {
 
 /// The address that a request comes from.
 pub fn address(request: &Parts) -> String {
-    let address = request.extensions.get::<ConnectInfo<SocketAddr>>();
-    address.map_or_else(String::new, |ConnectInfo(address)| address.ip().to_string())
+    let address = request.extensions.get::<ClientAddress>();
+    address.map_or_else(String::new, |ClientAddress(address)| address.clone())
 }
 
 /// The address that a request comes from.

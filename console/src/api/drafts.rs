@@ -200,10 +200,11 @@ pub async fn remove(
 ) -> Result<StatusCode, ApiProblem> {
     let was = if_match(&headers)?;
     in_transaction!(state.store, transaction => {
-        find(transaction, &id).await?;
-        if !drafts::remove(transaction, &id, was).await? {
-            return Err(ApiProblem::precondition("the draft is another revision by now"));
+        if id.contains('\0') {
+            return Err(ApiProblem::not_found());
         }
+        let draft = life::find_locked(transaction, &id, was).await?;
+        drafts::remove(transaction, &draft).await?;
         let entry = caller.actor().entry(state.now(), "draft.remove", &id);
         audit::insert(transaction, &entry).await?;
         Ok(StatusCode::NO_CONTENT)

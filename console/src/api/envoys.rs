@@ -1,14 +1,12 @@
 //! Envoys and their agents.
 
-use std::net::SocketAddr;
-
-use axum::extract::{ConnectInfo, State};
-use axum::{Extension, Json};
+use axum::Json;
+use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::caller::Caller;
+use super::caller::{Caller, RemoteAddress};
 use super::fields;
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
@@ -265,14 +263,11 @@ pub async fn revoke(
     responses((status = 201, body = EnrolledView)))]
 pub async fn enrol(
     State(state): State<ConsoleState>,
-    address: Option<Extension<ConnectInfo<SocketAddr>>>,
+    RemoteAddress(address): RemoteAddress,
     Body(asked): Body<EnrolBody>,
 ) -> Result<(StatusCode, Json<EnrolledView>), ApiProblem> {
     let credential = NewSecret::token().map_err(ApiProblem::internal)?;
     let token_id = format!("token_{}", secret::new_id().map_err(ApiProblem::internal)?);
-    let address = address.map_or_else(String::new, |Extension(ConnectInfo(address))| {
-        address.ip().to_string()
-    });
     let now = state.now();
     let enrolled = in_transaction!(state.store, transaction => {
         envoys::enrol(transaction, asked.token.trim(), &credential, &token_id, &address, now).await

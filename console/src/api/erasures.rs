@@ -69,17 +69,17 @@ pub async fn begin(
     let begun: Result<Erasure, ApiProblem> = in_transaction!(state.store, transaction => {
         erasures::lock(transaction).await?;
         people::lock(transaction).await?;
-        let person = people::find(transaction, &id).await?;
+        let person = people::find_locked(transaction, &id).await?;
         let person = person.ok_or_else(ApiProblem::not_found)?;
         // Whatever its role is by now: an Envoy has this id.
         let is_agent = person.role == Role::Agent.name() || envoys::find(transaction, &id).await?.is_some();
         if is_agent {
             return Err(ApiProblem::conflict("this is the agent of an Envoy: revoke it there"));
         }
-        if id == audit::COMMAND {
-            return Err(ApiProblem::conflict("the audit has this id for the command itself"));
+        if audit::is_reserved(&id) {
+            return Err(ApiProblem::conflict("the audit has this id for something else than a person"));
         }
-        people::remove(transaction, &id).await?;
+        people::remove(transaction, &person).await?;
         if people::count_admins(transaction).await? == 0 {
             return Err(ApiProblem::conflict("this is the last admin: nobody could change anything any more"));
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
-use super::keys::{CreatedKey, find, told};
+use super::keys::{CreatedKey, find_locked, told};
 use super::once::{Once, OnceAnswer};
 use super::parts::{Body, InPath};
 use super::problem::ApiProblem;
@@ -14,7 +14,7 @@ use super::state::{ConsoleState, moment};
 use crate::in_transaction;
 use crate::secret::NewSecret;
 use crate::store::keys::{self, StoredKey};
-use crate::store::{Transaction, audit};
+use crate::store::{LockedRow, Transaction, audit};
 
 /// The longest id of a key.
 const MAX_ID: usize = 64;
@@ -66,7 +66,7 @@ pub async fn rotate(
         if let Some(answer) = once.given(transaction).await? {
             return Ok(answer);
         }
-        let before = find(transaction, &id).await?;
+        let before = find_locked(transaction, &id).await?;
         let key = give_value(transaction, &caller, before, &value, asked.overlap_seconds, now).await?;
         let created = CreatedKey::shown(key, &value);
         once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
@@ -76,28 +76,26 @@ pub async fn rotate(
 /// Gives a key its new value, and the old one an end.
 ///
 /// # Errors
-/// The key is gone.
+/// Those of the database.
 pub(super) async fn give_value(
     transaction: &mut Transaction,
     caller: &Caller,
-    before: StoredKey,
+    before: LockedRow<StoredKey>,
     value: &NewSecret,
     overlap: u32,
     now: i64,
 ) -> Result<StoredKey, ApiProblem> {
-    let mut key = before.clone();
+    let mut key = StoredKey::clone(&before);
     key.sha256 = value.digest();
     key.hint = Some(value.hint().to_owned());
     // First, so that no two keys have one digest.
-    if !keys::update(transaction, &key).await? {
-        return Err(ApiProblem::not_found());
-    }
+    keys::update(transaction, &before, &key).await?;
     let mut entry = caller.actor().entry(now, "key.rotate", &key.id);
     entry.before = Some(told(&before));
     entry.after = Some(told(&key));
     audit::insert(transaction, &entry).await?;
     if overlap > 0 {
-        let old = old(transaction, before, overlap, now).await?;
+        let old = old(transaction, before.into_inner(), overlap, now).await?;
         keys::insert(transaction, &old).await?;
         let mut entry = caller.actor().entry(now, "key.create", &old.id);
         entry.after = Some(told(&old));

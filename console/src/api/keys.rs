@@ -24,7 +24,7 @@ use crate::nearly_spent;
 use crate::secret::{self, NewSecret};
 use crate::store::key_lists::{KeyFilter, KeyState};
 use crate::store::keys::{self, StoredKey};
-use crate::store::{Transaction, audit, documents, key_search, spend};
+use crate::store::{LockedRow, Transaction, audit, documents, key_search, key_spend};
 use crate::written_budgets::of_limits;
 
 /// An API key, as far as it may be seen.
@@ -280,15 +280,16 @@ pub async fn get(
     Ok(Json(key))
 }
 
-/// Adds when a key was last used, and what it has spent this month.
+/// Adds when a key was last used, and what it has spent this month: under its present owner.
 pub(super) async fn add_use(
     transaction: &mut Transaction,
     key: &mut KeyView,
     now: i64,
 ) -> Result<(), ApiProblem> {
     let month = moment(now).get(..7).unwrap_or_default().to_owned();
-    let used = spend::last_use(transaction, &key.id).await?;
-    let spent = spend::of(transaction, "key", &key.id, &month).await?;
+    let owner = key.owner.as_deref();
+    let used = key_spend::last_use(transaction, &key.id, owner).await?;
+    let spent = key_spend::of(transaction, &key.id, owner, &month).await?;
     key.last_used_at = used.map(moment);
     key.spent_this_month = Some(spent.into_iter().map(SpentAmount::from).collect());
     Ok(())
@@ -377,6 +378,7 @@ pub(super) async fn add(
     key: &StoredKey,
     now: i64,
 ) -> Result<(), ApiProblem> {
+    keys::take_turn(transaction).await?;
     check(transaction, key).await?;
     keys::insert(transaction, key).await?;
     renew_budget(transaction, key, now).await?;
@@ -407,11 +409,11 @@ pub async fn change(
     Body(change): Body<KeyChangeBody>,
 ) -> Result<Json<KeyView>, ApiProblem> {
     in_transaction!(state.store, transaction => {
-        let before = find(transaction, &id).await?;
+        let before = find_locked(transaction, &id).await?;
         if change.revision.as_ref().is_some_and(|seen| *seen != revision(&before)) {
             return Err(ApiProblem::precondition("the key was changed meanwhile"));
         }
-        let mut key = before.clone();
+        let mut key = StoredKey::clone(&before);
         if let Some(group) = &change.group {
             key.group_id.clone_from(group);
         }
@@ -435,11 +437,9 @@ pub async fn change(
         if let Some(models) = &change.models {
             key.models = models.as_ref().map(written);
         }
-        if key != before {
+        if key != *before {
             check(transaction, &key).await?;
-            if !keys::update(transaction, &key).await? {
-                return Err(ApiProblem::not_found());
-            }
+            keys::update(transaction, &before, &key).await?;
             if key.limits != before.limits {
                 renew_budget(transaction, &key, state.now()).await?;
             }
@@ -461,8 +461,8 @@ pub async fn remove(
     InPath(id): InPath<String>,
 ) -> Result<StatusCode, ApiProblem> {
     in_transaction!(state.store, transaction => {
-        let before = find(transaction, &id).await?;
-        keys::remove(transaction, &id).await?;
+        let before = find_locked(transaction, &id).await?;
+        keys::remove(transaction, &before).await?;
         let mut entry = caller.actor().entry(state.now(), "key.remove", &id);
         entry.before = Some(told(&before));
         audit::insert(transaction, &entry).await?;
@@ -480,6 +480,22 @@ pub async fn find(transaction: &mut Transaction, id: &str) -> Result<StoredKey, 
         return Err(ApiProblem::not_found());
     }
     let key = keys::find(transaction, id).await?;
+    key.ok_or_else(ApiProblem::not_found)
+}
+
+/// The key of this id, to be changed or removed.
+///
+/// # Errors
+/// There is none.
+pub async fn find_locked(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<LockedRow<StoredKey>, ApiProblem> {
+    // As above.
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let key = keys::find_locked(transaction, id).await?;
     key.ok_or_else(ApiProblem::not_found)
 }
 

@@ -14,10 +14,9 @@ use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
 use super::role::Role;
 use super::state::{ConsoleState, moment};
-use crate::feed::is_owner;
 use crate::in_transaction;
 use crate::store::people::{self, Person};
-use crate::store::{audit, sign_in_links};
+use crate::store::{Transaction, audit, sign_in_links};
 
 /// A person.
 #[derive(Debug, Serialize, ToSchema)]
@@ -42,7 +41,7 @@ pub struct PersonView {
 #[serde(deny_unknown_fields)]
 pub struct NewPersonBody {
     /// The id, which is the owner of this person's keys. For an agent: the id of its Envoy.
-    #[schema(min_length = 1, max_length = 128)]
+    #[schema(min_length = 1, max_length = 128, pattern = "^[!-@\\[-~]+$")]
     pub(crate) id: String,
     /// The name.
     #[schema(max_length = 128)]
@@ -121,11 +120,8 @@ pub async fn create(
 ) -> Result<OnceAnswer, ApiProblem> {
     let once = Once::new(&caller, &headers, "POST /api/v1/people", &new)?;
     check_name(&new.name)?;
-    if !is_owner(&new.id) {
-        return Err(ApiProblem::invalid(
-            "id",
-            "must be 1 to 128 bytes without control characters",
-        ));
+    if !people::is_id(&new.id) {
+        return Err(ApiProblem::invalid("id", people::ID));
     }
     let now = state.now();
     let person = Person {
@@ -164,7 +160,22 @@ pub(crate) async fn find(state: &ConsoleState, id: &str) -> Result<PersonView, A
     person.map(view).ok_or_else(ApiProblem::not_found)
 }
 
-/// Changes a person. Whoever is disabled, or gets another role, is that from the next request on.
+/// Notes tokens that have ended with a change of their person.
+async fn note_ended(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    tokens: &[String],
+    now: i64,
+) -> Result<(), ApiProblem> {
+    for token in tokens {
+        let entry = caller.actor().entry(now, "token.remove", token);
+        audit::insert(transaction, &entry).await?;
+    }
+    Ok(())
+}
+
+/// Changes a person. Whoever is disabled, or gets another role, is that from the next request on, and signed out; this person's
+/// tokens end, for good.
 #[utoipa::path(patch, operation_id = "change_person", path = "/api/v1/people/{id}", tag = "people", params(("id" = String, Path)),
     request_body = PersonChangeBody, responses((status = 200, body = PersonView)))]
 pub async fn change(
@@ -181,9 +192,9 @@ pub async fn change(
     }
     in_transaction!(state.store, transaction => {
         people::lock(transaction).await?;
-        let before = people::find(transaction, &id).await?;
+        let before = people::find_locked(transaction, &id).await?;
         let before = before.ok_or_else(ApiProblem::not_found)?;
-        let mut person = before.clone();
+        let mut person = Person::clone(&before);
         if let Some(name) = &change.name {
             person.name.clone_from(name);
         }
@@ -193,7 +204,7 @@ pub async fn change(
         if let Some(disabled) = change.disabled {
             person.disabled = disabled;
         }
-        people::update(transaction, &person).await?;
+        let ended = people::update(transaction, &before, &person).await?;
         if people::count_admins(transaction).await? == 0 {
             return Err(ApiProblem::conflict("this is the last admin: nobody could change anything any more"));
         }
@@ -201,6 +212,7 @@ pub async fn change(
         entry.before = Some(told(&before));
         entry.after = Some(told(&person));
         audit::insert(transaction, &entry).await?;
+        note_ended(transaction, &caller, &ended, state.now()).await?;
         Ok(Json(view(person)))
     })
 }

@@ -26,7 +26,7 @@ use crate::store::audit::{self, Actor};
 use crate::store::credentials::{self, StoredCredential};
 use crate::store::documents::{self, PublishedDocument};
 use crate::store::drafts::{self, Draft};
-use crate::store::{StoreError, Transaction};
+use crate::store::{LockedRow, StoreError, Transaction};
 use crate::vendors::{self, ChosenModel, VendorCredential, VendorGroup, group_of};
 
 /// The id of the draft that a first run is in.
@@ -264,7 +264,7 @@ fn chosen(models: &[VendorModel]) -> Result<Vec<ChosenModel>, ApiProblem> {
 
 /// The draft of a first run, beside what is in force.
 struct FirstRun {
-    draft: Draft,
+    draft: LockedRow<Draft>,
     in_force: Value,
 }
 
@@ -272,7 +272,7 @@ impl FirstRun {
     async fn find(transaction: &mut Transaction) -> Result<Option<Self>, StoreError> {
         let current = documents::current(transaction).await?;
         let in_force = current.map_or(Value::Null, |current| parsed(&current.body));
-        let draft = drafts::find(transaction, DRAFT).await?;
+        let draft = drafts::find_locked(transaction, DRAFT).await?;
         Ok(draft.map(|draft| Self { draft, in_force }))
     }
 
@@ -292,9 +292,9 @@ impl FirstRun {
             body: current.is_none().then(|| vendors::new(&[]).0),
             note: "First run".to_owned(),
         };
-        let draft = life::begin(transaction, &new, actor, now).await?;
-        let in_force = current.map_or(Value::Null, |current| parsed(&current.body));
-        Ok(Self { draft, in_force })
+        life::begin(transaction, &new, actor, now).await?;
+        let begun = Self::find(transaction).await?;
+        begun.ok_or_else(|| ApiProblem::internal("a draft that was begun is not there"))
     }
 
     /// Whether no group is in force, so that the group which serves all vendors is begun.
@@ -355,12 +355,9 @@ impl FirstRun {
             body,
             author: actor.id.clone(),
             changed_at: now,
-            ..self.draft.clone()
+            ..Draft::clone(&self.draft)
         };
-        if !drafts::replace(transaction, &changed, was).await? {
-            let detail = "the draft was changed at the same moment: try again";
-            return Err(ApiProblem::conflict(detail));
-        }
+        drafts::replace(transaction, &self.draft, &changed).await?;
         let mut entry = actor.entry(now, "draft.change", DRAFT);
         let ids = vendors::vendor_groups(&document);
         let ids: Vec<&String> = ids.iter().map(|group| &group.vendor.group).collect();

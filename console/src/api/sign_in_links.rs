@@ -12,7 +12,7 @@ use super::problem::ApiProblem;
 use super::state::{ConsoleState, moment};
 use crate::in_transaction;
 use crate::sessions::{self, INVITATION};
-use crate::store::{audit, sign_in_links};
+use crate::store::{audit, people, sign_in_links};
 
 /// A link that signs a person in.
 #[derive(Debug, Serialize, ToSchema)]
@@ -61,6 +61,7 @@ pub async fn revoke(
     }
     let now = state.now();
     in_transaction!(state.store, transaction => {
+        people::find_locked(transaction, &id).await?;
         if sign_in_links::good_until(transaction, &id, now).await?.is_none() {
             return Err(ApiProblem::not_found());
         }

@@ -10,7 +10,7 @@ use super::parts::Params;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
 use crate::ledger::Sum;
-use crate::store::{keys, spend};
+use crate::store::{key_spend, keys, spend};
 
 /// Whose spend is asked for.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -75,7 +75,8 @@ impl From<(String, Sum)> for SpentAmount {
     }
 }
 
-/// What a key, an owner, a team or a group has spent in a day or month. Members see what is theirs.
+/// What a key, an owner, a team or a group has spent in a day or month; a key that there is under its present owner. Members see
+/// what is theirs.
 #[utoipa::path(get, operation_id = "get_spend", path = "/api/v1/spend", tag = "usage", params(SpendParams),
     responses((status = 200, body = SpendView)))]
 pub async fn get(
@@ -87,13 +88,16 @@ pub async fn get(
         return Err(ApiProblem::bad("no name has a zero byte"));
     }
     let mut transaction = state.store.read().await?;
+    let key = match asked.kind {
+        SpendKind::Key => keys::find(&mut transaction, &asked.subject).await?,
+        SpendKind::Owner | SpendKind::Team | SpendKind::Group => None,
+    };
     if let Some(only) = caller.only_owner() {
         let own = match asked.kind {
             SpendKind::Owner => asked.subject == only,
-            SpendKind::Key => {
-                let key = keys::find(&mut transaction, &asked.subject).await?;
-                key.is_some_and(|key| key.owner.as_deref() == Some(only))
-            }
+            SpendKind::Key => key
+                .as_ref()
+                .is_some_and(|key| key.owner.as_deref() == Some(only)),
             SpendKind::Team | SpendKind::Group => false,
         };
         if !own {
@@ -101,7 +105,10 @@ pub async fn get(
         }
     }
     let (kind, subject, period) = (asked.kind.name(), &asked.subject, &asked.period);
-    let spent = spend::of(&mut transaction, kind, subject, period).await?;
+    let spent = match &key {
+        Some(key) => key_spend::of(&mut transaction, subject, key.owner.as_deref(), period).await?,
+        None => spend::of(&mut transaction, kind, subject, period).await?,
+    };
     transaction.rollback().await;
     Ok(Json(SpendView {
         spent: spent.into_iter().map(SpentAmount::from).collect(),

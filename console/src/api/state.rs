@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
+use crate::client_address::TrustedProxies;
 use crate::credentials::SealingKeyFile;
 use crate::documents::PriceResolver;
 use crate::live::LiveParts;
@@ -23,6 +24,8 @@ pub struct ConsoleState {
     pub gateway: Option<String>,
     /// Whether browsers come over TLS, which a proxy ends.
     pub https: bool,
+    /// The proxies whose word is taken for where a request comes from.
+    pub proxies: TrustedProxies,
     /// Where the keys are that seal credentials of accounts; `None`: this console takes none.
     pub sealing_keys: Option<SealingKeyFile>,
     /// How vendors are asked, where accounts are tested.
@@ -46,6 +49,11 @@ impl fmt::Debug for Reporter {
 }
 
 impl ConsoleState {
+    /// Whether addresses tell clients apart. Behind a proxy that nobody has named all have the proxy's.
+    pub fn tells_addresses_apart(&self) -> bool {
+        !self.https || !self.proxies.is_empty()
+    }
+
     /// The present time, in microseconds since 1970.
     pub fn now(&self) -> i64 {
         let nanoseconds = OffsetDateTime::now_utc().unix_timestamp_nanos();

@@ -86,12 +86,12 @@ pub async fn set(
     }
     let now = state.now();
     in_transaction!(state.store, transaction => {
-        let team = teams::find(transaction, &id).await?;
+        let team = teams::find_locked(transaction, &id).await?;
         let known = people::find(transaction, &person).await?;
         if known.is_none_or(|person| person.role == "agent") {
             return Err(ApiProblem::invalid("person", "there is no such person"));
         }
-        let before = memberships::find(transaction, &team.id, &person, true).await?;
+        let before = memberships::find(transaction, &team.id, &person).await?;
         let after = Membership {
             team: team.id.clone(),
             person: person.clone(),
@@ -99,7 +99,7 @@ pub async fn set(
             created_at: before.as_ref().map_or(now, |before| before.created_at),
         };
         if before.as_ref() != Some(&after) {
-            memberships::set(transaction, &after).await?;
+            memberships::set(transaction, &team, &after).await?;
             let mut entry = caller.actor().entry(now, "team.member", &team.id);
             entry.before = before.as_ref().map(told);
             entry.after = Some(told(&after));
@@ -121,10 +121,10 @@ pub async fn remove(
         return Err(ApiProblem::not_found());
     }
     in_transaction!(state.store, transaction => {
-        let team = teams::find(transaction, &id).await?;
-        let before = memberships::find(transaction, &team.id, &person, true).await?;
+        let team = teams::find_locked(transaction, &id).await?;
+        let before = memberships::find(transaction, &team.id, &person).await?;
         let before = before.ok_or_else(ApiProblem::not_found)?;
-        memberships::remove(transaction, &team.id, &person).await?;
+        memberships::remove(transaction, &team, &person).await?;
         let mut entry = caller.actor().entry(state.now(), "team.member", &team.id);
         entry.before = Some(told(&before));
         audit::insert(transaction, &entry).await?;

@@ -17,7 +17,7 @@ use super::state::{ConsoleState, moment};
 use crate::allowance::KeyAllowance;
 use crate::in_transaction;
 use crate::store::teams::{self, Team};
-use crate::store::{Transaction, audit};
+use crate::store::{LockedRow, Transaction, audit};
 
 /// A team.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -118,6 +118,21 @@ pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Team, ApiPr
     team.ok_or_else(ApiProblem::not_found)
 }
 
+/// The team of this id, to be changed or removed, or to get and lose members.
+///
+/// # Errors
+/// There is none.
+pub async fn find_locked(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<LockedRow<Team>, ApiProblem> {
+    if !is_id(id) {
+        return Err(ApiProblem::not_found());
+    }
+    let team = teams::find_locked(transaction, id).await?;
+    team.ok_or_else(ApiProblem::not_found)
+}
+
 /// Teams in the order of their ids.
 #[utoipa::path(get, operation_id = "list_teams", path = "/api/v1/teams", tag = "teams", params(PageParams),
     responses((status = 200, body = ItemPage<TeamView>)))]
@@ -204,16 +219,16 @@ pub async fn change(
     let allowance = change.allowance.as_ref().and_then(Option::as_ref);
     check(change.name.as_deref().unwrap_or_default(), allowance)?;
     in_transaction!(state.store, transaction => {
-        let before = find(transaction, &id).await?;
-        let mut team = before.clone();
+        let before = find_locked(transaction, &id).await?;
+        let mut team = Team::clone(&before);
         if let Some(name) = &change.name {
             team.name.clone_from(name);
         }
         if let Some(allowance) = &change.allowance {
             team.allowance = allowance.as_ref().map(written);
         }
-        if team != before {
-            teams::update(transaction, &team).await?;
+        if team != *before {
+            teams::update(transaction, &before, &team).await?;
             let mut entry = caller.actor().entry(state.now(), "team.change", &id);
             entry.before = Some(told(&before));
             entry.after = Some(told(&team));
@@ -232,8 +247,8 @@ pub async fn remove(
     InPath(id): InPath<String>,
 ) -> Result<StatusCode, ApiProblem> {
     in_transaction!(state.store, transaction => {
-        let before = find(transaction, &id).await?;
-        teams::remove(transaction, &id).await?;
+        let before = find_locked(transaction, &id).await?;
+        teams::remove(transaction, &before).await?;
         let mut entry = caller.actor().entry(state.now(), "team.remove", &id);
         entry.before = Some(told(&before));
         audit::insert(transaction, &entry).await?;

@@ -137,8 +137,14 @@ pub async fn create(
         if let Some(answer) = once.given(transaction).await? {
             return Ok(answer);
         }
-        if token.person_id.contains('\0') || people::find(transaction, &token.person_id).await?.is_none() {
-            return Err(ApiProblem::invalid("person", "there is nobody with this id"));
+        let person = match token.person_id.contains('\0') {
+            true => None,
+            false => people::find_locked(transaction, &token.person_id).await?,
+        };
+        match person {
+            None => return Err(ApiProblem::invalid("person", "there is nobody with this id")),
+            Some(person) if person.disabled => return Err(ApiProblem::invalid("person", "is disabled")),
+            Some(_) => {}
         }
         api_tokens::insert(transaction, &token).await?;
         let mut entry = caller.actor().entry(now, "token.create", &token.id);

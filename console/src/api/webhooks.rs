@@ -143,6 +143,7 @@ pub async fn create(
         if let Some(answer) = once.given(transaction).await? {
             return Ok(answer);
         }
+        webhooks::lock(transaction).await?;
         let there = webhooks::list(transaction, "", MOST).await?;
         if i64::try_from(there.len()).unwrap_or(i64::MAX) >= MOST {
             return Err(ApiProblem::conflict("there are 100 webhooks already"));

@@ -129,6 +129,7 @@ pub async fn remove(
     actor: &Actor,
     now: i64,
 ) -> Result<bool, StoreError> {
+    credentials::lock(transaction).await?;
     if credentials::remove(transaction, name, None).await? == 0 {
         return Ok(false);
     }

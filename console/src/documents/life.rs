@@ -11,7 +11,7 @@ use crate::nearly_spent;
 use crate::store::audit::{self, Actor};
 use crate::store::documents::{self, PublishedDocument};
 use crate::store::drafts::{self, Draft};
-use crate::store::{AsStoreError, Store, StoreError, Transaction};
+use crate::store::{AsStoreError, LockedRow, Store, StoreError, Transaction};
 
 /// Why a document was not changed or published. Nothing is changed then.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ pub async fn change(
     actor: &Actor,
 ) -> Result<Draft, DocumentError> {
     in_transaction!(store, transaction => {
-        let found = find(transaction, &draft.id, was).await?;
+        let found = find_locked(transaction, &draft.id, was).await?;
         let current = documents::current(transaction).await?;
         let based_on = match current {
             Some(current) if rebased => current.version,
@@ -127,9 +127,7 @@ pub async fn change(
             created_at: found.created_at,
             ..draft.clone()
         };
-        if !drafts::replace(transaction, &changed, was).await? {
-            return Err(changed_meanwhile(transaction, &draft.id).await?);
-        }
+        drafts::replace(transaction, &found, &changed).await?;
         let entry = actor.entry(draft.changed_at, "draft.change", &draft.id);
         audit::insert(transaction, &entry).await?;
         Ok(changed)
@@ -158,9 +156,8 @@ pub async fn publish(
         let current = documents::current(transaction).await?;
         let current = current.map_or(0, |current| current.version);
         // It is what was checked: a revision never changes.
-        if !drafts::remove(transaction, id, was).await? {
-            return Err(changed_meanwhile(transaction, id).await?);
-        }
+        let published = find_locked(transaction, id, was).await?;
+        drafts::remove(transaction, &published).await?;
         if current != draft.based_on {
             return Err(DocumentError::Outdated { version: current });
         }
@@ -241,23 +238,30 @@ async fn put_in_force(
 async fn find(transaction: &mut Transaction, id: &str, was: i64) -> Result<Draft, DocumentError> {
     let draft = drafts::find(transaction, id).await?;
     let draft = draft.ok_or(DocumentError::NotFound)?;
-    if draft.revision != was {
-        return Err(DocumentError::Changed {
-            revision: draft.revision,
-        });
-    }
+    is_revision(&draft, was)?;
     Ok(draft)
 }
 
-/// Why a draft is not the revision that was asked for.
-async fn changed_meanwhile(
+/// The same, to be changed or removed.
+///
+/// # Errors
+/// There is no such draft, or it is another revision.
+pub async fn find_locked(
     transaction: &mut Transaction,
     id: &str,
-) -> Result<DocumentError, StoreError> {
-    let draft = drafts::find(transaction, id).await?;
-    Ok(
-        draft.map_or(DocumentError::NotFound, |draft| DocumentError::Changed {
-            revision: draft.revision,
-        }),
-    )
+    was: i64,
+) -> Result<LockedRow<Draft>, DocumentError> {
+    let draft = drafts::find_locked(transaction, id).await?;
+    let draft = draft.ok_or(DocumentError::NotFound)?;
+    is_revision(&draft, was)?;
+    Ok(draft)
+}
+
+fn is_revision(draft: &Draft, was: i64) -> Result<(), DocumentError> {
+    if draft.revision == was {
+        return Ok(());
+    }
+    Err(DocumentError::Changed {
+        revision: draft.revision,
+    })
 }

@@ -10,4 +10,4 @@ mod life;
 
 pub use check::{CheckedDocument, PriceResolver, ResolvedText, check};
 pub use difference::{Difference, differences};
-pub use life::{DocumentError, NewDraft, begin, change, publish, publish_again};
+pub use life::{DocumentError, NewDraft, begin, change, find_locked, publish, publish_again};

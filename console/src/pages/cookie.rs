@@ -15,6 +15,15 @@ pub const fn session(https: bool) -> &'static str {
     }
 }
 
+/// The cookie of a device with which one has signed in.
+pub const fn device(https: bool) -> &'static str {
+    if https {
+        "__Host-trilane-device"
+    } else {
+        "trilane-device"
+    }
+}
+
 /// The value of a cookie.
 pub fn find<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let values = headers.get_all(COOKIE).into_iter();
@@ -29,8 +38,16 @@ pub fn find<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// The header that sets the session, for as long as it lasts at most; zero seconds remove it.
 pub fn set_session(token: &str, seconds: i64, https: bool) -> HeaderValue {
+    set(session(https), token, seconds, https)
+}
+
+/// The header that tells a device with which one has signed in, for as long as that is remembered.
+pub fn set_device(token: &str, seconds: i64, https: bool) -> HeaderValue {
+    set(device(https), token, seconds, https)
+}
+
+fn set(name: &str, token: &str, seconds: i64, https: bool) -> HeaderValue {
     let secure = if https { "; Secure" } else { "" };
-    let name = session(https);
     header(&format!(
         "{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
     ))

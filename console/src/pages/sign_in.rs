@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, StatusCode};
 
@@ -17,7 +17,7 @@ use super::signed_in::{SignedIn, session_token};
 use super::start;
 use crate::api::{ConsoleState, RemoteAddress, Role};
 use crate::passwords::Password;
-use crate::sessions::{self, LONGEST, NewSession, SignInError};
+use crate::sessions::{self, DEVICE, LONGEST, NewSession, SignInError, SignInSource};
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -86,7 +86,8 @@ pub async fn by_password(
     let now = state.now();
     // No id has a zero byte; PostgreSQL could not even look for it.
     let known = if person.contains('\0') { "" } else { person };
-    let begun = sessions::by_password(&state.store, known, password, &address, now).await;
+    let from = source(&state, &headers, &address);
+    let begun = sessions::by_password(&state.store, known, password, &from, now).await;
     let (status, problem) = match begun {
         Ok(session) => return begin(&state, &headers, &session, &to).await,
         Err(SignInError::Wrong | SignInError::Link) => (
@@ -129,7 +130,8 @@ pub async fn by_link(
     headers: HeaderMap,
     OpenForm(fields): OpenForm,
 ) -> Result<Response, PageProblem> {
-    let begun = sessions::by_link(&state.store, fields.get("token"), &address, state.now()).await;
+    let from = source(&state, &headers, &address);
+    let begun = sessions::by_link(&state.store, fields.get("token"), &from, state.now()).await;
     match begun {
         Ok(session) => {
             let to = if session.has_password {
@@ -167,8 +169,27 @@ async fn begin(
         _ => to,
     };
     let seconds = LONGEST.saturating_div(1_000_000);
-    let cookie = cookie::set_session(session.token.reveal(), seconds, state.https);
-    Ok(([(SET_COOKIE, cookie)], Redirect::to(to)).into_response())
+    let remembered = DEVICE.saturating_div(1_000_000);
+    let cookies = AppendHeaders([
+        (
+            SET_COOKIE,
+            cookie::set_session(session.token.reveal(), seconds, state.https),
+        ),
+        (
+            SET_COOKIE,
+            cookie::set_device(session.device.reveal(), remembered, state.https),
+        ),
+    ]);
+    Ok((cookies, Redirect::to(to)).into_response())
+}
+
+/// From where somebody signs in.
+fn source<'a>(state: &ConsoleState, headers: &'a HeaderMap, address: &'a str) -> SignInSource<'a> {
+    SignInSource {
+        address,
+        is_shared: !state.tells_addresses_apart(),
+        device: cookie::find(headers, cookie::device(state.https)),
+    }
 }
 
 /// Ends the session.

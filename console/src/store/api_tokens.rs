@@ -136,18 +136,20 @@ pub async fn remove(
     Ok(removed > 0)
 }
 
-/// Removes all tokens of a person.
+/// Removes all tokens of a person. Their ids.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn remove_all(transaction: &mut Transaction, person: &str) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM api_tokens WHERE person_id = $1")
+pub async fn remove_all(
+    transaction: &mut Transaction,
+    person: &str,
+) -> Result<Vec<String>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar("DELETE FROM api_tokens WHERE person_id = $1 RETURNING id")
             .bind(person)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+            .fetch_all(connection)
+            .await?
+    }))
 }
 
 /// Tokens that had expired before a moment.

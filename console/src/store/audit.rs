@@ -25,6 +25,14 @@ pub struct AuditEntry {
 /// The actor of what the command itself does.
 pub const COMMAND: &str = "command";
 
+/// The actor of attempts of whoever could not sign in.
+pub const STRANGER: &str = "stranger";
+
+/// Whether an id stands for something else than a person.
+pub fn is_reserved(id: &str) -> bool {
+    [COMMAND, STRANGER].contains(&id)
+}
+
 /// Who makes a change, and from where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {

@@ -1,5 +1,6 @@
 //! Documents that are written but not published.
 
+use super::locked_row::{LockedRow, for_update};
 use super::{StoreError, Transaction, on_either};
 
 /// A draft.
@@ -38,6 +39,8 @@ fn of(row: DraftRow) -> Draft {
     }
 }
 
+const BY_ID: &str = "SELECT id, revision, based_on, body, author, note, created_at, changed_at FROM drafts WHERE id = $1";
+
 /// Adds a draft.
 ///
 /// # Errors
@@ -68,14 +71,24 @@ pub async fn insert(transaction: &mut Transaction, draft: &Draft) -> Result<(), 
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Draft>, StoreError> {
     let row: Option<DraftRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT id, revision, based_on, body, author, note, created_at, changed_at FROM drafts WHERE id = $1",
-        )
-        .bind(id)
-        .fetch_optional(connection)
-        .await?
+        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
     });
     Ok(row.map(of))
+}
+
+/// The draft of this id, to be changed or removed.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find_locked(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<LockedRow<Draft>>, StoreError> {
+    let sql = for_update(transaction, BY_ID).await?;
+    let row: Option<DraftRow> = on_either!(transaction, connection => {
+        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
+    });
+    Ok(row.map(of).map(LockedRow::new))
 }
 
 /// Drafts with ids after one, without their texts.
@@ -100,22 +113,20 @@ pub async fn list(
     Ok(rows.into_iter().map(of).collect())
 }
 
-/// Puts a changed draft in the place of revision `was`. False: it is another one by now, or gone.
+/// Puts a changed draft in the place of one.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn replace(
     transaction: &mut Transaction,
+    before: &LockedRow<Draft>,
     draft: &Draft,
-    was: i64,
-) -> Result<bool, StoreError> {
-    let changed = on_either!(transaction, connection => {
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
         sqlx::query(
-            "UPDATE drafts SET revision = $3, based_on = $4, body = $5, author = $6, note = $7, changed_at = $8 \
-             WHERE id = $1 AND revision = $2",
+            "UPDATE drafts SET revision = $2, based_on = $3, body = $4, author = $5, note = $6, changed_at = $7 WHERE id = $1",
         )
-        .bind(&draft.id)
-        .bind(was)
+        .bind(&before.id)
         .bind(draft.revision)
         .bind(draft.based_on)
         .bind(&draft.body)
@@ -123,24 +134,24 @@ pub async fn replace(
         .bind(&draft.note)
         .bind(draft.changed_at)
         .execute(connection)
-        .await?
-        .rows_affected()
+        .await?;
     });
-    Ok(changed > 0)
+    Ok(())
 }
 
-/// Removes revision `was` of a draft. False: it is another one by now, or gone.
+/// Removes a draft.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn remove(transaction: &mut Transaction, id: &str, was: i64) -> Result<bool, StoreError> {
-    let removed = on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM drafts WHERE id = $1 AND revision = $2")
-            .bind(id)
-            .bind(was)
+pub async fn remove(
+    transaction: &mut Transaction,
+    draft: &LockedRow<Draft>,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM drafts WHERE id = $1")
+            .bind(&draft.id)
             .execute(connection)
-            .await?
-            .rows_affected()
+            .await?;
     });
-    Ok(removed > 0)
+    Ok(())
 }

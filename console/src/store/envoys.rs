@@ -1,5 +1,6 @@
 //! The Envoys whose agents are known: how they enrol, and what they said last.
 
+use super::locked_row::{LockedRow, for_update};
 use super::{StoreError, Transaction, on_either};
 
 /// An Envoy.
@@ -47,6 +48,9 @@ fn of(row: EnrolledEnvoyRow) -> Envoy {
     }
 }
 
+const BY_ID: &str = "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, envoys.created_at \
+                     FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id = $1";
+
 /// Adds an Envoy, for the person of this id.
 ///
 /// # Errors
@@ -62,27 +66,25 @@ pub async fn insert(transaction: &mut Transaction, id: &str, now: i64) -> Result
     Ok(())
 }
 
-/// Lets the agent of an Envoy enrol with the token of this digest, until then; with none it can no longer. False: there is no
-/// such Envoy.
+/// Lets the agent of an Envoy enrol with the token of this digest, until then; with none it can no longer.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn set_enrolment(
     transaction: &mut Transaction,
-    id: &str,
+    envoy: &LockedRow<Envoy>,
     enrolment: Option<(&str, i64)>,
-) -> Result<bool, StoreError> {
+) -> Result<(), StoreError> {
     let (digest, until) = enrolment.unzip();
-    let changed = on_either!(transaction, connection => {
+    on_either!(transaction, connection => {
         sqlx::query("UPDATE envoys SET enrolment = $2, enrol_until = $3 WHERE id = $1")
-            .bind(id)
+            .bind(&envoy.id)
             .bind(digest)
             .bind(until)
             .execute(connection)
-            .await?
-            .rows_affected()
+            .await?;
     });
-    Ok(changed > 0)
+    Ok(())
 }
 
 /// Uses up the enrolment token of this digest. The id of its Envoy; `None`: no such token is good.
@@ -134,15 +136,24 @@ pub async fn note_report(
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Envoy>, StoreError> {
     let row: Option<EnrolledEnvoyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, envoys.created_at \
-             FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id = $1",
-        )
-        .bind(id)
-        .fetch_optional(connection)
-        .await?
+        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
     });
     Ok(row.map(of))
+}
+
+/// The Envoy of this id, to be changed, with the person that its agent is.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find_locked(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<LockedRow<Envoy>>, StoreError> {
+    let sql = for_update(transaction, BY_ID).await?;
+    let row: Option<EnrolledEnvoyRow> = on_either!(transaction, connection => {
+        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
+    });
+    Ok(row.map(of).map(LockedRow::new))
 }
 
 /// Envoys with ids after one.

@@ -71,6 +71,8 @@ impl StoreError {
                     "57P01" | "57P02" | "57P03" | "53300" => {
                         Self::Unreachable(error.message().to_owned())
                     }
+                    // What a row belongs to was removed at the same moment: done again, the change finds that out.
+                    _ if error.is_foreign_key_violation() => Self::Conflict,
                     _ if error.is_unique_violation() || error.is_check_violation() => {
                         Self::Rule(error.constraint().unwrap_or(error.message()).to_owned())
                     }

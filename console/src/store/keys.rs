@@ -2,6 +2,8 @@
 
 use sqlx::AssertSqlSafe;
 
+use super::erasures::Pseudonyms;
+use super::locked_row::{LockedRow, for_update};
 use super::{StoreError, Transaction, on_either};
 
 /// A key. Only its digest is known.
@@ -76,6 +78,9 @@ impl From<StoredKeyRow> for StoredKey {
     }
 }
 
+const BY_ID: &str = "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, \
+                     created_at, created_by, hint FROM keys WHERE id = $1";
+
 /// In which groups keys of an owner or a team (`column`) are, and with which models of their own, each once.
 ///
 /// # Errors
@@ -122,15 +127,41 @@ pub async fn find(
     id: &str,
 ) -> Result<Option<StoredKey>, StoreError> {
     let row: Option<StoredKeyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
-             WHERE id = $1",
-        )
-        .bind(id)
-        .fetch_optional(connection)
-        .await?
+        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
     });
     Ok(row.map(StoredKey::from))
+}
+
+/// The key of this id, to be changed or removed.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find_locked(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<LockedRow<StoredKey>>, StoreError> {
+    take_turn(transaction).await?;
+    let sql = for_update(transaction, BY_ID).await?;
+    let row: Option<StoredKeyRow> = on_either!(transaction, connection => {
+        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
+    });
+    Ok(row.map(StoredKey::from).map(LockedRow::new))
+}
+
+/// Waits until nobody else changes keys; until the transaction ends nobody else does. It is what a statement that changes keys
+/// does, so whoever reads keys, or counts them, to change some does it first: ids that are erased before all, as everywhere, then
+/// the row of the feed.
+///
+/// # Errors
+/// Those of the database.
+pub async fn take_turn(transaction: &mut Transaction) -> Result<(), StoreError> {
+    Pseudonyms::share(transaction).await?;
+    if let Transaction::Postgres(inner) = transaction {
+        sqlx::query("SELECT 1 FROM key_feed FOR UPDATE")
+            .execute(&mut **inner)
+            .await?;
+    }
+    Ok(())
 }
 
 /// The limits of those of these keys that have some, by their ids.
@@ -208,18 +239,22 @@ pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<()
     Ok(())
 }
 
-/// Changes what may change of the key with this id: all but its id, and who made it when. False: there is none.
+/// Changes what may change of a key: all but its id, and who made it when.
 ///
 /// # Errors
 /// [`StoreError::Rule`]: a field is invalid.
-pub async fn update(transaction: &mut Transaction, key: &StoredKey) -> Result<bool, StoreError> {
-    let changed = on_either!(transaction, connection => {
+pub async fn update(
+    transaction: &mut Transaction,
+    before: &LockedRow<StoredKey>,
+    key: &StoredKey,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
         sqlx::query(
             "UPDATE keys SET sha256 = $1, group_id = $3, owner = $4, team = $5, models = $6, multiplier = $7, label = $8, \
              expires_at = $9, disabled = $10, limits = $11, hint = $12 WHERE id = $2",
         )
         .bind(&key.sha256)
-        .bind(&key.id)
+        .bind(&before.id)
         .bind(&key.group_id)
         .bind(&key.owner)
         .bind(&key.team)
@@ -231,23 +266,24 @@ pub async fn update(transaction: &mut Transaction, key: &StoredKey) -> Result<bo
         .bind(&key.limits)
         .bind(&key.hint)
         .execute(connection)
-        .await?
-        .rows_affected()
+        .await?;
     });
-    Ok(changed > 0)
+    Ok(())
 }
 
-/// Removes a key. False: there is none.
+/// Removes a key.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, StoreError> {
-    let removed = on_either!(transaction, connection => {
+pub async fn remove(
+    transaction: &mut Transaction,
+    key: &LockedRow<StoredKey>,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
         sqlx::query("DELETE FROM keys WHERE id = $1")
-            .bind(id)
+            .bind(&key.id)
             .execute(connection)
-            .await?
-            .rows_affected()
+            .await?;
     });
-    Ok(removed > 0)
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Who is in which team.
 
 use super::teams::Team;
-use super::{StoreError, Transaction, on_either};
+use super::{LockedRow, StoreError, Transaction, on_either};
 
 /// A person in a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,14 +39,18 @@ fn of((team, person, manager, created_at): TeamMemberRow) -> Membership {
 /// Adds a person to a team, or changes what the person is in it.
 ///
 /// # Errors
-/// [`StoreError::Rule`]: there is no such team or person.
-pub async fn set(transaction: &mut Transaction, membership: &Membership) -> Result<(), StoreError> {
+/// [`StoreError::Conflict`]: there is no such person any more.
+pub async fn set(
+    transaction: &mut Transaction,
+    team: &LockedRow<Team>,
+    membership: &Membership,
+) -> Result<(), StoreError> {
     on_either!(transaction, connection => {
         sqlx::query(
             "INSERT INTO memberships (team_id, person_id, manager, created_at) VALUES ($1, $2, $3, $4) \
              ON CONFLICT (team_id, person_id) DO UPDATE SET manager = excluded.manager",
         )
-        .bind(&membership.team)
+        .bind(&team.id)
         .bind(&membership.person)
         .bind(membership.manager)
         .bind(membership.created_at)
@@ -56,27 +60,26 @@ pub async fn set(transaction: &mut Transaction, membership: &Membership) -> Resu
     Ok(())
 }
 
-/// Takes a person out of a team. False: the person was not in it.
+/// Takes a person out of a team.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn remove(
     transaction: &mut Transaction,
-    team: &str,
+    team: &LockedRow<Team>,
     person: &str,
-) -> Result<bool, StoreError> {
-    let removed = on_either!(transaction, connection => {
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
         sqlx::query("DELETE FROM memberships WHERE team_id = $1 AND person_id = $2")
-            .bind(team)
+            .bind(&team.id)
             .bind(person)
             .execute(connection)
-            .await?
-            .rows_affected()
+            .await?;
     });
-    Ok(removed > 0)
+    Ok(())
 }
 
-/// What a person is in a team. With `lock`, nobody else counts this person's keys until the transaction ends.
+/// What a person is in a team.
 ///
 /// # Errors
 /// Those of the database.
@@ -84,28 +87,16 @@ pub async fn find(
     transaction: &mut Transaction,
     team: &str,
     person: &str,
-    lock: bool,
 ) -> Result<Option<Membership>, StoreError> {
-    let find = "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id = $2";
-    let row: Option<TeamMemberRow> = match transaction {
-        // Writers of SQLite take turns.
-        Transaction::Sqlite(inner, _) => {
-            sqlx::query_as(find)
-                .bind(team)
-                .bind(person)
-                .fetch_optional(&mut **inner)
-                .await?
-        }
-        Transaction::Postgres(inner) => {
-            let locking = "SELECT team_id, person_id, manager, created_at FROM memberships \
-                           WHERE team_id = $1 AND person_id = $2 FOR UPDATE";
-            sqlx::query_as(if lock { locking } else { find })
-                .bind(team)
-                .bind(person)
-                .fetch_optional(&mut **inner)
-                .await?
-        }
-    };
+    let row: Option<TeamMemberRow> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id = $2",
+        )
+        .bind(team)
+        .bind(person)
+        .fetch_optional(connection)
+        .await?
+    });
     Ok(row.map(of))
 }
 

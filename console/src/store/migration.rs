@@ -28,6 +28,7 @@ const ERASURE: &str = include_str!("erasure.sql");
 const KEY_LISTS: &str = include_str!("key_lists.sql");
 const RETENTION: &str = include_str!("retention.sql");
 const TEAMS: &str = include_str!("teams.sql");
+const SIGN_IN_DEVICES: &str = include_str!("sign_in_devices.sql");
 const OVERVIEW_NEEDS: &str = include_str!("overview_needs.sql");
 
 const SQLITE: &[MigrationStep] = &[
@@ -54,6 +55,7 @@ const SQLITE: &[MigrationStep] = &[
         "places of requests",
         include_str!("sqlite/request_places.sql"),
     ),
+    (24, "devices", SIGN_IN_DEVICES),
 ];
 const POSTGRES: &[MigrationStep] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -90,6 +92,7 @@ const POSTGRES: &[MigrationStep] = &[
         "places of requests",
         include_str!("postgres/request_places.sql"),
     ),
+    (24, "devices", SIGN_IN_DEVICES),
 ];
 
 /// Does what is left to do.

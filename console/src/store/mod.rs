@@ -7,7 +7,8 @@
 //! What every table relies on:
 //!
 //! - Writers of SQLite take turns from the beginning of their transactions. Those of PostgreSQL lock what they are about to
-//!   read, in one order everywhere: the file of the ledger, then sums by their primary keys.
+//!   read, in one order everywhere: ids that are erased, the file of the ledger, then sums by their primary keys.
+//! - Rows that people change are changed and removed as a [`LockedRow`] alone: no change is made over another one.
 //! - [`in_transaction!`](crate::in_transaction) does a change again that lost against another one; so a change has no effect
 //!   outside its transaction.
 //! - Money never passes through a number of SQLite, whose only fractions are floats.
@@ -33,9 +34,11 @@ pub mod key_feed;
 pub mod key_grams;
 pub mod key_lists;
 pub mod key_search;
+pub mod key_spend;
 pub mod keys;
 pub mod ledger_files;
 pub mod lines_aside;
+mod locked_row;
 pub mod memberships;
 mod migration;
 pub mod nearly_spent;
@@ -44,6 +47,7 @@ pub mod passwords;
 pub mod people;
 pub mod requests;
 pub mod sessions;
+pub mod sign_in_devices;
 pub mod sign_in_failures;
 pub mod sign_in_links;
 pub mod spend;
@@ -79,6 +83,7 @@ use tokio::sync::Mutex;
 pub use address::DatabaseAddress;
 pub use attempts::{AsStoreError, TransactionAttempts};
 pub use error::StoreError;
+pub use locked_row::LockedRow;
 pub use transaction::Transaction;
 pub(crate) use transaction::on_either;
 

@@ -18,6 +18,21 @@ pub async fn find(
     }))
 }
 
+/// Whether an admin who is not disabled has a password.
+///
+/// # Errors
+/// Those of the database.
+pub async fn has_admin(transaction: &mut Transaction) -> Result<bool, StoreError> {
+    let admins: i64 = on_either!(transaction, connection => {
+        sqlx::query_scalar(
+            "SELECT count(*) FROM passwords JOIN people ON id = person_id WHERE role = 'admin' AND NOT disabled",
+        )
+        .fetch_one(connection)
+        .await?
+    });
+    Ok(admins > 0)
+}
+
 /// Sets a person's password.
 ///
 /// # Errors

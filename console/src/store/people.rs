@@ -1,6 +1,7 @@
 //! People, and what each may do.
 
 use super::erasures::Pseudonyms;
+use super::locked_row::{LockedRow, for_update};
 use super::{StoreError, Transaction, on_either};
 
 /// A person, or a program that stands for one.
@@ -30,6 +31,17 @@ fn of(row: PersonRow) -> Person {
     }
 }
 
+const BY_ID: &str = "SELECT id, name, role, disabled, created_at FROM people WHERE id = $1";
+
+/// What an id of a person is, for whoever has given another one.
+pub const ID: &str = "must be 1 to 128 signs of ASCII without blanks and capital letters, and neither command nor stranger";
+
+/// Whether this may be the id of a person. One way of writing it only: nobody is taken for somebody else.
+pub fn is_id(text: &str) -> bool {
+    let is_sign = |byte: u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase();
+    (1..=128).contains(&text.len()) && text.bytes().all(is_sign) && !super::audit::is_reserved(text)
+}
+
 /// Adds a person.
 ///
 /// # Errors
@@ -56,46 +68,56 @@ pub async fn insert(transaction: &mut Transaction, person: &Person) -> Result<()
     Ok(())
 }
 
-/// Changes name, role and whether one is disabled. Sessions of the pages end with another role, and when one is disabled.
-/// False: there is none.
+/// Changes name, role and whether one is disabled. Sessions of the pages and tokens end with another role, and when one is
+/// disabled; so do links and known devices then. The ids of the tokens that have ended.
 ///
 /// # Errors
 /// [`StoreError::Rule`]: there is no such role.
-pub async fn update(transaction: &mut Transaction, person: &Person) -> Result<bool, StoreError> {
-    let changed = on_either!(transaction, connection => {
+pub async fn update(
+    transaction: &mut Transaction,
+    before: &LockedRow<Person>,
+    person: &Person,
+) -> Result<Vec<String>, StoreError> {
+    on_either!(transaction, connection => {
         sqlx::query("UPDATE people SET name = $2, role = $3, disabled = $4 WHERE id = $1")
-            .bind(&person.id)
+            .bind(&before.id)
             .bind(&person.name)
             .bind(&person.role)
             .bind(person.disabled)
             .execute(connection)
-            .await?
-            .rows_affected()
+            .await?;
     });
     on_either!(transaction, connection => {
         sqlx::query("DELETE FROM sessions WHERE person_id = $1 AND (role <> $2 OR $3)")
-            .bind(&person.id)
+            .bind(&before.id)
             .bind(&person.role)
             .bind(person.disabled)
             .execute(connection)
             .await?;
     });
     if person.disabled {
-        super::sign_in_links::remove_all(transaction, &person.id).await?;
+        super::sign_in_links::remove_all(transaction, &before.id).await?;
+        super::sign_in_devices::remove_all(transaction, &before.id).await?;
     }
-    Ok(changed > 0)
+    if person.disabled || person.role != before.role {
+        return super::api_tokens::remove_all(transaction, &before.id).await;
+    }
+    Ok(Vec::new())
 }
 
-/// Removes a person, with sessions, links, tokens, password and memberships. False: there is none.
+/// Removes a person, with sessions, links, tokens, password and memberships.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, StoreError> {
-    super::api_tokens::remove_all(transaction, id).await?;
-    let removed = on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM people WHERE id = $1").bind(id).execute(connection).await?.rows_affected()
+pub async fn remove(
+    transaction: &mut Transaction,
+    person: &LockedRow<Person>,
+) -> Result<(), StoreError> {
+    super::api_tokens::remove_all(transaction, &person.id).await?;
+    on_either!(transaction, connection => {
+        sqlx::query("DELETE FROM people WHERE id = $1").bind(&person.id).execute(connection).await?;
     });
-    Ok(removed > 0)
+    Ok(())
 }
 
 /// The person of this id.
@@ -104,12 +126,25 @@ pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, Sto
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Person>, StoreError> {
     let row: Option<PersonRow> = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT id, name, role, disabled, created_at FROM people WHERE id = $1")
-            .bind(id)
-            .fetch_optional(connection)
-            .await?
+        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
     });
     Ok(row.map(of))
+}
+
+/// The person of this id, to be changed or removed, or to get a token, a link or a session: of those none is made for a person who
+/// is disabled at the same moment.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find_locked(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<LockedRow<Person>>, StoreError> {
+    let sql = for_update(transaction, BY_ID).await?;
+    let row: Option<PersonRow> = on_either!(transaction, connection => {
+        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
+    });
+    Ok(row.map(of).map(LockedRow::new))
 }
 
 /// People with ids after one.
@@ -138,6 +173,8 @@ pub async fn list(
 /// # Errors
 /// Those of the database.
 pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
+    // Before it, as everywhere.
+    Pseudonyms::share(transaction).await?;
     if let Transaction::Postgres(inner) = transaction {
         sqlx::query("LOCK TABLE people IN SHARE ROW EXCLUSIVE MODE")
             .execute(&mut **inner)

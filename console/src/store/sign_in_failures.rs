@@ -62,20 +62,6 @@ pub async fn clear(transaction: &mut Transaction, subject: &str) -> Result<(), S
     Ok(())
 }
 
-/// Counts one failure less of a subject.
-///
-/// # Errors
-/// Those of the database.
-pub async fn take_back(transaction: &mut Transaction, subject: &str) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE sign_in_failures SET failures = failures - 1 WHERE subject = $1 AND failures > 0")
-            .bind(subject)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
-}
-
 /// Failures before a moment.
 pub const OLD: OldRows = OldRows {
     table: "sign_in_failures",

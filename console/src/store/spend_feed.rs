@@ -219,7 +219,7 @@ async fn add_shares(
     Ok(())
 }
 
-/// Gives an owner or a team a budget, or takes it.
+/// Gives an owner or a team a budget, or takes it. What it was: for each day, and for each month.
 ///
 /// # Errors
 /// Those of the database.
@@ -227,10 +227,12 @@ pub async fn set_budget(
     transaction: &mut Transaction,
     kind: &str,
     subject: &str,
-    budget: (Option<&str>, Option<&str>),
+    (per_day, per_month): (Option<&str>, Option<&str>),
     now: i64,
-) -> Result<(), StoreError> {
+) -> Result<(Option<String>, Option<String>), StoreError> {
     let version = next_versions(transaction, 1, now).await?;
+    // Nobody else sets one from here on.
+    let before = budget(transaction, kind, subject).await?;
     on_either!(transaction, connection => {
         sqlx::query(
             "INSERT INTO spend_subjects (kind, subject, version, per_day, per_month) VALUES ($1, $2, $3, $4, $5) \
@@ -240,12 +242,12 @@ pub async fn set_budget(
         .bind(kind)
         .bind(subject)
         .bind(version)
-        .bind(budget.0)
-        .bind(budget.1)
+        .bind(per_day)
+        .bind(per_month)
         .execute(connection)
         .await?;
     });
-    Ok(())
+    Ok(before)
 }
 
 /// The budget of an owner or a team: for each day, and for each month.

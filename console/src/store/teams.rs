@@ -1,5 +1,6 @@
 //! Teams, and what each lets its members do.
 
+use super::locked_row::{LockedRow, for_update};
 use super::{StoreError, Transaction, on_either};
 
 /// A team.
@@ -26,6 +27,8 @@ fn of((id, name, allowance, created_at): TeamRow) -> Team {
     }
 }
 
+const BY_ID: &str = "SELECT id, name, allowance, created_at FROM teams WHERE id = $1";
+
 /// Adds a team.
 ///
 /// # Errors
@@ -43,36 +46,41 @@ pub async fn insert(transaction: &mut Transaction, team: &Team) -> Result<(), St
     Ok(())
 }
 
-/// Changes name and allowance. False: there is none.
+/// Changes name and allowance.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn update(transaction: &mut Transaction, team: &Team) -> Result<bool, StoreError> {
-    let changed = on_either!(transaction, connection => {
+pub async fn update(
+    transaction: &mut Transaction,
+    before: &LockedRow<Team>,
+    team: &Team,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
         sqlx::query("UPDATE teams SET name = $2, allowance = $3 WHERE id = $1")
-            .bind(&team.id)
+            .bind(&before.id)
             .bind(&team.name)
             .bind(&team.allowance)
             .execute(connection)
-            .await?
-            .rows_affected()
+            .await?;
     });
-    Ok(changed > 0)
+    Ok(())
 }
 
-/// Removes a team with its memberships. False: there is none.
+/// Removes a team with its memberships.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, StoreError> {
-    let removed = on_either!(transaction, connection => {
+pub async fn remove(
+    transaction: &mut Transaction,
+    team: &LockedRow<Team>,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
         sqlx::query("DELETE FROM teams WHERE id = $1")
-            .bind(id)
+            .bind(&team.id)
             .execute(connection)
-            .await?
-            .rows_affected()
+            .await?;
     });
-    Ok(removed > 0)
+    Ok(())
 }
 
 /// The team of this id.
@@ -81,12 +89,24 @@ pub async fn remove(transaction: &mut Transaction, id: &str) -> Result<bool, Sto
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Team>, StoreError> {
     let row: Option<TeamRow> = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT id, name, allowance, created_at FROM teams WHERE id = $1")
-            .bind(id)
-            .fetch_optional(connection)
-            .await?
+        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
     });
     Ok(row.map(of))
+}
+
+/// The team of this id, to be changed or removed, or to get and lose members.
+///
+/// # Errors
+/// Those of the database.
+pub async fn find_locked(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<LockedRow<Team>>, StoreError> {
+    let sql = for_update(transaction, BY_ID).await?;
+    let row: Option<TeamRow> = on_either!(transaction, connection => {
+        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
+    });
+    Ok(row.map(of).map(LockedRow::new))
 }
 
 /// Teams with ids after one.

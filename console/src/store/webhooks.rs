@@ -82,6 +82,19 @@ fn of(row: WebhookRow) -> Webhook {
     }
 }
 
+/// Lets nobody else add webhooks until the transaction ends.
+///
+/// # Errors
+/// Those of the database.
+pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
+    if let Transaction::Postgres(inner) = transaction {
+        sqlx::query("LOCK TABLE webhooks IN SHARE ROW EXCLUSIVE MODE")
+            .execute(&mut **inner)
+            .await?;
+    }
+    Ok(())
+}
+
 /// Adds a webhook.
 ///
 /// # Errors

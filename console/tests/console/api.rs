@@ -13,6 +13,7 @@ use time::OffsetDateTime;
 use tower::ServiceExt as _;
 use trilane::config::Problems;
 use trilane_console::api::{ConsoleState, Reporter, Role};
+use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::documents::{PriceResolver, ResolvedText};
 use trilane_console::in_transaction;
@@ -130,6 +131,7 @@ impl Api {
         let state = ConsoleState {
             store: store.clone(),
             https: false,
+            proxies: TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]),
             gateway: None,
             vendors: VendorAccess::new(private_accounts, directory.path().join("no-authorities")),
             sealing_keys: seals.then(|| sealing_keys.clone()),

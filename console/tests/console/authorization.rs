@@ -252,11 +252,30 @@ on_both! {
         api.get(&lasting, "/api/v1/me").await.expect(200);
 
         let change = async |token: &str, id: &str, body: Value| api.call(token, Method::PATCH, &format!("/api/v1/people/{id}"), &[], &body).await;
-        change(&admin, "other", json!({"role": "viewer"})).await.expect(200);
-        api.post(&other, "/api/v1/people", &json!({"id": "x", "name": "", "role": "admin"})).await.problem(403);
-        api.get(&other, "/api/v1/people").await.expect(200);
+        // Tokens end with another role and with a disabling, and nothing brings them back.
+        let new_token = async || api.post(&admin, "/api/v1/tokens", &json!({"name": "n", "person": "other"})).await.expect(201)["value"].as_str().unwrap().to_owned();
+        for (case, gone, back) in [
+            ("another role", json!({"role": "viewer"}), json!({"role": "admin"})),
+            ("disabled", json!({"disabled": true}), json!({"disabled": false})),
+            ("both", json!({"role": "member", "disabled": true}), json!({"role": "admin", "disabled": false})),
+        ] {
+            let second = new_token().await;
+            api.get(&second, "/api/v1/people").await.expect(200);
+            change(&admin, "other", gone).await.expect(200);
+            api.get(&second, "/api/v1/people").await.problem(401);
+            change(&admin, "other", back).await.expect(200);
+            for token in [&other, &second] {
+                assert_eq!(api.get(token, "/api/v1/people").await.status, 401, "{case}: it does not come back");
+            }
+        }
+        let kept = new_token().await;
+        change(&admin, "other", json!({"name": "Other"})).await.expect(200);
+        api.get(&kept, "/api/v1/people").await.expect(200);
+        let audit = api.get(&admin, "/api/v1/audit?action=token.remove").await.expect(200);
+        let objects: Vec<&Value> = audit["items"].as_array().unwrap().iter().map(|entry| &entry["object"]).collect();
+        assert!(objects.len() == 4 && objects.contains(&&json!("token of other")), "{objects:?}");
         change(&admin, "other", json!({"disabled": true})).await.expect(200);
-        api.get(&other, "/api/v1/people").await.problem(401);
+        api.post(&admin, "/api/v1/tokens", &json!({"name": "n", "person": "other"})).await.problem(422);
         // "late" is an admin too, though without a good token.
         change(&admin, "late", json!({"role": "member"})).await.expect(200);
         for last in [json!({"disabled": true}), json!({"role": "viewer"})] {

@@ -10,11 +10,12 @@ use time::macros::datetime;
 use trilane_console::api::Role;
 use trilane_console::passwords::Password;
 use trilane_console::secret::NewSecret;
+use trilane_console::sessions::{self, SignInSource};
 use trilane_console::store::audit::{self, Actor};
 use trilane_console::store::people::{self, Person};
 use trilane_console::store::{StoreError, key_grams, usage_days};
 use trilane_console::webhooks::watch::BudgetWatch;
-use trilane_console::{first_admin, import, in_transaction, sessions};
+use trilane_console::{first_admin, import, in_transaction};
 
 use crate::api::{Api, ApiReply};
 use crate::database::{TestDatabase, on_both};
@@ -129,9 +130,17 @@ async fn fill(api: &Api, database: &TestDatabase, root: &str) -> (String, NewSec
     let link_token = made["path"].as_str().unwrap().split_once('=').unwrap().1;
     let now = OffsetDateTime::now_utc().unix_timestamp() * 1_000_000;
     let address = "192.0.2.77";
-    let session = sessions::by_link(&api.store, link_token, address, now)
-        .await
-        .unwrap();
+    let session = sessions::by_link(
+        &api.store,
+        link_token,
+        &SignInSource {
+            address,
+            ..SignInSource::default()
+        },
+        now,
+    )
+    .await
+    .unwrap();
     let session = session.token;
     let actor = Actor {
         id: ID.to_owned(),
@@ -224,7 +233,7 @@ on_both! {
         // All that may have something of a person has it, so that the end shows something.
         let filled = [
             "api_tokens", "audit", "credentials", "documents", "drafts", "idempotency", "key_changes", "keys", "lines_aside", "memberships",
-            "nearly_spent", "passwords", "people", "requests", "sessions", "sign_in_links", "spend", "spend_shares",
+            "nearly_spent", "passwords", "people", "requests", "sessions", "sign_in_devices", "sign_in_links", "spend", "spend_shares",
             "spend_subjects", "usage_by_day", "usage_by_hour", "usage_hours", "webhook_events",
         ];
         assert_eq!(traces(database).await, filled.map(str::to_owned).into());

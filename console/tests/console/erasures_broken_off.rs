@@ -42,7 +42,8 @@ async fn with_person(database: &TestDatabase) -> Store {
 async fn begin(store: &Store) -> Erasure {
     let begun: Result<Erasure, StoreError> = in_transaction!(store, transaction => {
         erasures::lock(transaction).await?;
-        people::remove(transaction, ID).await?;
+        let person = people::find_locked(transaction, ID).await?.unwrap();
+        people::remove(transaction, &person).await?;
         erasures::begin(transaction, ID, 0).await
     });
     begun.unwrap()

@@ -201,7 +201,10 @@ on_both! {
             assert_eq!(page(&store, Some(&cursor), 10).await, Err(PageError::Gone(want)), "{cursor}");
         }
         // A removal that is forgotten takes the cursors before it along.
-        in_transaction!(store, transaction => keys::remove(transaction, "key_1").await).unwrap();
+        in_transaction!(store, transaction => {
+            let key = keys::find_locked(transaction, "key_1").await?.unwrap();
+            keys::remove(transaction, &key).await
+        }).unwrap();
         key_feed::compact(&store, Duration::from_secs(3600)).await.unwrap();
         page(&store, Some(&cursor), 10).await.unwrap();
         database.execute("UPDATE key_changes SET removed_at = removed_at - 7200 WHERE removed_at IS NOT NULL").await.unwrap();
@@ -287,7 +290,11 @@ async fn changes_in_opposite_orders() {
                         group_id: group.to_owned(),
                         ..key(number)
                     };
-                    assert!(keys::update(&mut transaction, &key).await.unwrap());
+                    let before = keys::find_locked(&mut transaction, &key.id)
+                        .await
+                        .unwrap()
+                        .unwrap();
+                    keys::update(&mut transaction, &before, &key).await.unwrap();
                     tokio::task::yield_now().await;
                 }
                 transaction.commit().await.unwrap();

@@ -154,7 +154,10 @@ on_both! {
         let bytes = text.as_bytes();
         let half = text[..text.len() / 2].rfind('\n').unwrap() + 1;
         send(&store, "e", 0, &bytes[..half]).await.unwrap();
-        assert!(in_transaction!(store, transaction => keys::remove(transaction, "k0").await).unwrap());
+        in_transaction!(store, transaction => {
+            let key = keys::find_locked(transaction, "k0").await?.unwrap();
+            keys::remove(transaction, &key).await
+        }).unwrap();
         send(&store, "e", half, &bytes[half..]).await.unwrap();
         assert_eq!(stored(&store).await, expected(&[bytes]));
     }

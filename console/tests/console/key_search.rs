@@ -271,16 +271,19 @@ async fn run(store: &Store, steps: &[SearchStep]) {
                     disabled: *disabled,
                     ..key(&format!("k{number}"), label)
                 };
-                in_transaction!(store, transaction => match keys::update(transaction, &key).await? {
-                    true => Ok(()),
-                    false => keys::insert(transaction, &key).await,
+                in_transaction!(store, transaction => match keys::find_locked(transaction, &key.id).await? {
+                    Some(before) => keys::update(transaction, &before, &key).await,
+                    None => keys::insert(transaction, &key).await,
                 })
                 .unwrap();
             }
             SearchStep::Remove(number) => {
                 let id = format!("k{number}");
-                in_transaction!(store, transaction => keys::remove(transaction, &id).await)
-                    .unwrap();
+                in_transaction!(store, transaction => match keys::find_locked(transaction, &id).await? {
+                    Some(key) => keys::remove(transaction, &key).await,
+                    None => Ok(()),
+                })
+                .unwrap();
             }
             SearchStep::Index => key_grams::index_all(store).await.unwrap(),
             SearchStep::Search(text, state) => {

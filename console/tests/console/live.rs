@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tower::ServiceExt as _;
 use trilane_console::api::Role;
 use trilane_console::in_transaction;
-use trilane_console::sessions;
+use trilane_console::sessions::{self, SignInSource};
 use trilane_console::store::audit::Actor;
 use trilane_console::store::people;
 
@@ -32,7 +32,7 @@ async fn cookie(api: &Api, person: &str) -> String {
         sessions::make_link(transaction, person, 60_000_000, &actor, now).await
     });
     let link = link.unwrap().unwrap();
-    let begun = sessions::by_link(&api.store, link.reveal(), "192.0.2.1", now).await;
+    let begun = sessions::by_link(&api.store, link.reveal(), &SignInSource::default(), now).await;
     format!("trilane-session={}", begun.unwrap().token.reveal())
 }
 
@@ -65,9 +65,10 @@ async fn ends(stream: &mut BodyDataStream) -> bool {
 
 async fn change_role(api: &Api, id: &str, role: Role) {
     in_transaction!(api.store, transaction => {
-        let mut person = people::find(transaction, id).await?.unwrap();
+        let before = people::find_locked(transaction, id).await?.unwrap();
+        let mut person = before.clone();
         person.role = role.name().to_owned();
-        people::update(transaction, &person).await
+        people::update(transaction, &before, &person).await
     })
     .unwrap();
 }

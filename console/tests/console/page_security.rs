@@ -8,7 +8,7 @@ use trilane_console::passwords::{self, Password};
 use trilane_console::sessions;
 use trilane_console::store::audit::Actor;
 use trilane_console::store::passwords as hashes;
-use trilane_console::store::people;
+use trilane_console::store::people::{self, Person};
 
 use crate::api::{Api, ApiReply};
 use crate::database::on_both;
@@ -96,9 +96,9 @@ on_both! {
         api.person("new", Role::Member).await;
         api.person("edge", Role::Agent).await;
         in_transaction!(api.store, transaction => {
-            let mut gone = people::find(transaction, "gone").await?.unwrap();
-            gone.disabled = true;
-            people::update(transaction, &gone).await
+            let before = people::find_locked(transaction, "gone").await?.unwrap();
+            let gone = Person { disabled: true, ..before.clone() };
+            people::update(transaction, &before, &gone).await
         }).unwrap();
         let mut said: Vec<(u16, String)> = Vec::new();
         for (case, person, password) in [
@@ -155,7 +155,7 @@ on_both! {
             let fields = [("person", "ann"), ("password", PASSWORD), ("to", to)];
             let reply = post(&api, "/sign-in", "", &fields).await;
             assert_eq!(reply.headers[LOCATION], want, "{to:?}");
-            assert_eq!(reply.headers.get_all(SET_COOKIE).iter().count(), 1, "{to:?}");
+            assert_eq!(reply.headers.get_all(SET_COOKIE).iter().count(), 2, "{to:?}: the session's, and the device's");
             assert!(!reply.headers.contains_key("x"), "{to:?}");
             let query = form(&[("to", to)]);
             let page = get(&api, &format!("/sign-in?{query}"), "").await;

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use trilane_console::client_address::Network;
+
 /// Serves the control plane's API: keys, documents, usage and spend of all gateways, in one database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -48,6 +50,15 @@ pub struct ConsoleArgs {
     /// A proxy in front of this address ends TLS; without it only loopback is listened on
     #[arg(long)]
     pub behind_tls_proxy: bool,
+
+    /// Proxies in front of this address, as addresses or networks: their X-Forwarded-For says from where a request comes
+    #[arg(
+        long,
+        env = "TRILANE_TRUSTED_PROXIES",
+        value_name = "NETWORK",
+        value_delimiter = ','
+    )]
+    pub trusted_proxies: Vec<Network>,
 
     /// The address at which clients reach the gateway, for the pages that say how to set them up
     #[arg(long, env = "TRILANE_GATEWAY_URL", value_name = "URL")]
@@ -114,6 +125,8 @@ pub enum ConsoleCommand {
     Reseal(ResealArgs),
     /// Make a token for an admin, where the last one is lost; it is good for an hour
     AdminToken(AdminTokenArgs),
+    /// Make a link with which a person signs in, once, within an hour
+    SignInLink(SignInLinkArgs),
     /// Copy SQLite's database to a new file, while consoles go on; for PostgreSQL there is pg_dump
     Backup(BackupArgs),
     /// Say that the database was restored from a backup: gateways read all keys anew
@@ -162,6 +175,21 @@ pub struct AdminTokenArgs {
     /// The new file that gets the token
     #[arg(value_name = "FILE")]
     pub token_file: PathBuf,
+}
+
+/// The options of `trilane console sign-in-link`.
+#[derive(Debug, clap::Args)]
+pub struct SignInLinkArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+
+    /// Who signs in with it
+    #[arg(long, value_name = "ID", default_value = "admin")]
+    pub person: String,
+
+    /// The address of the console's pages
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:10092")]
+    pub console_url: String,
 }
 
 /// The options of `trilane console backup`.

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use tokio::runtime::Builder;
+use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::documents::ResolvedText;
 use trilane_console::maintenance::Retention;
@@ -71,6 +72,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
             requests: args.keep_requests,
         },
         https: args.behind_tls_proxy,
+        proxies: TrustedProxies::new(args.trusted_proxies.clone()),
         gateway: args.gateway_url.clone(),
         private_webhooks: args.allow_private_webhooks,
         peers: None,
@@ -86,6 +88,12 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
             "{listens} is no address of loopback, and there is no TLS here: let a proxy end it, and say so with --behind-tls-proxy"
         );
         return Err(Failure::Usage(text));
+    }
+    if args.behind_tls_proxy && args.trusted_proxies.is_empty() {
+        teller.trouble(
+            "all people have the proxy's address: --trusted-proxies NETWORK says which proxies to believe. Until then attempts to sign in \
+             are slowed by person alone, and the audit has the proxy's address",
+        );
     }
     let console = tokio::select! {
         console = RunningConsole::begin(&settings, listener, teller) => console?,

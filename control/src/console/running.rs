@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use trilane_console::api::{ConsoleState, Reporter};
+use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::{self, SealingKeyFile};
 use trilane_console::documents::PriceResolver;
 use trilane_console::live::LiveParts;
@@ -54,6 +55,8 @@ pub struct ConsoleSettings {
     pub retention: Retention,
     /// Whether browsers come over TLS, which a proxy ends.
     pub https: bool,
+    /// The proxies whose word is taken for where a request comes from.
+    pub proxies: TrustedProxies,
     /// The address of the gateway, for the lines that set clients up.
     pub gateway: Option<String>,
     /// The keys that seal credentials of accounts and secrets of webhooks; made where there are none.
@@ -105,6 +108,7 @@ impl RunningConsole {
             store: store.clone(),
             prices: PriceResolver(with_prices),
             https: settings.https,
+            proxies: settings.proxies.clone(),
             gateway: settings.gateway.clone(),
             sealing_keys: settings.sealing_keys.clone(),
             vendors: settings.vendors.clone(),
@@ -152,7 +156,8 @@ impl RunningConsole {
         ConsoleMetrics::new(self.store.clone(), self.live.clone())
     }
 
-    /// The path of a new link that signs the first admin in, once. `None`: that person is no admin any more.
+    /// The path of a new link that signs the first admin in, once. `None`: that person is no admin any more, or some admin has a
+    /// password.
     ///
     /// # Errors
     /// Those of the database.

@@ -4,12 +4,14 @@ use std::path::Path;
 
 use tokio::runtime::Builder;
 use trilane_console::secret::NewSecret;
-use trilane_console::store::{DatabaseAddress, Store, StoreError, backup, key_feed};
+use trilane_console::sessions::link_path;
+use trilane_console::store::{DatabaseAddress, Store, StoreError, backup, key_feed, people};
 use trilane_console::webhooks::secrets;
 use trilane_console::{credentials, first_admin};
 
 use super::args::{
     AdminTokenArgs, BackupArgs, ConsoleCommand, DatabaseArgs, ResealArgs, RestoredArgs,
+    SignInLinkArgs,
 };
 use super::{database, now, sealing_keys};
 use crate::failure::Failure;
@@ -28,6 +30,7 @@ pub fn run(command: &ConsoleCommand) -> Result<(), Failure> {
         match command {
             ConsoleCommand::Reseal(args) => reseal(args).await,
             ConsoleCommand::AdminToken(args) => admin_token(args).await,
+            ConsoleCommand::SignInLink(args) => sign_in_link(args).await,
             ConsoleCommand::Backup(args) => back_up(args).await,
             ConsoleCommand::Restored(args) => restored(args).await,
         }
@@ -90,6 +93,9 @@ async fn reseal(args: &ResealArgs) -> Result<String, Failure> {
 }
 
 async fn admin_token(args: &AdminTokenArgs) -> Result<String, Failure> {
+    if !people::is_id(&args.person) {
+        return Err(Failure::Usage(format!("--person {}", people::ID)));
+    }
     let (_, store) = open(&args.database).await?;
     let token = NewSecret::token().map_err(Failure::Data)?;
     // Before the token is good: once it is, it must not be lost.
@@ -108,6 +114,20 @@ async fn admin_token(args: &AdminTokenArgs) -> Result<String, Failure> {
         args.person,
         args.token_file.display()
     ))
+}
+
+async fn sign_in_link(args: &SignInLinkArgs) -> Result<String, Failure> {
+    let (_, store) = open(&args.database).await?;
+    let link = first_admin::link_for(&store, &args.person, now()).await;
+    store.close().await;
+    let link = link.map_err(failed)?.ok_or_else(|| {
+        Failure::Data(format!(
+            "{} is nobody who may sign in: name another with --person; `trilane console admin-token` makes an admin",
+            args.person
+        ))
+    })?;
+    let url = args.console_url.trim_end_matches('/');
+    Ok(format!("{url}{}", link_path(&link)))
 }
 
 async fn back_up(args: &BackupArgs) -> Result<String, Failure> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::time::sleep;
+use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::maintenance::Retention;
 use trilane_console::metrics::MetricsSource;
@@ -43,7 +44,7 @@ pub struct ConsoleLink {
     pub url: ConsoleUrl,
     /// The file with the first admin's token, if it is here.
     pub admin_token: Option<PathBuf>,
-    /// Where the first admin signs in, once, if the console is here.
+    /// Where the first admin signs in, once, if the console is here and no admin has a password.
     pub sign_in: Option<String>,
     /// Where the agent serves the keys.
     pub feed: HostPort,
@@ -175,6 +176,7 @@ async fn start_console(
         import_document: plan.imported.clone().filter(|file| file.exists()),
         retention: RETENTION,
         https: false,
+        proxies: TrustedProxies::default(),
         gateway: Some(format!("http://{}", plan.reached_at(gateway))),
         sealing_keys: Some(SealingKeyFile::new(plan.data.sealing_keys())),
         private_webhooks: false,

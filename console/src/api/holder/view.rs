@@ -155,7 +155,7 @@ impl KeyReader {
     ) -> Result<Diagnosis, StoreError> {
         let since = recent::WINDOW.saturating_mul(1_000_000);
         let since = self.now.saturating_sub(since);
-        let lines = latest(transaction, &key.id, Some(since), recent::MOST).await?;
+        let lines = latest(transaction, key, Some(since), recent::MOST).await?;
         let lines: Vec<LedgerLine> = lines
             .iter()
             .filter_map(|of| LedgerLine::parse(of.line.as_bytes()))
@@ -172,18 +172,19 @@ impl KeyReader {
     }
 }
 
-/// The latest requests of a key.
+/// The latest requests of a key, under its present owner.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn latest(
     transaction: &mut Transaction,
-    key: &str,
+    key: &StoredKey,
     since: Option<i64>,
     most: u16,
 ) -> Result<Vec<StoredRequest>, StoreError> {
     let query = RequestQuery {
-        key: Some(key),
+        key: Some(&key.id),
+        owner: Some(key.owner.as_deref().unwrap_or_default()),
         since,
         limit: i64::from(most),
         ..RequestQuery::default()

@@ -16,10 +16,10 @@ use crate::api::spend::SpentAmount;
 use crate::api::state::{ConsoleState, moment};
 use crate::explain::LedgerLine;
 use crate::store::keys::{self, StoredKey};
-use crate::store::{Transaction, spend};
-use crate::{in_transaction, secret, throttle};
+use crate::store::{Transaction, key_spend};
+use crate::{client_address, in_transaction, secret, throttle};
 
-/// Attempts of an address within an hour, from which on each further one has to wait. Those with a key that there is do not count.
+/// Unknown keys of an address within an hour, from which on each further one has to wait.
 const FREE: i64 = 30;
 /// The requests that are shown.
 const REQUESTS: u16 = 20;
@@ -97,31 +97,34 @@ fn unknown() -> ApiProblem {
     ApiProblem::new(StatusCode::UNAUTHORIZED, "/problems/unauthorized", detail)
 }
 
-/// The key of this value. The attempt is counted first: a key that there is takes it back.
+/// The key of this value. What is unknown is counted, and slowed. A key that there is is never slowed: nobody guesses one, and
+/// whoever shares its address must not keep it out.
 ///
 /// # Errors
 /// There is none, or too many attempts of this address have failed.
 async fn find(state: &ConsoleState, value: &str, address: &str) -> Result<StoredKey, ApiProblem> {
-    let subject = format!("key of {address}");
+    let digest = secret::digest(value);
+    let mut transaction = state.store.read().await?;
+    let found = keys::find_by_digest(&mut transaction, &digest).await?;
+    transaction.rollback().await;
+    if let Some(key) = found {
+        return Ok(key);
+    }
+    let subject = format!("key of {}", client_address::counted(address));
     let now = state.now();
     let may_be_tried = in_transaction!(state.store, transaction => {
         throttle::count(transaction, &subject, FREE, now).await
     })?;
-    if !may_be_tried {
-        let detail = "too many keys were unknown: wait a while";
-        let status = StatusCode::TOO_MANY_REQUESTS;
-        return Err(ApiProblem::new(
-            status,
-            "/problems/too-many-requests",
-            detail,
-        ));
+    if may_be_tried {
+        return Err(unknown());
     }
-    let digest = secret::digest(value);
-    in_transaction!(state.store, transaction => {
-        let key = keys::find_by_digest(transaction, &digest).await?.ok_or_else(unknown)?;
-        throttle::take_back(transaction, &subject).await?;
-        Ok::<_, ApiProblem>(key)
-    })
+    let detail = "too many keys were unknown: wait a while";
+    let status = StatusCode::TOO_MANY_REQUESTS;
+    Err(ApiProblem::new(
+        status,
+        "/problems/too-many-requests",
+        detail,
+    ))
 }
 
 /// What whoever has this key sees of it.
@@ -150,8 +153,8 @@ async fn view(
     let mut reader = KeyReader::new(transaction, now).await?;
     let remaining = reader.remaining(transaction, &key).await?;
     let models = key_models::of_key(transaction, &key).await?;
-    let today = spend::of(transaction, "key", &key.id, &day).await?;
-    let lines = holder::latest(transaction, &key.id, None, REQUESTS).await?;
+    let today = key_spend::of(transaction, &key.id, key.owner.as_deref(), &day).await?;
+    let lines = holder::latest(transaction, &key, None, REQUESTS).await?;
     let lines = lines
         .iter()
         .filter_map(|of| LedgerLine::parse(of.line.as_bytes()));

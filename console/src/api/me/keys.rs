@@ -24,7 +24,7 @@ use crate::in_transaction;
 use crate::secret::NewSecret;
 use crate::store::key_lists::{self, KeyFilter, KeyRange};
 use crate::store::keys::{self, StoredKey};
-use crate::store::{Transaction, audit, memberships, teams};
+use crate::store::{LockedRow, Transaction, audit, memberships, teams};
 
 /// A key that one makes for oneself. What is not given is as much as the team allows.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -101,14 +101,15 @@ pub async fn list(
     Ok(Json(limit.page(read, |own| own.key.id.clone(), |own| own)))
 }
 
-/// What a team allows a member, once nobody else counts this member's keys.
+/// What a team allows a member, once nobody else makes or counts keys.
 async fn allowance(
     transaction: &mut Transaction,
     team: &str,
     person: &str,
 ) -> Result<Option<KeyAllowance>, ApiProblem> {
+    keys::take_turn(transaction).await?;
     if team.contains('\0')
-        || memberships::find(transaction, team, person, true)
+        || memberships::find(transaction, team, person)
             .await?
             .is_none()
     {
@@ -206,13 +207,13 @@ fn as_asked(problem: ApiProblem) -> ApiProblem {
     ApiProblem::of(problems)
 }
 
-/// One's own key of this id, even where one sees everybody's.
+/// One's own key of this id, to be changed; even where one sees everybody's.
 async fn find_own(
     transaction: &mut Transaction,
     caller: &Caller,
     id: &str,
-) -> Result<StoredKey, ApiProblem> {
-    let key = all_keys::find(transaction, id).await?;
+) -> Result<LockedRow<StoredKey>, ApiProblem> {
+    let key = all_keys::find_locked(transaction, id).await?;
     if key.owner.as_deref() == Some(&caller.id) {
         Ok(key)
     } else {
@@ -231,7 +232,7 @@ pub async fn change(
 ) -> Result<Json<KeyView>, ApiProblem> {
     in_transaction!(state.store, transaction => {
         let before = find_own(transaction, &caller, &id).await?;
-        let mut key = before.clone();
+        let mut key = StoredKey::clone(&before);
         if let Some(label) = &asked.label {
             key.label = Some(label.clone());
         }
@@ -243,14 +244,12 @@ pub async fn change(
             }
             Some(false) | None => {}
         }
-        if key != before {
+        if key != *before {
             // A key that a gateway would take no more can be disabled nevertheless.
             if key.label != before.label {
                 all_keys::check(transaction, &key).await?;
             }
-            if !keys::update(transaction, &key).await? {
-                return Err(ApiProblem::not_found());
-            }
+            keys::update(transaction, &before, &key).await?;
             let mut entry = caller.actor().entry(state.now(), "key.change", &id);
             entry.before = Some(all_keys::told(&before));
             entry.after = Some(all_keys::told(&key));

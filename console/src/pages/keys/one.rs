@@ -40,6 +40,7 @@ struct KeyPage {
     path: String,
     /// The key's id as a query has it.
     id_in_query: String,
+    owner_in_query: String,
     name: String,
     state: (&'static str, &'static str),
     meter: Option<BudgetMeter>,
@@ -68,6 +69,8 @@ pub async fn one(
     let key = keys::get(State(state.clone()), caller.clone(), InPath(id.clone()))
         .await?
         .0;
+    // Its id may have been another one's key before.
+    let owner = key.owner.clone().unwrap_or_default();
     let of_today = SpendParams {
         kind: SpendKind::Key,
         subject: id.clone(),
@@ -82,6 +85,7 @@ pub async fn one(
         by: "model".to_owned(),
         since: Some(format!("{month}-01")),
         key: Some(id.clone()),
+        owner: Some(owner.clone()),
         ..UsageParams::default()
     };
     let all = PageParams::default();
@@ -98,6 +102,7 @@ pub async fn one(
         .fold(0_u64, u64::saturating_add);
     let of_key = RequestParams {
         key: Some(id.clone()),
+        owner: Some(owner.clone()),
         ..RequestParams::default()
     };
     let few = PageParams {
@@ -119,6 +124,7 @@ pub async fn one(
         shell: signed_in.shell(name_of(&key)),
         path: path_of(&key.id),
         id_in_query: form_urlencoded::byte_serialize(key.id.as_bytes()).collect(),
+        owner_in_query: form_urlencoded::byte_serialize(owner.as_bytes()).collect(),
         name: name_of(&key).to_owned(),
         state: state_of(&key, &now),
         meter: meter_of(&key),

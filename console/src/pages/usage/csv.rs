@@ -13,9 +13,19 @@ use crate::pages::{PageProblem, SignedIn};
 /// The rows that a file may have.
 const MOST: usize = 100_000;
 
-/// A cell. A spreadsheet takes what begins like a formula for one, whatever is quoted: an apostrophe makes it a text.
+/// The signs that a formula begins with. Spreadsheets take the full-width ones for the same.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// A cell. A spreadsheet takes what begins like a formula for one, whatever is quoted, and some pass over what is not seen before
+/// it: an apostrophe makes it a text.
 fn cell(value: &str) -> String {
-    let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    let is_unseen = |sign: char| {
+        sign.is_whitespace()
+            || sign.is_control()
+            || matches!(sign, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
+    };
+    let seen = value.trim_start_matches(is_unseen);
+    let is_formula = value.starts_with(|sign: char| sign.is_control()) || seen.starts_with(FORMULA);
     let value = if is_formula {
         format!("'{value}")
     } else {
@@ -85,6 +95,19 @@ mod tests {
             ("-1", "'-1"),
             ("@sum(a,b)", "\"'@sum(a,b)\""),
             ("\t=1", "'\t=1"),
+            ("\ta", "'\ta"),
+            ("\ra", "\"'\ra\""),
+            ("\na", "\"'\na\""),
+            ("＝1+1", "'＝1+1"),
+            ("＋1", "'＋1"),
+            ("－1", "'－1"),
+            ("＠sum(a)", "'＠sum(a)"),
+            (" =1", "' =1"),
+            ("\u{3000}=1", "'\u{3000}=1"),
+            ("\u{feff}=1", "'\u{feff}=1"),
+            ("\u{200b}＝1", "'\u{200b}＝1"),
+            (" a", " a"),
+            ("ann＝1", "ann＝1"),
             ("a=1", "a=1"),
             ("a\r\nb", "\"a\r\nb\""),
         ] {

@@ -29,12 +29,7 @@ impl Pseudonyms {
     /// # Errors
     /// Those of the database.
     pub async fn read(transaction: &mut Transaction) -> Result<Self, StoreError> {
-        if let Transaction::Postgres(inner) = transaction {
-            sqlx::query("SELECT pg_advisory_xact_lock_shared($1)")
-                .bind(LOCK)
-                .execute(&mut **inner)
-                .await?;
-        }
+        Self::share(transaction).await?;
         let rows: Vec<(String, String)> = on_either!(transaction, connection => {
             sqlx::query_as("SELECT digest, pseudonym FROM erasures").fetch_all(connection).await?
         });
@@ -45,6 +40,20 @@ impl Pseudonyms {
             salt: salt(transaction).await?.unwrap_or_default(),
             by_digest: rows.into_iter().collect(),
         })
+    }
+
+    /// Lets nobody begin to erase an id until the transaction ends.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn share(transaction: &mut Transaction) -> Result<(), StoreError> {
+        if let Transaction::Postgres(inner) = transaction {
+            sqlx::query("SELECT pg_advisory_xact_lock_shared($1)")
+                .bind(LOCK)
+                .execute(&mut **inner)
+                .await?;
+        }
+        Ok(())
     }
 
     /// Whether there are none.

@@ -1,0 +1,307 @@
+//! From which address a request comes: that of its connection, or behind proxies that are trusted the one that they tell.
+
+use core::fmt;
+use core::net::{IpAddr, SocketAddr};
+use core::str::FromStr;
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::HeaderMap;
+
+/// The header in which each proxy notes from where it was asked, behind what others have noted.
+const FORWARDED: &str = "x-forwarded-for";
+
+/// Addresses with a common beginning, such as `10.0.0.0/8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    base: IpAddr,
+    bits: u32,
+}
+
+/// The bits of an address, and how many there are.
+fn bits(address: IpAddr) -> (u128, u32) {
+    match address {
+        IpAddr::V4(address) => (u128::from(address.to_bits()), 32),
+        IpAddr::V6(address) => (address.to_bits(), 128),
+    }
+}
+
+impl Network {
+    /// Whether an address is in it.
+    fn has(&self, address: IpAddr) -> bool {
+        let ((base, length), (other, other_length)) = (bits(self.base), bits(address));
+        let rest = length.saturating_sub(self.bits);
+        let common = |address: u128| address.checked_shr(rest).unwrap_or(0);
+        length == other_length && common(base) == common(other)
+    }
+}
+
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is no address and no network such as 10.0.0.0/8");
+        let (base, length) = match text.split_once('/') {
+            Some((base, length)) => (base, Some(length)),
+            None => (text, None),
+        };
+        let base: IpAddr = base.parse().map_err(|_| wrong())?;
+        let base = base.to_canonical();
+        let (_, most) = bits(base);
+        let bits = match length {
+            Some(length) => length.parse().map_err(|_| wrong())?,
+            None => most,
+        };
+        if bits > most {
+            return Err(wrong());
+        }
+        Ok(Self { base, bits })
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.base, self.bits)
+    }
+}
+
+/// The proxies whose word is taken for where a request comes from.
+#[derive(Debug, Clone, Default)]
+pub struct TrustedProxies(Arc<[Network]>);
+
+impl TrustedProxies {
+    /// Those in these networks.
+    pub fn new(networks: Vec<Network>) -> Self {
+        Self(networks.into())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn has(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|network| network.has(address))
+    }
+
+    /// Where a request comes from. Each proxy adds the address that it was asked from at the end; so they are read from there, as
+    /// long as it is a trusted proxy that says so. What stands before is whatever a client has written.
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let mut client = peer.to_canonical();
+        let lines: Vec<&str> = headers
+            .get_all(FORWARDED)
+            .into_iter()
+            .map(|value| value.to_str().unwrap_or_default())
+            .collect();
+        for told in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
+            if !self.has(client) {
+                break;
+            }
+            let Some(address) = address_of(told.trim()) else {
+                break;
+            };
+            client = address;
+        }
+        client
+    }
+}
+
+/// An address, which some proxies write with a port.
+fn address_of(text: &str) -> Option<IpAddr> {
+    let plain = text.parse::<IpAddr>().ok();
+    let with_port = || text.parse::<SocketAddr>().ok().map(|it| it.ip());
+    let in_brackets = || {
+        let inner = text.strip_prefix('[')?.strip_suffix(']')?;
+        inner.parse::<IpAddr>().ok()
+    };
+    let address = plain.or_else(with_port).or_else(in_brackets)?;
+    Some(address.to_canonical())
+}
+
+/// The address that a request comes from, as the other layers and the handlers find it in its extensions.
+#[derive(Debug, Clone)]
+pub struct ClientAddress(pub String);
+
+/// Finds out from where a request comes.
+pub async fn find(
+    State(proxies): State<TrustedProxies>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    if let Some(ConnectInfo(peer)) = peer {
+        let client = proxies.client(peer.ip(), request.headers());
+        request
+            .extensions_mut()
+            .insert(ClientAddress(client.to_string()));
+    }
+    next.run(request).await
+}
+
+/// What attempts of an address are counted under: whoever has an address of IPv6 has a whole network of them.
+pub fn counted(address: &str) -> String {
+    match address.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => {
+            let network = address.to_bits() >> 64 << 64;
+            format!("{}/64", core::net::Ipv6Addr::from_bits(network))
+        }
+        _ => address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn proxies(texts: &[&str]) -> TrustedProxies {
+        let networks = texts.iter().map(|text| text.parse().unwrap());
+        TrustedProxies::new(networks.collect())
+    }
+
+    #[test]
+    fn where_a_request_comes_from() {
+        let ours: &[&str] = &["127.0.0.1", "10.0.0.0/8", "2001:db8:1::/48"];
+        for (case, trusted, peer, told, want) in [
+            (
+                "nobody is trusted",
+                &[][..],
+                "127.0.0.1",
+                &["192.0.2.9"][..],
+                "127.0.0.1",
+            ),
+            ("no proxy", ours, "192.0.2.1", &["192.0.2.9"], "192.0.2.1"),
+            ("a proxy", ours, "127.0.0.1", &["192.0.2.9"], "192.0.2.9"),
+            (
+                "a client that makes one up",
+                ours,
+                "127.0.0.1",
+                &["198.51.100.1, 192.0.2.9"],
+                "192.0.2.9",
+            ),
+            (
+                "one that names a proxy of ours",
+                ours,
+                "127.0.0.1",
+                &["10.0.0.1, 192.0.2.9"],
+                "192.0.2.9",
+            ),
+            (
+                "two proxies",
+                ours,
+                "127.0.0.1",
+                &["198.51.100.1, 192.0.2.9, 10.1.2.3"],
+                "192.0.2.9",
+            ),
+            (
+                "two headers",
+                ours,
+                "127.0.0.1",
+                &["198.51.100.1", "192.0.2.9, 10.1.2.3"],
+                "192.0.2.9",
+            ),
+            (
+                "only proxies",
+                ours,
+                "127.0.0.1",
+                &["10.0.0.7, 10.0.0.8"],
+                "10.0.0.7",
+            ),
+            ("nothing", ours, "127.0.0.1", &[], "127.0.0.1"),
+            (
+                "no address",
+                ours,
+                "127.0.0.1",
+                &["192.0.2.9, unknown"],
+                "127.0.0.1",
+            ),
+            (
+                "no address farther on",
+                ours,
+                "127.0.0.1",
+                &["unknown, 10.0.0.8"],
+                "10.0.0.8",
+            ),
+            (
+                "with a port",
+                ours,
+                "127.0.0.1",
+                &["192.0.2.9:4711"],
+                "192.0.2.9",
+            ),
+            (
+                "IPv6 with a port",
+                ours,
+                "127.0.0.1",
+                &["[2001:db8::9]:4711"],
+                "2001:db8::9",
+            ),
+            (
+                "IPv6 in brackets",
+                ours,
+                "127.0.0.1",
+                &["[2001:db8::9]"],
+                "2001:db8::9",
+            ),
+            (
+                "a proxy of IPv6",
+                ours,
+                "2001:db8:1:2::3",
+                &["192.0.2.9"],
+                "192.0.2.9",
+            ),
+            (
+                "mapped to IPv6",
+                ours,
+                "::ffff:127.0.0.1",
+                &["::ffff:192.0.2.9"],
+                "192.0.2.9",
+            ),
+            (
+                "everything is trusted",
+                &["0.0.0.0/0"],
+                "192.0.2.1",
+                &["192.0.2.9"],
+                "192.0.2.9",
+            ),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in told {
+                headers.append(FORWARDED, HeaderValue::from_static(line));
+            }
+            let client = proxies(trusted).client(peer.parse().unwrap(), &headers);
+            assert_eq!(client.to_string(), want, "{case}");
+        }
+    }
+
+    #[test]
+    fn networks() {
+        for (text, want) in [
+            ("10.0.0.0/8", Some("10.0.0.0/8")),
+            ("192.0.2.1", Some("192.0.2.1/32")),
+            ("2001:db8::/32", Some("2001:db8::/32")),
+            ("::1", Some("::1/128")),
+            ("10.0.0.0/33", None),
+            ("10.0.0.0/x", None),
+            ("example.com", None),
+            ("", None),
+        ] {
+            let parsed = text.parse::<Network>().ok();
+            assert_eq!(parsed.map(|it| it.to_string()).as_deref(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_attempts_are_counted_under() {
+        for (address, want) in [
+            ("192.0.2.1", "192.0.2.1"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+            ("", ""),
+        ] {
+            assert_eq!(counted(address), want, "{address}");
+        }
+    }
+}
