@@ -3,6 +3,7 @@
 
 use rust_decimal::Decimal;
 use trilane::config::document::BudgetDocument;
+use trilane::money::{Amount, decimal};
 
 use crate::api::moment;
 use crate::ledger::Sum;
@@ -38,7 +39,7 @@ pub fn amount(budget: &BudgetDocument, period: &str) -> Option<Decimal> {
         10 => budget.per_day.as_deref(),
         _ => budget.per_month.as_deref(),
     };
-    Decimal::from_str_exact(written?).ok()
+    decimal::money(written?, Amount::WRITTEN_PLACES, Amount::MAX).ok()
 }
 
 /// Notes of a subject whose budget has changed, at a moment in microseconds since 1970, whether it is nearly spent.

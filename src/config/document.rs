@@ -33,6 +33,8 @@ objects! {
         max_body: u64,
         /// The currency of all prices, for records.
         currency: String,
+        /// Whom the holders of keys ask for more: told in the refusal of a spent budget.
+        contact: String,
         /// The groups.
         groups: Vec<GroupDocument>,
         /// The account keys, by digest.
@@ -237,6 +239,7 @@ impl Document {
             keys: None,
             groups: self.groups.clone(),
             currency: self.currency.clone(),
+            contact: self.contact.clone(),
             keys_feed: self.keys_feed.clone(),
             spend_feed: self.spend_feed.clone(),
             limits_service: self.limits_service.clone(),

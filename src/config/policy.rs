@@ -56,6 +56,8 @@ pub struct Group {
     pub priced: bool,
     /// What all of its keys together may use, where that is limited.
     pub limits: Option<Subject>,
+    /// Whom the holders of its keys ask for more.
+    pub contact: Option<Rc<str>>,
     /// The answers to its keys that ask for the whole list of models.
     pub lists: Lists,
 }

@@ -131,6 +131,7 @@ impl Salvage {
                 "inspect_window" => document.inspect_window = self.member(name, written),
                 "max_body" => document.max_body = self.member(name, written),
                 "currency" => document.currency = self.member(name, written),
+                "contact" => document.contact = self.member(name, written),
                 "keys_feed" => document.keys_feed = self.member(name, written),
                 "spend_feed" => document.spend_feed = self.member(name, written),
                 "limits_service" => document.limits_service = self.member(name, written),
@@ -340,6 +341,7 @@ mod tests {
             ("/keys/0/sha256", json!("00")),
             ("/keys/1/group", json!("mixd")),
             ("/currency", json!("dollars")),
+            ("/contact", json!("")),
             ("/max_body", json!(-1)),
             ("/colour", json!("red")),
         ]);
@@ -351,6 +353,7 @@ mod tests {
         places.sort_unstable();
         let want = [
             "colour",
+            "contact",
             "currency",
             "groups[0].models[0]",
             "groups[1].multiplier",

@@ -256,7 +256,7 @@ fn upstream_request(
         policy,
         spec,
         content_length,
-        awaits: local::needs(&caller.subjects, spec),
+        awaits: local::needs_body(&caller.subjects, spec),
         stream,
     };
     let body = RequestBody::new(&terms, &route, media.scanner, expects, named, edits);

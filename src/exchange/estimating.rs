@@ -15,15 +15,23 @@ const UNCAPPED_OUTPUT: u64 = 16_384;
 const MADE_IMAGE_TOKENS: u64 = 6_240;
 
 /// What a request with a body of so many bytes reserves of its limits. What is not metered uses no tokens.
+///
+/// Input is what is charged where nobody reports it. What was not read yet most likely goes on as it began: a picture that
+/// is longer than the window is still a picture.
 pub(super) fn reservation(
     operation: Option<Operation>,
     body: &RequestBody,
     body_bytes: u64,
 ) -> Estimate {
+    let input = || {
+        let read = input_tokens(body);
+        let all = read.saturating_mul(body_bytes).checked_div(body.seen());
+        all.unwrap_or_default().max(read)
+    };
     match operation {
         None => Estimate::default(),
-        Some(Operation::Embeddings | Operation::CreateCache) => Estimate::of_reading(body_bytes),
-        Some(_) => Estimate::of(body_bytes, body.scanner().output_cap(), body.candidates()),
+        Some(Operation::Embeddings | Operation::CreateCache) => Estimate::of_reading(input()),
+        Some(_) => Estimate::of(input(), body.scanner().output_cap(), body.candidates()),
     }
 }
 

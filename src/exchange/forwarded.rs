@@ -46,15 +46,14 @@ impl Forwarded {
         if let BodyStep::Release(edits) = &mut step {
             let method = || line.endpoint.as_ref().ok().and_then(Endpoint::method);
             if held {
-                upstream.reservation =
-                    local::reserve(&caller.subjects, upstream, method(), environment)?;
+                upstream.reservation = local::reserve(caller, upstream, method(), environment)?;
                 upstream.dispatch(&mut edits.headers, environment);
                 edits.descriptors = upstream.ask_service(caller);
             } else if upstream.body.sent_whole && !sent_whole {
+                local::extend(caller, upstream, method(), environment)?;
                 if let Some(several) = &upstream.several {
                     several.on_body_end(environment);
                 }
-                local::extend(&caller.subjects, upstream, method(), environment)?;
             }
         }
         Ok(step)

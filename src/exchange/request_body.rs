@@ -38,8 +38,8 @@ pub(super) struct RequestBody {
     released: u64,
     /// Whether the body is still to be made to ask for its usage, if it streams.
     include_usage: IncludeUsage,
-    /// What must be known before the request can be counted against its limits.
-    awaits: EstimateNeeds,
+    /// Whether all of the body is wanted before the request is counted against its limits.
+    awaits: bool,
     /// Changes among the bytes held, to be made when they are released.
     changes: Vec<BodyEdit>,
     /// Whether the client asks for a stream.
@@ -59,19 +59,10 @@ pub(super) struct BodyTerms<'a> {
     pub spec: &'a EndpointSpec,
     /// The length that the head names, in bytes.
     pub content_length: Option<u64>,
-    /// What the estimate of the request needs to know.
-    pub awaits: EstimateNeeds,
+    /// Whether all of the body is wanted for the estimate of the request.
+    pub awaits: bool,
     /// Whether the path asks for a stream.
     pub stream: bool,
-}
-
-/// What the estimate of a request needs to know before the head is released.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct EstimateNeeds {
-    /// How long the body is.
-    pub length: bool,
-    /// The caps that it sets to the output.
-    pub cap: bool,
 }
 
 /// What is to be done with the bytes just read, and those held before.
@@ -280,9 +271,8 @@ impl RequestBody {
 
     /// Whether something is still missing for the estimate.
     fn awaits_estimate(&self) -> bool {
-        let length = self.awaits.length && self.content_length.is_none();
-        // After one cap a greater one may come.
-        (length || self.awaits.cap) && !self.scanner.complete()
+        // Behind one cap a greater one may come, and a picture anywhere.
+        self.awaits && !self.scanner.complete()
     }
 
     /// Whether the place for the usage option is still to come in a body that is held whole before its length is

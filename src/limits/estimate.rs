@@ -2,7 +2,6 @@
 
 use super::rate::Rate;
 use crate::money::Amount;
-use crate::usage::estimate::text_tokens;
 
 /// What a request reserves until its usage is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,19 +18,19 @@ pub struct Estimate {
 const UNCAPPED: u64 = 1000;
 
 impl Estimate {
-    /// Of a request that makes a model write `candidates` answers: its body has `body_bytes`, and it caps the
-    /// output of each at `cap`.
-    pub fn of(body_bytes: u64, cap: Option<u64>, candidates: u64) -> Self {
+    /// Of a request with so many tokens of `input` that makes a model write `candidates` answers and caps the output of
+    /// each at `cap`.
+    pub fn of(input: u64, cap: Option<u64>, candidates: u64) -> Self {
         Self {
-            input: text_tokens(body_bytes),
+            input,
             output: cap.unwrap_or(UNCAPPED).saturating_mul(candidates),
             charge: Amount::ZERO,
         }
     }
 
     /// Of a request that makes a model read only, as embeddings do.
-    pub fn of_reading(body_bytes: u64) -> Self {
-        Self::of(body_bytes, Some(0), 1)
+    pub fn of_reading(input: u64) -> Self {
+        Self::of(input, Some(0), 1)
     }
 
     /// In units of `rate`, cut to the whole `limit`: a request that is estimated beyond the limit is admitted when the
@@ -55,28 +54,26 @@ mod tests {
         let cases = [
             (0, None, 1, (0, UNCAPPED)),
             (1, Some(0), 1, (1, 0)),
-            (4, Some(7), 1, (1, 7)),
-            (4, Some(7), 3, (1, 21)),
-            (4, None, 2, (1, 2 * UNCAPPED)),
-            (4, Some(7), 0, (1, 0)),
-            (4, Some(7), u64::MAX, (1, u64::MAX)),
-            (4001, Some(32_000), 1, (1001, 32_000)),
+            (1, Some(7), 3, (1, 21)),
+            (1, None, 2, (1, 2 * UNCAPPED)),
+            (1, Some(7), 0, (1, 0)),
+            (1, Some(7), u64::MAX, (1, u64::MAX)),
         ];
-        for (bytes, cap, candidates, (input, output)) in cases {
+        for (read, cap, candidates, (input, output)) in cases {
             let want = Estimate {
                 input,
                 output,
                 ..Estimate::default()
             };
-            let got = Estimate::of(bytes, cap, candidates);
-            assert_eq!(got, want, "{bytes}, {cap:?}, {candidates}");
+            let got = Estimate::of(read, cap, candidates);
+            assert_eq!(got, want, "{read}, {cap:?}, {candidates}");
         }
         let reading = Estimate {
             input: 2,
             ..Estimate::default()
         };
-        assert_eq!(Estimate::of_reading(5), reading);
-        let large = Estimate::of(4_000_000, Some(64_000), 1);
+        assert_eq!(Estimate::of_reading(2), reading);
+        let large = Estimate::of(1_000_000, Some(64_000), 1);
         assert_eq!(large.units(Rate::Requests, 5), 1);
         assert_eq!(large.units(Rate::InputTokens, 1000), 1000);
         assert_eq!(large.units(Rate::OutputTokens, 100_000), 64_000);

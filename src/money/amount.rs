@@ -29,18 +29,19 @@ impl Amount {
     /// Fractional digits that a document may write.
     pub const WRITTEN_PLACES: usize = 20;
 
-    /// Reads an amount as a document writes it, such as `10.00`.
+    /// Reads an amount as a document writes it, such as `10.00` or `$10`.
     ///
     /// # Errors
     /// The reason, where the text is no plain decimal number with at most 20 fractional digits
     /// between 0 and [`Amount::MAX`].
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        let value = decimal::bounded(text, Self::WRITTEN_PLACES, Self::MAX);
+        let value = decimal::money(text, Self::WRITTEN_PLACES, Self::MAX);
         match value.map(Self::of_decimal) {
             Ok(Some(amount)) => Ok(amount),
             Err(Fault::NotPlain) => {
                 Err("must be a plain decimal number in a string, such as \"10.00\"")
             }
+            Err(Fault::Comma) => Err(decimal::COMMA),
             Err(Fault::TooManyPlaces) => Err("has more than 20 fractional digits"),
             Ok(None) | Err(Fault::OutOfRange) => Err("is out of range (at most 1000000000)"),
         }
@@ -110,6 +111,9 @@ mod tests {
         let cases = [
             ("10.00", Ok("10")),
             ("0.5", Ok("0.5")),
+            ("$10", Ok("10")),
+            ("1,000.50", Err(decimal::COMMA)),
+            ("$1,000", Err(decimal::COMMA)),
             ("0", Ok("0")),
             ("1000000000", Ok("1000000000")),
             ("0.00000000000000000001", Ok("0.00000000000000000001")),

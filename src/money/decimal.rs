@@ -2,11 +2,16 @@
 
 use rust_decimal::Decimal;
 
+/// The advice to whoever writes a comma.
+pub const COMMA: &str = "has a comma: write it without separators and with a point before decimals, such as \"1000.50\"";
+
 /// Why a text is not accepted as a decimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Signs, exponents, spaces, a missing part: not plain digits with at most one point.
     NotPlain,
+    /// A comma, which separates thousands for some and decimals for others.
+    Comma,
     /// More fractional digits than allowed.
     TooManyPlaces,
     /// Over the greatest value.
@@ -21,7 +26,11 @@ pub fn plain(text: &str) -> Result<Decimal, Fault> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole) || !digits(fraction) {
-        return Err(Fault::NotPlain);
+        return Err(if text.contains(',') {
+            Fault::Comma
+        } else {
+            Fault::NotPlain
+        });
     }
     Decimal::from_str_exact(text).map_err(|_| Fault::OutOfRange)
 }
@@ -40,6 +49,14 @@ pub fn bounded(text: &str, places: usize, max: u32) -> Result<Decimal, Fault> {
         return Err(Fault::OutOfRange);
     }
     Ok(value)
+}
+
+/// Reads money as people write it: a [`bounded`] number, which may have a dollar sign in front.
+///
+/// # Errors
+/// The [`Fault`].
+pub fn money(text: &str, places: usize, max: u32) -> Result<Decimal, Fault> {
+    bounded(text.strip_prefix('$').unwrap_or(text), places, max)
 }
 
 /// The exact product; `None` where it has more digits than the type holds.
@@ -100,6 +117,9 @@ mod tests {
             ("two points", "1.2.3", Err(Fault::NotPlain)),
             ("empty", "", Err(Fault::NotPlain)),
             ("space", " 1", Err(Fault::NotPlain)),
+            ("thousands", "1,000.5", Err(Fault::Comma)),
+            ("a decimal comma", "1,5", Err(Fault::Comma)),
+            ("a sign of money", "$1", Err(Fault::NotPlain)),
             ("other digits", "\u{661}", Err(Fault::NotPlain)),
             ("too great", "1000.001", Err(Fault::OutOfRange)),
             (
@@ -111,6 +131,27 @@ mod tests {
         for (case, text, want) in cases {
             let got = bounded(text, 3, 1000).map(|value| value.to_string());
             assert_eq!(got, want.map(str::to_owned), "{case}");
+        }
+    }
+
+    #[test]
+    fn money_may_have_a_dollar_sign() {
+        let cases = [
+            ("$10", Ok("10")),
+            ("10.5", Ok("10.5")),
+            ("$0.25", Ok("0.25")),
+            ("$", Err(Fault::NotPlain)),
+            ("$$1", Err(Fault::NotPlain)),
+            ("1$", Err(Fault::NotPlain)),
+            ("$ 1", Err(Fault::NotPlain)),
+            ("$-1", Err(Fault::NotPlain)),
+            ("\u{20ac}1", Err(Fault::NotPlain)),
+            ("$1,000.50", Err(Fault::Comma)),
+            ("$1000.001", Err(Fault::OutOfRange)),
+        ];
+        for (text, want) in cases {
+            let got = money(text, 3, 1000).map(|value| value.to_string());
+            assert_eq!(got, want.map(str::to_owned), "{text}");
         }
     }
 

@@ -26,6 +26,7 @@ impl Multiplier {
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         match decimal::bounded(text, Self::PLACES as usize, Self::MAX) {
             Ok(value) => Ok(Self(value)),
+            Err(Fault::Comma) => Err(decimal::COMMA),
             Err(Fault::NotPlain) => {
                 Err("must be a plain decimal number in a string, such as \"0.2000\"")
             }

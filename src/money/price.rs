@@ -14,17 +14,18 @@ impl Price {
     /// Fractional digits that a document may write.
     pub const PLACES: usize = 6;
 
-    /// Reads a price as a document writes it, such as `1.25`.
+    /// Reads a price as a document writes it, such as `1.25` or `$1.25`.
     ///
     /// # Errors
     /// The reason, where the text is no plain decimal number with at most six fractional digits
     /// between 0 and [`Price::MAX`].
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        match decimal::bounded(text, Self::PLACES, Self::MAX) {
+        match decimal::money(text, Self::PLACES, Self::MAX) {
             Ok(value) => Ok(Self(value)),
             Err(Fault::NotPlain) => {
                 Err("must be a plain decimal number in a string, such as \"1.25\"")
             }
+            Err(Fault::Comma) => Err(decimal::COMMA),
             Err(Fault::TooManyPlaces) => Err("has more than 6 fractional digits"),
             Err(Fault::OutOfRange) => Err("is out of range (at most 1000000)"),
         }

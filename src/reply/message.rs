@@ -3,7 +3,7 @@
 use super::rejection::{Rejection, Spoken};
 use crate::body::SteeringMember;
 use crate::limits::Limit;
-use crate::limits::{Rate, Scope};
+use crate::limits::{Rate, Scope, Window};
 use crate::protocol::{Entry, Protocol};
 
 /// The longest part of a client's model name that a message repeats, in characters.
@@ -158,7 +158,8 @@ impl Rejection {
                 scope,
                 limit,
                 retry_after_s,
-            } => used_up(*scope, *limit, *retry_after_s),
+                contact,
+            } => used_up(*scope, *limit, *retry_after_s, contact.as_deref()),
             Self::ServiceLimit { retry_after_s } => format!(
                 "Rate limit reached: a limit of this key, its group or the model is used up. Try again \
                  in {retry_after_s} s."
@@ -213,7 +214,7 @@ fn member_not_allowed(member: &SteeringMember) -> String {
     }
 }
 
-fn used_up(scope: Scope, limit: Limit, retry_after_s: u64) -> String {
+fn used_up(scope: Scope, limit: Limit, retry_after_s: u64, contact: Option<&str>) -> String {
     let whose = match scope {
         Scope::Key => "this key",
         Scope::Owner => "this key's owner",
@@ -234,15 +235,35 @@ fn used_up(scope: Scope, limit: Limit, retry_after_s: u64) -> String {
             "Rate limit reached: {whose} has as many requests under way as it may. Try again when \
              one has ended."
         ),
-        Limit::Budget(window) => format!(
-            "Quota exceeded: the budget of {whose} for this {} (UTC) is spent.",
-            window.name()
-        ),
+        Limit::Budget(window) => {
+            let begins = match window {
+                Window::Day => "at 00:00 UTC",
+                Window::Month => "on the first of next month, 00:00 UTC",
+            };
+            let ask = contact.map(|contact| format!(" For more before then, ask: {contact}"));
+            format!(
+                "Quota exceeded: the budget of {whose} for this {} (UTC) is spent. It begins anew {begins}, in {}.{}",
+                window.name(),
+                duration(retry_after_s),
+                ask.unwrap_or_default()
+            )
+        }
         Limit::Reserved(window) => format!(
             "Rate limit reached: what is left of the budget of {whose} for this {} (UTC) is reserved by \
              requests under way. Try again when one has ended.",
             window.name()
         ),
+    }
+}
+
+/// A time that people read: its two largest units, rounded up to the smaller one.
+fn duration(seconds: u64) -> String {
+    let minutes = seconds.div_ceil(60);
+    let (days, hours, rest) = (minutes / 1440, minutes % 1440 / 60, minutes % 60);
+    match (days, hours) {
+        (0, 0) => format!("{rest} min"),
+        (0, hours) => format!("{hours} h {rest} min"),
+        (days, hours) => format!("{days} d {hours} h"),
     }
 }
 

@@ -7,6 +7,7 @@ pub use rejection::{Rejection, Spoken};
 
 use serde_json::Value;
 
+use crate::limits::Limit;
 use crate::protocol::Protocol;
 use crate::protocol::{Dialect, ErrorFacts};
 
@@ -52,6 +53,11 @@ impl Rejection {
             Self::NotReady | Self::NotCounted => {
                 reply.headers.push(("retry-after", "1".to_owned()));
             }
+            // Clients would sleep on it without a word, until the day or the month is over. The message says when.
+            Self::LimitReached {
+                limit: Limit::Budget(_),
+                ..
+            } => {}
             Self::LimitReached { retry_after_s, .. } | Self::ServiceLimit { retry_after_s } => {
                 reply
                     .headers

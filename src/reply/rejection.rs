@@ -1,8 +1,9 @@
 //! Why a request is rejected, as a status and a code.
 
+use std::rc::Rc;
+
 use crate::body::{BodyError, SteeringMember};
-use crate::limits::Limit;
-use crate::limits::{AdmitError, LimitViolation, Scope};
+use crate::limits::{AdmitError, Limit, LimitViolation, Scope};
 use crate::protocol::Quota;
 use crate::protocol::{Entry, Protocol};
 
@@ -117,6 +118,8 @@ pub enum Rejection {
         limit: Limit,
         /// In how many seconds it will suffice again.
         retry_after_s: u64,
+        /// Whom to ask for more.
+        contact: Option<Rc<str>>,
     },
     /// A limit that many Envoys share is used up, says the service that counts there.
     ServiceLimit {
@@ -254,8 +257,8 @@ impl Rejection {
         }
     }
 
-    /// Of a request that its limits do not admit.
-    pub fn of_limit(error: AdmitError) -> Self {
+    /// Of a request that its limits do not admit, whose sender asks `contact` for more.
+    pub fn of_limit(error: AdmitError, contact: Option<&Rc<str>>) -> Self {
         match error {
             AdmitError::Conflict | AdmitError::SpendUnknown => Self::NotCounted,
             AdmitError::Unpriced => Self::NotReady,
@@ -267,20 +270,21 @@ impl Rejection {
                 scope,
                 limit,
                 retry_after_s: wait_us.div_ceil(1_000_000),
+                contact: contact.map(Rc::clone),
             },
         }
     }
 
     /// What is used up, where that is the reason.
     pub(super) fn quota(&self) -> Option<Quota> {
-        let (spent, retry_after_s) = match *self {
+        let (spent, retry_after_s) = match self {
             Self::LimitReached {
                 limit: Limit::Budget(window),
                 retry_after_s,
                 ..
-            } => (Some(window), retry_after_s),
+            } => (Some(*window), *retry_after_s),
             Self::LimitReached { retry_after_s, .. } | Self::ServiceLimit { retry_after_s } => {
-                (None, retry_after_s)
+                (None, *retry_after_s)
             }
             _ => return None,
         };

@@ -12,6 +12,7 @@ fn used_up(limit: Limit) -> Rejection {
         scope: Scope::Key,
         limit,
         retry_after_s: 9,
+        contact: None,
     }
 }
 
@@ -512,13 +513,13 @@ fn headers_say_whether_to_try_again() {
             "a budget does not, for a while",
             used_up(Limit::Budget(Window::Day)),
             Some("false"),
-            Some("9"),
+            None,
         ),
         (
             "nor that of a month",
             used_up(Limit::Budget(Window::Month)),
             Some("false"),
-            Some("9"),
+            None,
         ),
         (
             "a shared limit says when",
@@ -586,8 +587,13 @@ fn the_words_that_the_specification_fixes() {
 fn protocol_c_says_how_long_to_wait_and_which_budget_is_spent() {
     let retry = json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "9s"});
     let spent = |id: &str, window: &str| {
-        let words =
-            format!("Quota exceeded: the budget of this key for this {window} (UTC) is spent.");
+        let begins = match window {
+            "day" => "at 00:00 UTC",
+            _ => "on the first of next month, 00:00 UTC",
+        };
+        let words = format!(
+            "Quota exceeded: the budget of this key for this {window} (UTC) is spent. It begins anew {begins}, in 1 min."
+        );
         json!({
             "@type": "type.googleapis.com/google.rpc.QuotaFailure",
             "violations": [{"quotaId": id, "description": words}],
@@ -640,11 +646,12 @@ fn a_limit_that_is_met_becomes_a_refusal() {
             scope: Scope::Group,
             limit: Limit::Concurrency,
             retry_after_s,
+            contact: None,
         };
-        assert_eq!(Rejection::of_limit(full(wait_us)), want, "{wait_us}");
+        assert_eq!(Rejection::of_limit(full(wait_us), None), want, "{wait_us}");
     }
     assert_eq!(
-        Rejection::of_limit(AdmitError::Conflict),
+        Rejection::of_limit(AdmitError::Conflict, None),
         Rejection::NotCounted
     );
 }
@@ -681,12 +688,45 @@ fn a_limit_is_named_and_whose_it_is() {
                 scope,
                 limit,
                 retry_after_s: 9,
+                contact: None,
             };
             let said = body(rejection, Dialect::Native(A))["error"]["message"].to_string();
             assert!(said.contains(words), "{limit:?}: {said}");
             assert!(said.contains(whose), "{limit:?}, {scope:?}: {said}");
             let rate = matches!(limit, Limit::Rate(_));
             assert_eq!(said.contains("in 9 s"), rate, "{limit:?}: {said}");
+        }
+    }
+}
+
+/// When a spent budget begins anew, in words, for no client is to sleep until then; and whom to ask.
+#[test]
+fn a_spent_budget_says_when_it_begins_anew_and_whom_to_ask() {
+    let day = "It begins anew at 00:00 UTC, in";
+    let month = "It begins anew on the first of next month, 00:00 UTC, in";
+    let cases = [
+        (Window::Day, 1, None, format!("{day} 1 min.")),
+        (Window::Day, 37_617, None, format!("{day} 10 h 27 min.")),
+        (Window::Day, 86_400, None, format!("{day} 1 d 0 h.")),
+        (Window::Month, 700_000, None, format!("{month} 8 d 2 h.")),
+        (
+            Window::Month,
+            3_600,
+            Some("Ops, \"#llm\""),
+            format!("{month} 1 h 0 min. For more before then, ask: Ops, \"#llm\""),
+        ),
+    ];
+    for (window, retry_after_s, contact, want) in cases {
+        for protocol in [A, B, C] {
+            let rejection = Rejection::LimitReached {
+                scope: Scope::Key,
+                limit: Limit::Budget(window),
+                retry_after_s,
+                contact: contact.map(std::rc::Rc::from),
+            };
+            let said = body(rejection, Dialect::Native(protocol))["error"]["message"].clone();
+            let said = said.as_str().unwrap();
+            assert!(said.ends_with(&want), "{protocol:?}: {said}");
         }
     }
 }

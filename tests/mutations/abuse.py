@@ -446,15 +446,15 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "what stands behind the window is not reserved",
         "src/exchange/forwarded.rs",
-        "                local::extend(&caller.subjects, upstream, method(), environment)?;\n",
+        "                local::extend(caller, upstream, method(), environment)?;\n",
         "",
         (f"{_budgets}test_a_cap_behind_the_window_is_reserved_before_the_last_byte_goes",),
     ),
     Mutation(
         "a request does not wait for its cap",
         "src/exchange/limits/local.rs",
-        "cap: limited(Rate::OutputTokens) || has_budget,",
-        "cap: limited(Rate::OutputTokens) || (has_budget && false),",
+        "counts_tokens(subject) || subject.may_have_budget()",
+        "counts_tokens(subject)",
         (f"{_budgets}test_a_cap_at_the_end_is_reserved_before_anything_goes",),
     ),
     Mutation(

@@ -9,7 +9,7 @@ use trilane::money::decimal::{self, Fault};
 /// What is wrong with it.
 pub fn parse(text: &str) -> Result<Decimal, &'static str> {
     decimal::plain(text).map_err(|fault| match fault {
-        Fault::NotPlain => "is no plain decimal number",
+        Fault::NotPlain | Fault::Comma => "is no plain decimal number",
         Fault::OutOfRange | Fault::TooManyPlaces => {
             "has more digits than the 28 that can be added up exactly"
         }

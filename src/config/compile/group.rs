@@ -53,6 +53,7 @@ pub(super) fn compile(
         name,
         clients,
         kind,
+        contact: None,
         lists: Lists::default(),
     }
 }

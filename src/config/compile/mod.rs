@@ -79,6 +79,11 @@ pub fn compile_policy(document: &Document) -> Result<(Policy, Vec<Problem>), Pro
 fn policy(document: &Document, diagnostics: &mut Diagnostics) -> Policy {
     let (groups, index) = groups(document.groups.as_deref().unwrap_or_default(), diagnostics);
     let problems = &mut diagnostics.problems;
+    let contact = contact(document, problems);
+    let groups = groups.into_iter().flatten().map(|group| {
+        let contact = contact.clone();
+        Rc::new(Group { contact, ..group })
+    });
     let mut size = |value, default, range, path| {
         fields::within(value, default, range, " bytes", path, problems)
     };
@@ -97,7 +102,7 @@ fn policy(document: &Document, diagnostics: &mut Diagnostics) -> Policy {
         keys_feed: feed::keys(document.keys_feed.as_ref(), problems),
         spend_feed: feed::spend(document.spend_feed.as_ref(), problems),
         limits_service: service::compile(document.limits_service.as_ref(), problems),
-        groups: groups.into_iter().flatten().map(Rc::new).collect(),
+        groups: groups.collect(),
         index,
     }
 }
@@ -143,6 +148,21 @@ fn groups(
         }
     });
     (all.collect(), index)
+}
+
+/// The longest contact, in bytes: it stands in messages of errors.
+const LONGEST_CONTACT: usize = 200;
+
+fn contact(document: &Document, problems: &mut Problems) -> Option<Rc<str>> {
+    let text = document.contact.as_deref()?;
+    let is_readable = text.trim() == text && !text.chars().any(char::is_control);
+    if text.is_empty() || text.len() > LONGEST_CONTACT || !is_readable {
+        problems.push(
+            "contact",
+            "must be a line of at most 200 bytes that says whom to ask, such as \"ops@example.com\"",
+        );
+    }
+    Some(Rc::from(text))
 }
 
 fn currency(document: &Document, problems: &mut Problems) -> Option<Rc<str>> {

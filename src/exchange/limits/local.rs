@@ -5,32 +5,26 @@ use crate::exchange::edits::{Edits, HeaderEdit};
 use crate::exchange::environment::Quotas;
 use crate::exchange::estimating;
 use crate::exchange::request::AuthenticatedCaller;
-use crate::exchange::request_body::EstimateNeeds;
 use crate::exchange::upstream_request::UpstreamRequest;
 use crate::ledger::{Record, UsageStatus};
-use crate::limits::{Consumption, Count, Rate, Reservation, Subject};
+use crate::limits::{AdmitError, Consumption, Count, Rate, Reservation, Subject};
 use crate::money::Amount;
 use crate::protocol::limits as headers;
 use crate::protocol::{EndpointSpec, Protocol};
 use crate::reply::{Rejection, Reply};
 use crate::usage::{Reading, Usage};
 
-/// What must be known to estimate a request with these limits.
-pub(in crate::exchange) fn needs(subjects: &[Subject], spec: &EndpointSpec) -> EstimateNeeds {
-    let limited = |rate| {
-        let mut limits = subjects.iter().map(|subject| &subject.limits);
-        limits.any(|limits| limits.per_minute(rate).is_some())
+/// Whether all of a request's body must be known to estimate what it uses of these limits.
+pub(in crate::exchange) fn needs_body(subjects: &[Subject], spec: &EndpointSpec) -> bool {
+    let counts_tokens = |subject: &Subject| {
+        let mut rates = [Rate::InputTokens, Rate::OutputTokens].into_iter();
+        rates.any(|rate| subject.limits.per_minute(rate).is_some())
     };
     // What is not metered uses no tokens.
-    if spec.usage.is_none() {
-        return EstimateNeeds::default();
-    }
-    // What a request is expected to cost is known when all of it is.
-    let has_budget = subjects.iter().any(Subject::may_have_budget);
-    EstimateNeeds {
-        length: limited(Rate::InputTokens),
-        cap: limited(Rate::OutputTokens) || has_budget,
-    }
+    spec.usage.is_some()
+        && subjects
+            .iter()
+            .any(|subject| counts_tokens(subject) || subject.may_have_budget())
 }
 
 /// Reserves what a request is estimated to use, and for budgets what it is expected to cost; `None` where nothing limits
@@ -39,11 +33,12 @@ pub(in crate::exchange) fn needs(subjects: &[Subject], spec: &EndpointSpec) -> E
 /// # Errors
 /// The limit that it would exceed.
 pub(in crate::exchange) fn reserve(
-    subjects: &[Subject],
+    caller: &AuthenticatedCaller,
     upstream: &UpstreamRequest,
     method: Option<&str>,
     quotas: &impl Quotas,
 ) -> Result<Option<Reservation>, Rejection> {
+    let subjects = &*caller.subjects;
     if subjects.is_empty() {
         return Ok(None);
     }
@@ -53,7 +48,7 @@ pub(in crate::exchange) fn reserve(
         estimate.charge = expected_charge(upstream, method);
     }
     let grant = quotas.admit(subjects, estimate);
-    grant.map(Some).map_err(Rejection::of_limit)
+    grant.map(Some).map_err(|error| rejection(error, caller))
 }
 
 /// Raises what is reserved of budgets, for a request whose head was released before all of its body was known.
@@ -61,12 +56,12 @@ pub(in crate::exchange) fn reserve(
 /// # Errors
 /// The budget that it would exceed.
 pub(in crate::exchange) fn extend(
-    subjects: &[Subject],
+    caller: &AuthenticatedCaller,
     upstream: &mut UpstreamRequest,
     method: Option<&str>,
     quotas: &impl Quotas,
 ) -> Result<(), Rejection> {
-    if !subjects.iter().any(Subject::may_have_budget) {
+    if !caller.subjects.iter().any(Subject::may_have_budget) {
         return Ok(());
     }
     let charge = expected_charge(upstream, method);
@@ -74,7 +69,11 @@ pub(in crate::exchange) fn extend(
         return Ok(());
     };
     let extended = quotas.extend(reservation, charge);
-    extended.map_err(Rejection::of_limit)
+    extended.map_err(|error| rejection(error, caller))
+}
+
+fn rejection(error: AdmitError, caller: &AuthenticatedCaller) -> Rejection {
+    Rejection::of_limit(error, caller.group.contact.as_ref())
 }
 
 /// Settles a reservation by what the exchange has used, and puts into its record what is spent of its budgets.

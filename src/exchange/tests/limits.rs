@@ -90,6 +90,7 @@ impl Quotas for Limited {
 fn limited(of_key: &Value, of_group: &Value) -> (InForce, Limited) {
     let mut document = document();
     document["currency"] = json!("USD");
+    document["contact"] = json!("ops");
     for (list, limits) in [("keys", of_key), ("groups", of_group)] {
         for item in document[list].as_array_mut().unwrap() {
             item["limits"] = limits.clone();
@@ -315,7 +316,11 @@ fn a_spent_budget_refuses_until_the_next_day() {
             if want.is_some() {
                 let reply = reply(outcome, "spent");
                 assert_eq!(header(&reply, "x-should-retry"), Some("false"));
-                assert_eq!(header(&reply, "retry-after"), Some("43200"));
+                assert_eq!(header(&reply, "retry-after"), None, "nobody sleeps on it");
+                let said = String::from_utf8_lossy(&reply.body);
+                let when =
+                    "begins anew at 00:00 UTC, in 12 h 0 min. For more before then, ask: ops";
+                assert!(said.contains(when), "{said}");
                 assert_eq!(
                     header(&reply, "x-trilane-error"),
                     Some("insufficient_quota")
@@ -807,22 +812,21 @@ fn the_head_is_held_until_the_estimate_is_known() {
         let outcome = exchange.on_request_head(&head, false, Some(&in_force), &world);
         assert_eq!(outcome, Outcome::Pause, "{case}");
         let limits = |name: &str| limits.get(name).is_some();
-        let needs_length = limits("input_tokens_per_minute") && !told;
-        let needs_cap = limits("output_tokens_per_minute");
+        let input = limits("input_tokens_per_minute");
+        let needs_all = input || limits("output_tokens_per_minute");
         let mut scanner = BodyScanner::json();
         let mut seen = 0;
         for (i, chunk) in chunks.iter().enumerate() {
             let _ = scanner.feed(chunk.as_bytes());
             seen += chunk.len();
-            let missing = needs_length || needs_cap;
-            let waits = missing && !scanner.complete() && seen < 1024;
+            let waits = needs_all && !scanner.complete() && seen < 1024;
             let outcome = exchange.on_request_body(chunk.as_bytes(), i + 1 == chunks.len(), &world);
             assert_eq!(outcome == Outcome::Pause, waits, "{case}, {seen} bytes");
             if waits {
                 continue;
             }
             let bytes = if told { whole } else { seen } as u64;
-            let estimate = Estimate::of(bytes, scanner.output_cap(), 1);
+            let estimate = Estimate::of(bytes.div_ceil(4), scanner.output_cap(), 1);
             let counted = |name: &str, units: u64| if limits(name) { units } else { 0 };
             let want = [
                 counted("requests_per_minute", 1),
@@ -834,6 +838,43 @@ fn the_head_is_held_until_the_estimate_is_known() {
         }
         let limited = world.shared.written.borrow();
         assert_eq!(*limited, ["trilane/limit/2/key/a"], "{case}: counted once");
+    }
+}
+
+/// A picture counts as one, wherever it stands, and also where it is longer than the window.
+#[test]
+fn a_picture_in_base64_is_no_text() {
+    let limits = json!({"input_tokens_per_minute": 100_000});
+    let picture = |bytes: usize| {
+        let data = format!("iVBORw0KGgo{}", "A".repeat(bytes));
+        let part = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}});
+        json!({"model": "claude-z-2", "max_tokens": 9, "messages": [{"role": "user", "content": [part]}]}).to_string()
+    };
+    let text = json!({"model": "claude-z-2", "max_tokens": 9, "system": "x ".repeat(1500)});
+    let text = text.to_string();
+    // (case, body, how much of it comes first, the input tokens that are counted: at least, and at most)
+    let cases = [
+        ("in one piece", picture(3000), 4000, 1600, 1700),
+        ("in two pieces", picture(1400), 900, 1600, 1700),
+        // A third has come when the head leaves.
+        ("longer than the window", picture(3000), 1100, 4000, 5000),
+        ("text that is longer than the window", text, 1100, 760, 800),
+    ];
+    for (case, body, first, least, most) in cases {
+        let (in_force, world) = limited(&limits, &json!(null));
+        let length = format!("content-length: {}", body.len());
+        let headers = [B.headers, &[length.as_str()]].concat();
+        let mut exchange = Exchange::default();
+        let head = head(B.request, &headers);
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        let (first, rest) = body.as_bytes().split_at(first.min(body.len()));
+        exchange.on_request_body(first, rest.is_empty(), &world);
+        if !rest.is_empty() {
+            exchange.on_request_body(rest, true, &world);
+        }
+        let counted = B.left(&world, Scope::Key)[1].unwrap();
+        assert!((least..=most).contains(&counted), "{case}: {counted}");
+        exchange.on_done(&FakeEnd("downstream"), &world).unwrap();
     }
 }
 

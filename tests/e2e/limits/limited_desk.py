@@ -280,10 +280,13 @@ def judge_refusal(asked: Asked, *, scope: str, budget: str = "") -> None:
     assert asked.header("content-type") == "application/json", asked
     assert asked.header("x-trilane-error") == code, asked
     assert asked.header("x-should-retry") == ("false" if budget else None), asked
-    retry_after = int(asked.header("retry-after") or "")
-    assert retry_after >= 1, asked
+    # Nobody is to sleep until a day or a month is over: the message says when that is.
+    retry_after = asked.header("retry-after")
+    assert retry_after is None if budget else int(retry_after or "") >= 1, asked
     body = asked.json()
     error = body["error"]
+    assert ("It begins anew" in error["message"]) == bool(budget), error
+    assert ("ask: Ann, 4th floor" in error["message"]) == bool(budget), error
     whose = "this key's group" if scope == "group" else "this key"
     assert whose in error["message"] and (scope == "group") == ("group" in error["message"]), error
     if protocol == "A":
@@ -298,7 +301,8 @@ def judge_refusal(asked: Asked, *, scope: str, budget: str = "") -> None:
         info, *quota, retry = error["details"]
         assert info["reason"] == code and info["@type"].endswith("/google.rpc.ErrorInfo"), error
         assert retry["@type"].endswith("/google.rpc.RetryInfo"), error
-        assert retry["retryDelay"] == f"{retry_after}s", error
+        delay = int(retry["retryDelay"].removesuffix("s"))
+        assert delay >= 1 if budget else delay == int(retry_after or ""), error
         ids = {"day": ["BudgetPerDay"], "month": ["BudgetPerMonth"]}.get(budget, [])
         assert all(one["@type"].endswith("/google.rpc.QuotaFailure") for one in quota), error
         assert [one["quotaId"] for failure in quota for one in failure["violations"]] == ids, error

@@ -107,4 +107,5 @@ class Book:
     def document(self) -> dict[str, Any]:
         """What all of it comes to."""
         groups, keys = list(self._groups.values()), list(self._keys.values())
-        return copy.deepcopy({"currency": "USD", "groups": groups, "keys": keys})
+        top = {"currency": "USD", "contact": "Ann, 4th floor"}
+        return copy.deepcopy({**top, "groups": groups, "keys": keys})

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from e2e.filter_discovery import discovered, put_filter
 from e2e.limits.limited_desk import Asked, Desk, body_of, judge_refusal, told
-from e2e.limits.limited_document import Book, Key
+from e2e.limits.limited_document import MODELS, Book, Key
 from e2e.loading.variants import WORKERS_LAG
 from e2e.raw import Http1
 from e2e.support import run_dir
@@ -129,9 +129,6 @@ def test_a_budget_is_spent_to_the_last_digit(key: Key, fits: int, desk: Desk) ->
         desk.records(key, count)
     refused = desk.ask(key, usage="input=1")
     judge_refusal(refused, scope="key", budget="day")
-    now = datetime.datetime.now(datetime.timezone.utc)
-    midnight = datetime.datetime.combine(now.date(), datetime.time(), datetime.timezone.utc) + datetime.timedelta(days=1)
-    assert abs((midnight - now).total_seconds() - int(refused.header("retry-after") or "")) <= 2, refused
     assert desk.seen(refused.call.marker) == [], refused
     assert told(refused) == {}, "money is not told of in headers"
 
@@ -207,15 +204,24 @@ def test_a_huge_cap_leaves_half_for_others(desk: Desk) -> None:
 
 def test_a_cap_behind_the_window_is_reserved_before_the_last_byte_goes(desk: Desk) -> None:
     """The upstream has the beginning of a long body by then, and never all of it."""
-    body = expensive(pad="x" * (300 << 10))
-    del body["max_tokens"]
-    small = {**body, "max_tokens": 1000}
-    huge = {**body, "max_tokens": 10**6}
+    begin = json.dumps({"model": MODELS["B"], "pad": "x" * (300 << 10), "messages": []}).encode()[:-1]
+
+    def sent(cap: int) -> Asked:
+        """Its cap follows when the upstream has what is before it."""
+        end = b', "max_tokens": %d}' % cap
+        call = desk.call(LONG, body=begin + end, usage="input=10,output=10")
+        with Http1(desk.stack.base_url) as client:
+            client.head(call.method, call.path, [*call.headers, ("content-length", str(len(begin + end)))])
+            client.send(begin)
+            until(lambda: desk.seen(call.marker), check=desk.stack.check)
+            client.send(end)
+            return Asked(call, client.answer(), 0, 0)
+
     with desk.held(LONG, body=expensive(max_tokens=70_000)), desk.held(LONG, body=expensive(max_tokens=10_000)):
-        refused = desk.ask(LONG, body=huge)
+        refused = sent(10**6)
         judge_refusal(refused, scope="key")
         assert [seen for seen in desk.seen(refused.call.marker) if seen["body_sha256"]] == [], refused
-        assert desk.ask(LONG, body=small, usage="input=10,output=10").status == 200
+        assert sent(1000).status == 200
 
 
 def test_a_cap_at_the_end_is_reserved_before_anything_goes(desk: Desk) -> None:

@@ -84,19 +84,27 @@ def test_what_reports_no_tokens_has_used_none(kind: str, desk: Desk) -> None:
     assert fits(told(desk.list(key))["tokens"], 0, began), kind
 
 
+PICTURE = b"\x89PNG" + b"x" * 40_000
+
+
+def estimated(body: bytes) -> int:
+    """The input tokens of a form with that picture."""
+    return 1600 + -(-(len(body) - len(PICTURE)) // 4)
+
+
 @pytest.mark.parametrize("kind", ["input", "output"])
 def test_the_estimate_of_an_upload(kind: str, desk: Desk) -> None:
-    """A quarter of all its bytes, and the output of a request without a cap, whatever its fields say."""
-    body = form(b"\x89PNG" + b"x" * 40_000, max_output_tokens="7", max_tokens="7")
+    """A picture, a quarter of the other bytes, and the output of a request without a cap, whatever its fields say."""
+    body = form(PICTURE, max_output_tokens="7", max_tokens="7")
     key, began = UPLOADS[kind], time.monotonic()
     with desk.held(key, **uploaded(body)):
-        used = -(-len(body) // 4) if kind == "input" else UNCAPPED
+        used = estimated(body) if kind == "input" else UNCAPPED
         gauge = told(desk.list(key))["tokens"]
         assert fits(gauge, used, began), f"{kind}: {used} of {gauge}"
 
 
 def test_an_upload_of_unknown_length_is_waited_for(desk: Desk) -> None:
-    body = form(b"\x89PNG" + b"x" * 40_000)
+    body = form(PICTURE)
     call = desk.call(LATE, stall="head", **uploaded(body))
     began = time.monotonic()
     with Http1(desk.stack.base_url) as client:
@@ -108,7 +116,7 @@ def test_an_upload_of_unknown_length_is_waited_for(desk: Desk) -> None:
         client.chunk(b"")
         desk.wait_seen(call.marker, "request_complete")
         gauge = told(desk.list(LATE))["tokens"]
-        assert fits(gauge, -(-len(body) // 4), began), gauge
+        assert fits(gauge, estimated(body), began), gauge
 
 
 def test_pictures_are_charged_with_their_tokens(desk: Desk) -> None:

@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 use trilane::config::document::{BudgetDocument, LimitsDocument, SpentDocument};
 use trilane::limits::Window;
 use trilane::limits::budget::until_next;
+use trilane::money::{Amount, decimal};
 use utoipa::ToSchema;
 
 use crate::api::state::moment;
@@ -115,13 +116,18 @@ fn text(amount: Decimal) -> String {
     amount.normalize().to_string()
 }
 
+/// An amount as limits are written.
+fn written(amount: &str) -> Option<Decimal> {
+    decimal::money(amount, Amount::WRITTEN_PLACES, Amount::MAX).ok()
+}
+
 /// What a window may cost.
 fn allowed(budget: &BudgetDocument, window: Window) -> Option<Decimal> {
     let amount = match window {
         Window::Day => budget.per_day.as_deref(),
         Window::Month => budget.per_month.as_deref(),
     };
-    Decimal::from_str_exact(amount?).ok()
+    written(amount?)
 }
 
 /// The day or month of a moment, as spend has it.
@@ -144,7 +150,7 @@ fn told(spent: &SpentDocument, window: Window, now: i64) -> Decimal {
         Window::Day => spent.in_day.as_deref(),
         Window::Month => spent.in_month.as_deref(),
     };
-    let amount = amount.and_then(|amount| Decimal::from_str_exact(amount).ok());
+    let amount = amount.and_then(written);
     amount.unwrap_or_default()
 }
 

@@ -66,6 +66,24 @@ fn every_problem_of_fields_at_the_top_is_named() {
             json!("dollars"),
             "currency: must be a code of three letters",
         ),
+        (
+            "a contact of nothing",
+            "/contact",
+            json!(""),
+            "contact: must be a line of at most 200 bytes",
+        ),
+        (
+            "a contact of two lines",
+            "/contact",
+            json!("ann\nbob"),
+            "contact: must be a line of at most 200 bytes",
+        ),
+        (
+            "a long contact",
+            "/contact",
+            json!("x".repeat(201)),
+            "contact: must be a line of at most 200 bytes",
+        ),
     ];
     each_is_named(cases);
 }
