@@ -24,6 +24,10 @@ fn key() -> impl Strategy<Value = String> {
         "tool",
         "definition",
         "fallbacks",
+        "models",
+        "fallback_models",
+        "safety_model",
+        "provider",
         "requests",
         "generateContentRequest",
         "generationConfig",
@@ -190,6 +194,7 @@ fn body() -> impl Strategy<Value = String> {
         r#"{"contents":[{"parts":[{"inlineData":{"data":PART}},{"fileData":{"fileUri":PART}},{"functionCall":{"args":VALUE}},VALUE]}]}"#,
         r#"{"requests":[{"model":VALUE,"content":VALUE}],"generationConfig":{"candidateCount":VALUE}}"#,
         r#"{"fallbacks":[{"model":VALUE,"speed":VALUE}],"service_tier":VALUE,"background":VALUE}"#,
+        r#"{"fallbacks":[PART,{"model":PART,"x":VALUE},VALUE],"models":[PART],"safety_model":VALUE}"#,
     ];
     let values = (vec(value(), 1..6), vec(string(), 1..6));
     (prop::sample::select(shapes), values).prop_map(|(shape, (values, parts))| {

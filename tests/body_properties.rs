@@ -33,7 +33,7 @@ fn key() -> impl Strategy<Value = String> {
         "stream_options",
         "include_usage",
         "mode",
-        "models",
+        "modelled",
         "metadata",
         "",
         "model\u{e9}",
@@ -67,7 +67,7 @@ fn stream_options() -> impl Strategy<Value = Value> {
     let object = (vec((key(), value()), 0..4), prop::option::of(flag));
     let object = object.prop_map(|(members, flag)| {
         let mut members: Map<String, Value> = members.into_iter().collect();
-        members.retain(|key, _| folded(key) != "include_usage");
+        members.retain(|key, _| folded(key) != "include_usage" && !key.contains('\0'));
         members.extend(flag.map(|flag| ("include_usage".to_owned(), flag)));
         Value::Object(members)
     });
@@ -94,7 +94,8 @@ fn request() -> impl Strategy<Value = (Vec<(String, Value)>, Option<String>, Opt
             |(mut fields, model, stream, options, [model_at, stream_at, options_at])| {
                 // One letter is soon drawn.
                 let read = ["model", "stream", "stream_options", "n"];
-                fields.retain(|(key, _)| !read.contains(&folded(key).as_str()));
+                let is_read = |key: &str| read.contains(&folded(key).as_str());
+                fields.retain(|(key, _)| !is_read(key) && !key.contains('\0'));
                 if let Some(model) = &model {
                     fields.insert(
                         model_at.index(fields.len() + 1),
@@ -325,6 +326,8 @@ proptest! {
                     | Err(trilane::body::BodyError::Duplicate(_)
                         | trilane::body::BodyError::CaseVariant
                         | trilane::body::BodyError::WrongType(_)
+                        | trilane::body::BodyError::NotModels
+                        | trilane::body::BodyError::NulInName
                         | trilane::body::BodyError::ModelNotString
                         | trilane::body::BodyError::ModelEmpty
                         | trilane::body::BodyError::ModelControlCharacter)

@@ -212,6 +212,9 @@ impl Reader {
             for item in items(value) {
                 if item.starts_with('{') {
                     self.object(place, item, depth + 2)?;
+                } else if place == Place::Fallback {
+                    demand(item.starts_with('"'))?;
+                    self.model(item, false)?;
                 }
             }
         }
@@ -222,8 +225,10 @@ impl Reader {
         if depth > MAX_WATCHED {
             return Err(Refused);
         }
+        let mut names_model = place != Place::Fallback;
         for (key, value) in members(text) {
             let key = text_of(key);
+            demand(!key.contains(&0))?;
             let fold = folded(&key);
             let exact = fold.as_bytes() == key;
             match (place, fold.as_str()) {
@@ -291,14 +296,17 @@ impl Reader {
                     self.asked.image_tool |= kind.starts_with(b"image_generation");
                 }
                 (Place::Tool | Place::Runner | Place::Fallback, "model") => {
+                    names_model |= value.starts_with('"');
                     self.model(value, false)?;
                 }
                 (Place::Request, "model") => self.model(value, true)?,
-                (Place::Top, "fallbacks") => {
-                    if value != "null" && !value.starts_with('[') {
-                        return Err(Refused);
-                    }
+                (Place::Top | Place::Fallback, "fallbacks" | "models" | "fallback_models") => {
+                    demand(value == "null" || value.starts_with('['))?;
                     self.value(Place::Fallback, value, depth)?;
+                }
+                (Place::Top | Place::Fallback, "safety_model") => {
+                    names_model |= value.starts_with('"');
+                    self.model(value, false)?;
                 }
                 (Place::Top | Place::Tool, "tools") => self.value(Place::Tool, value, depth)?,
                 (Place::Top, "moderation" | "svg") | (Place::Tool, "svg") => {
@@ -315,7 +323,7 @@ impl Reader {
                 _ => {}
             }
         }
-        Ok(())
+        demand(names_model)
     }
 
     /// Content, in which there may be tools.
