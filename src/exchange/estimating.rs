@@ -41,7 +41,7 @@ pub(super) fn expected(operation: Option<Operation>, body: &RequestBody) -> Opti
     let mut usage = Usage::default();
     usage.set(Kind::Input, input_tokens(body));
     match operation? {
-        Operation::Embeddings => {}
+        Operation::Embeddings | Operation::CreateCache => {}
         Operation::ImageGeneration => {
             usage.images = body.candidates();
             usage.set(

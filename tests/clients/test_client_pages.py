@@ -86,7 +86,7 @@ CLIENTS = {
         {MESSAGES, RESPONSES, FLASH_STREAM},
         THREE | {"claude-haiku-4-5"},
         # The requests for a title run beside the others, and may be cut short.
-        {401: times(2, 4), 404: times(1), 429: times(2, 6)},
+        {401: times(2, 4), 404: times(1), 429: times(2, 9)},
         elsewhere=("registry.*:443",),  # of npm
     ),
     "aider": Client(
@@ -180,7 +180,7 @@ CLIENTS = {
         ("QwenCode/0.24.4", "OpenAI/JS", "Anthropic/JS", "claude-cli/", "google-genai-sdk/"),
         {RESPONSES, CHAT, MESSAGES, FLASH_STREAM},
         THREE,
-        {401: times(1), 404: times(1), 429: times(1)},
+        {401: times(1), 404: times(1), 429: times(1, 9)},
     ),
     "pi": Client(
         ("pi (", "OpenAI/JS"),

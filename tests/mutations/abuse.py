@@ -321,15 +321,15 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "one answer is reserved, however many are asked for",
         _estimating,
-        "Estimate::of(body_bytes, body.scanner().output_cap(), body.candidates())",
-        "Estimate::of(body_bytes, body.scanner().output_cap(), body.candidates().min(1))",
+        "Estimate::of(input(), body.scanner().output_cap(), body.candidates())",
+        "Estimate::of(input(), body.scanner().output_cap(), body.candidates().min(1))",
         (f"{_fields}test_several_answers_reserve_several",),
     ),
     Mutation(
         "embeddings have an output",
         _estimating,
-        "Some(Operation::Embeddings) => Estimate::of_reading(body_bytes),",
-        "Some(Operation::Embeddings) if body_bytes == 0 => Estimate::of_reading(body_bytes),",
+        "Some(Operation::Embeddings | Operation::CreateCache) => Estimate::of_reading(input()),",
+        "Some(Operation::CreateCache) => Estimate::of_reading(input()),",
         (f"{_fields}test_embeddings_have_no_output",),
     ),
     # ---- Charges
