@@ -6,8 +6,8 @@ use super::estimating;
 use super::route::Route;
 use super::upstream_request::UpstreamRequest;
 use crate::ledger::UsageStatus;
-use crate::model::Model;
-use crate::money::{Amount, Bill, Charge, Gap, PricedUsage, bill};
+use crate::model::{AnsweredModel, Model};
+use crate::money::{Amount, Bill, Charge, Gap, PricedUsage, Prices, bill};
 use crate::usage::Reading;
 
 /// The bill for what was used of a request's `model`, and by a call of `method`; `None` where nothing of it has a price.
@@ -57,11 +57,46 @@ pub(super) fn expected_charge(upstream: &UpstreamRequest, method: Option<&str>) 
 }
 
 /// What the models used.
+///
+/// Where the answer names another model than the one that was asked for, the dearer of the two bills counts if the source
+/// lists that one; otherwise the bill says so.
 fn models_bill(upstream: &UpstreamRequest, asked: &Rc<Model>, reading: &Reading) -> Option<Bill> {
+    let catalog = &upstream.route.source.catalog;
+    let tool_models = upstream.body.models().others();
+    if let Some(named) = answering(tool_models, &upstream.route, reading) {
+        let own = named.prices.as_ref().or(asked.prices.as_ref());
+        return bill_at(own?, upstream, reading);
+    }
+    let as_asked = || bill_at(asked.prices.as_ref()?, upstream, reading);
+    let answered = reading.response_model.as_deref();
+    match answered.map(|name| catalog.answered(asked, name)) {
+        None | Some(AnsweredModel::Asked) => as_asked(),
+        Some(AnsweredModel::Listed(other)) => {
+            let as_answered = || bill_at(other.prices.as_ref()?, upstream, reading);
+            dearer(as_asked(), as_answered())
+        }
+        Some(AnsweredModel::Unlisted) => {
+            let mut bill = as_asked()?;
+            bill.uncovered.insert(Gap::Model);
+            Some(bill)
+        }
+    }
+}
+
+/// The dearer of two bills.
+fn dearer(one: Option<Bill>, another: Option<Bill>) -> Option<Bill> {
+    let charge = |bill: &Option<Bill>| bill.and_then(|bill| bill.charge);
+    if charge(&another) > charge(&one) {
+        another
+    } else {
+        one.or(another)
+    }
+}
+
+/// What the models used, the one that answered at these prices.
+fn bill_at(own: &Prices, upstream: &UpstreamRequest, reading: &Reading) -> Option<Bill> {
     let UpstreamRequest { route, body, .. } = upstream;
     let tool_models = body.models().others();
-    let own = answering(tool_models, route, reading).unwrap_or(asked);
-    let own = own.prices.as_ref().or(asked.prices.as_ref())?;
     let scanner = body.scanner();
     let main = reading.usage.as_ref().map(|usage| PricedUsage {
         prices: own,
@@ -75,7 +110,7 @@ fn models_bill(upstream: &UpstreamRequest, asked: &Rc<Model>, reading: &Reading)
             [only] => Some(only),
             _ => None,
         };
-        let prices = match listed(route, name).or(only_tool) {
+        let prices = match route.source.catalog.find_upstream(name).or(only_tool) {
             // One without prices costs nothing.
             Some(model) => model.prices.as_ref()?,
             None => {
@@ -105,7 +140,8 @@ fn answering<'a>(
     route: &'a Route,
     reading: &Reading,
 ) -> Option<&'a Rc<Model>> {
-    let model = listed(route, reading.response_model.as_deref()?)?;
+    let name = reading.response_model.as_deref()?;
+    let model = route.source.catalog.find_upstream(name)?;
     let named = tool_models.iter().any(|named| named.id == model.id);
     named.then_some(model)
 }
@@ -113,12 +149,4 @@ fn answering<'a>(
 /// What a method of protocol C costs by the call.
 fn call_of(method: &str, route: &Route) -> Option<Charge> {
     Charge::of_call(route.source.method_price(method)?, route.multiplier)
-}
-
-/// The model that the upstream calls `name`.
-fn listed<'a>(route: &'a Route, name: &str) -> Option<&'a Rc<Model>> {
-    let catalog = &route.source.catalog;
-    let mut models = catalog.models().iter();
-    let renamed = models.find(|model| model.upstream.as_deref() == Some(name));
-    renamed.or_else(|| catalog.find(name))
 }

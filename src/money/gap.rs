@@ -13,7 +13,8 @@ pub enum Gap {
     Call(Call),
     /// Images that were made, and that no output tokens stand for.
     Image,
-    /// Another model, which the source does not list: it was charged at the prices of the one that was asked for.
+    /// A model that the source does not list, be it that of the answer or one beside it: it was charged at the prices of the
+    /// one that was asked for.
     Model,
 }
 
