@@ -1,5 +1,6 @@
 //! The scanner for JSON bodies: RFC 8259, strictly, as one pushdown automaton.
 
+mod made;
 mod member;
 mod number;
 mod others;
@@ -10,7 +11,9 @@ mod skip;
 mod string;
 mod usage_option;
 
+pub use made::PictureAsked;
 pub use others::{ModelRole, OtherModel};
+pub use output_cap::CapMembers;
 pub use usage_option::{UsageEdit, UsageOption};
 
 use super::field::{KeptWord, ModelBuffer, SeenFields};
@@ -52,6 +55,10 @@ pub struct JsonScanner {
     stream: Option<bool>,
     background: Option<bool>,
     background_text: bool,
+    /// The body asks for reasoning.
+    reasons: bool,
+    /// The object that is being read, which may ask for reasoning, switches it off.
+    reasons_not: bool,
     rare: Option<Box<Rare>>,
     usage: UsageReader,
     cap: CapReader,
@@ -125,6 +132,14 @@ enum Word {
     ServiceTier,
     Speed,
     ToolType,
+    /// How much the model is to reason.
+    ReasoningEffort,
+    /// The same, in an object that asks for it.
+    Reasoning,
+    Size,
+    Quality,
+    PartSize,
+    AudioFormat,
 }
 
 /// The unread part of a chunk.
@@ -168,6 +183,8 @@ impl JsonScanner {
             stream: None,
             background: None,
             background_text: false,
+            reasons: false,
+            reasons_not: false,
             rare: None,
             usage: UsageReader::default(),
             cap: CapReader::default(),
@@ -398,6 +415,7 @@ impl JsonScanner {
                 self.usage.end_body(at, empty);
                 self.state = JsonState::End;
             }
+            Some((KeyScope::Reasoning, _)) => self.end_reasoning(),
             Some((KeyScope::StreamOptions, _)) => {
                 let lacking = !self.seen.has(Field::IncludeUsage);
                 self.usage.end_options(lacking.then_some((at, empty)));

@@ -17,7 +17,9 @@ pub mod steering;
 
 pub use error::{BodyError, Field};
 pub use header::form_content_type;
-pub use json::{JsonScanner, ModelRole, OtherModel, UsageEdit, UsageOption};
+pub use json::{
+    CapMembers, JsonScanner, ModelRole, OtherModel, PictureAsked, UsageEdit, UsageOption,
+};
 pub use multipart::MultipartScanner;
 pub use steering::{SteeringMember, SteeringSet};
 
@@ -170,6 +172,37 @@ impl BodyScanner {
         match self {
             Self::Json(scanner) => scanner.output_cap(),
             Self::Multipart(_) => None,
+        }
+    }
+
+    /// Takes these members alone for caps of the output.
+    pub fn expect_caps(&mut self, members: CapMembers) {
+        if let Self::Json(scanner) = self {
+            scanner.expect_caps(members);
+        }
+    }
+
+    /// Whether the body asks for reasoning; see [`JsonScanner::asks_for_reasoning`].
+    pub fn asks_for_reasoning(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.asks_for_reasoning(),
+            Self::Multipart(_) => false,
+        }
+    }
+
+    /// What the body says of the pictures that are to be made. A form says nothing that is read.
+    pub fn picture(&self) -> PictureAsked<'_> {
+        match self {
+            Self::Json(scanner) => scanner.picture(),
+            Self::Multipart(_) => PictureAsked::default(),
+        }
+    }
+
+    /// Whether the body asks for sound that is not compressed.
+    pub fn asks_for_pcm(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.asks_for_pcm(),
+            Self::Multipart(_) => false,
         }
     }
 

@@ -125,6 +125,7 @@ objects! {
         upstream: String,
         aliases: Vec<String>,
         merge_dated: bool,
+        reasoning: bool,
         entitled: bool,
         entry: String,
         prices: PricesDocument,

@@ -6,9 +6,10 @@ use super::estimating;
 use super::route::Route;
 use super::upstream_request::UpstreamRequest;
 use crate::ledger::UsageStatus;
+use crate::model::catalog::ModelKind;
 use crate::model::{AnsweredModel, Model};
-use crate::money::{Amount, Bill, Charge, Gap, PricedUsage, Prices, bill};
-use crate::usage::Reading;
+use crate::money::{Amount, Bill, Charge, Gap, Price, PricedUsage, Prices, bill};
+use crate::usage::{IMAGE_TOOL, Kind, Reading};
 
 /// The bill for what was used of a request's `model`, and by a call of `method`; `None` where nothing of it has a price.
 ///
@@ -106,11 +107,8 @@ fn bill_at(own: &Prices, upstream: &UpstreamRequest, reading: &Reading) -> Optio
     });
     let mut strange = false;
     let others = reading.others.iter().filter_map(|(name, usage)| {
-        let only_tool = match tool_models {
-            [only] => Some(only),
-            _ => None,
-        };
-        let prices = match route.source.catalog.find_upstream(name).or(only_tool) {
+        let of_tool = || tool_model(tool_models, route, name);
+        let prices = match route.source.catalog.find_upstream(name).or_else(of_tool) {
             // One without prices costs nothing.
             Some(model) => model.prices.as_ref()?,
             None => {
@@ -132,6 +130,25 @@ fn bill_at(own: &Prices, upstream: &UpstreamRequest, reading: &Reading) -> Optio
         bill.uncovered.insert(Gap::Model);
     }
     Some(bill)
+}
+
+/// The model of a tool whose name the answer does not have, or has in other words: the only one that the request names. Of
+/// several that may have made a picture, the one that costs most.
+fn tool_model<'a>(
+    tool_models: &'a [Rc<Model>],
+    route: &'a Route,
+    name: &str,
+) -> Option<&'a Rc<Model>> {
+    if let [only] = tool_models {
+        return Some(only);
+    }
+    let makes_images = |model: &&Rc<Model>| model.kind == ModelKind::Image && name == IMAGE_TOOL;
+    let cost = |model: &&Rc<Model>| {
+        let prices = model.prices.as_ref()?;
+        prices.tokens(Kind::OutputImage).map(Price::value)
+    };
+    let dearest = |models: &'a [Rc<Model>]| models.iter().filter(makes_images).max_by_key(cost);
+    dearest(tool_models).or_else(|| dearest(route.source.catalog.models()))
 }
 
 /// The model that responded in the place of the one that was asked, where the request names it as one that may.

@@ -4,10 +4,12 @@ use super::request_body::RequestBody;
 use crate::limits::Estimate;
 use crate::protocol::Operation;
 use crate::usage::estimate::{
-    AUDIO_BYTES_PER_TOKEN, AUDIO_TOKENS, FILE_BYTES_PER_TOKEN, FILE_TOKENS, IMAGE_TOKENS,
-    part_tokens, text_tokens, tokens_in,
+    AUDIO_BYTES_PER_TOKEN, AUDIO_TOKENS, BYTES_PER_CAPPED_TOKEN, FILE_BYTES_PER_TOKEN, FILE_TOKENS,
+    IMAGE_TOKENS, LARGE_PICTURE_PART_TOKENS, MOST_HIDDEN_TOKENS, PARTIAL_PICTURE_TOKENS,
+    PICTURE_PART_TOKENS, cap_output, part_tokens, picture_tokens, sound_tokens, text_tokens,
+    tokens_in,
 };
-use crate::usage::{Estimated, Kind, Reading, Usage};
+use crate::usage::{Estimated, IMAGE_TOOL, Kind, Passed, Reading, Usage, Wire};
 
 /// Tokens that a budget reserves for each answer of a request that sets no cap: what a model may write in a long one.
 const UNCAPPED_OUTPUT: u64 = 16_384;
@@ -59,39 +61,132 @@ pub(super) fn expected(operation: Option<Operation>, body: &RequestBody) -> Opti
     Some(usage)
 }
 
-/// Completes what was reported of an exchange that an upstream was at work on; gives how much of it is estimated.
-/// `waited_us` tells how long the client waited, where it left before the end or was cut off.
-///
-/// The client is to pay for what the upstream may have charged for: what was to be read, and of what was to be
-/// written as much as passed. Of a response that comes whole or not at all nothing passes before its end, so for one
-/// that was not awaited time counts: as long as the client waited, and no more than was reserved. Pictures are such
-/// responses, also in a stream: their text says nothing.
-pub(super) fn complete(
-    operation: Option<Operation>,
-    body: &RequestBody,
-    response_bytes: u64,
-    waited_us: Option<&dyn Fn() -> u64>,
-    reading: &mut Reading,
-) -> Estimated {
-    let mut estimated = Estimated {
-        input: input_tokens(body),
-        output: written(response_bytes, reading),
-        images: 0,
-    };
-    let mut usage = reading.usage.unwrap_or_default();
-    let makes_images = operation == Some(Operation::ImageGeneration);
-    if let Some(waited_us) = waited_us
-        && (makes_images || !body.stream)
-    {
-        let reserved = reservation(operation, body, body.seen()).output;
-        estimated.output = estimated.output.max(tokens_in(waited_us()).min(reserved));
-        if makes_images {
-            estimated.images = body.candidates();
+/// What an exchange that an upstream was at work on was, beside what was read of it.
+pub(super) struct UnreportedExchange<'a> {
+    pub operation: Option<Operation>,
+    /// How the response reports usage.
+    pub wire: Option<Wire>,
+    pub body: &'a RequestBody,
+    pub response_bytes: u64,
+    /// Tells how long the client waited, in microseconds, where it left before the end or was cut off.
+    pub waited_us: Option<&'a dyn Fn() -> u64>,
+    /// How long the model may have reasoned unseen, in microseconds, in a stream that its client left.
+    pub silent_us: u64,
+}
+
+impl UnreportedExchange<'_> {
+    /// Completes what was reported; gives how much of it is estimated.
+    ///
+    /// The client is to pay for what the upstream may have charged for: what was to be read, and of what was to be
+    /// written as much as passed. Of a response that comes whole or not at all nothing passes before its end, so for one
+    /// that was not awaited time counts: as long as the client waited, and no more than was reserved. Pictures are such
+    /// responses, also in a stream: their text says nothing. In other streams silence counts, where the model reasons.
+    pub(super) fn complete(&self, reading: &mut Reading) -> Estimated {
+        let mut usage = reading.usage.unwrap_or_default();
+        let mut added = Estimated::complete(&self.estimate(reading), &mut usage);
+        reading.usage = (usage != Usage::default()).then_some(usage);
+        let of_tool = self.pictures_of_tool(reading);
+        added.output = added.output.saturating_add(of_tool);
+        added
+    }
+
+    /// What the model used, of all that passed and the time that was not awaited.
+    fn estimate(&self, reading: &Reading) -> Usage {
+        let Self { body, .. } = self;
+        let mut estimate = Usage::default();
+        estimate.set(Kind::Input, input_tokens(body));
+        let text = written(self.response_bytes, reading);
+        estimate.set(Kind::Output, text);
+        estimate.set(Kind::OutputAudio, self.sound_tokens(reading));
+        if self.wire != Some(Wire::Responses) {
+            estimate.set(Kind::OutputImage, self.picture_tokens(reading));
+        }
+        let cap = body.output_cap();
+        let hidden = tokens_in(self.silent_us).min(cap.unwrap_or(MOST_HIDDEN_TOKENS));
+        estimate.set(Kind::Reasoning, hidden);
+        if let Some(waited_us) = self.waited_us {
+            if self.operation == Some(Operation::ImageGeneration) {
+                let all = self.each_picture().saturating_mul(body.candidates());
+                let made = tokens_in(waited_us()).min(all);
+                let passed = estimate.tokens(Kind::OutputImage);
+                estimate.set(Kind::OutputImage, passed.max(made));
+                estimate.images = body.candidates();
+            } else if !body.stream {
+                let reserved = reservation(self.operation, body, body.seen()).output;
+                let made = tokens_in(waited_us()).min(reserved);
+                estimate.raise(Kind::Output, made.saturating_sub(estimate.output_tokens()));
+            }
+        }
+        if let Some(cap) = cap {
+            let passed = [
+                reading.generated_bytes,
+                reading.passed.picture_bytes,
+                reading.passed.sound_bytes,
+            ];
+            let passed = passed.into_iter().fold(0, u64::saturating_add);
+            if passed <= cap.saturating_mul(BYTES_PER_CAPPED_TOKEN) {
+                cap_output(&mut estimate, cap);
+            }
+        }
+        estimate
+    }
+
+    /// Completes what the model used that a tool of Responses makes pictures with; gives how many tokens were added.
+    fn pictures_of_tool(&self, reading: &mut Reading) -> u64 {
+        let tokens = match self.wire {
+            Some(Wire::Responses) => self.picture_tokens(reading),
+            _ => 0,
+        };
+        if tokens == 0 {
+            return 0;
+        }
+        let mut estimate = Usage::default();
+        estimate.set(Kind::OutputImage, tokens);
+        let name = reading.image_model.as_deref().unwrap_or(IMAGE_TOOL);
+        let known = reading.others.iter().position(|(model, _)| model == name);
+        let at = known.unwrap_or_else(|| {
+            reading.others.push((name.to_owned(), Usage::default()));
+            reading.others.len().saturating_sub(1)
+        });
+        let usage = reading.others.get_mut(at).map(|(_, usage)| usage);
+        usage.map_or(0, |usage| Estimated::complete(&estimate, usage).output)
+    }
+
+    /// Tokens of the pictures that passed or had begun.
+    fn picture_tokens(&self, reading: &Reading) -> u64 {
+        let Passed {
+            pictures,
+            partial_pictures,
+            ..
+        } = reading.passed;
+        let partial = partial_pictures.saturating_mul(PARTIAL_PICTURE_TOKENS);
+        pictures
+            .saturating_mul(self.each_picture())
+            .saturating_add(partial)
+    }
+
+    /// Tokens of one picture.
+    fn each_picture(&self) -> u64 {
+        let asked = self.body.scanner().picture();
+        match self.wire {
+            Some(Wire::Images | Wire::Responses) => picture_tokens(asked.size, asked.quality),
+            _ if asked
+                .part_size
+                .is_some_and(|size| size.eq_ignore_ascii_case("4K")) =>
+            {
+                LARGE_PICTURE_PART_TOKENS
+            }
+            _ => PICTURE_PART_TOKENS,
         }
     }
-    let added = estimated.complete(&mut usage);
-    reading.usage = (usage != Usage::default()).then_some(usage);
-    added
+
+    fn sound_tokens(&self, reading: &Reading) -> u64 {
+        let mut passed = reading.passed;
+        if self.body.scanner().asks_for_pcm() {
+            passed.pcm_bytes = passed.sound_bytes;
+        }
+        sound_tokens(&passed)
+    }
 }
 
 /// Tokens of the request's body: of its text, and of the images, sounds and files in it.

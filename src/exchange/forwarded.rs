@@ -13,7 +13,7 @@ use crate::reply::Rejection;
 
 // Every forwarded request has one: docs/memory.md says what that comes to.
 #[cfg(target_arch = "wasm32")]
-const _: () = assert!(size_of::<Forwarded>() <= 872);
+const _: () = assert!(size_of::<Forwarded>() <= 880);
 
 /// A request that goes upstream, or will once its body has named the model.
 #[derive(Debug)]
@@ -41,17 +41,27 @@ impl Forwarded {
             ..
         } = self;
         let held = !upstream.body.head_released();
-        let sent_whole = upstream.body.sent_whole;
+        let (sent_whole, sent_json) = (upstream.body.sent_whole, upstream.body.sent_json);
         let mut step = upstream.body.read(bytes, end, &upstream.route)?;
         if let BodyStep::Release(edits) = &mut step {
             let method = || line.endpoint.as_ref().ok().and_then(Endpoint::method);
             if held {
-                upstream.reservation = local::reserve(caller, upstream, method(), environment)?;
+                let reserved = local::reserve(caller, upstream, method(), environment);
+                // What was to be released goes nowhere.
+                upstream.body.sent_json &= reserved.is_ok();
+                upstream.reservation = reserved?;
                 upstream.dispatch(&mut edits.headers, environment);
                 edits.descriptors = upstream.ask_service(caller);
-            } else if upstream.body.sent_whole && !sent_whole {
-                local::extend(caller, upstream, method(), environment)?;
-                if let Some(several) = &upstream.several {
+            } else {
+                if upstream.body.sent_json && !sent_json {
+                    let extended = local::extend(caller, upstream, method(), environment);
+                    upstream.body.sent_json &= extended.is_ok();
+                    extended?;
+                }
+                if upstream.body.sent_whole
+                    && !sent_whole
+                    && let Some(several) = &upstream.several
+                {
                     several.on_body_end(environment);
                 }
             }

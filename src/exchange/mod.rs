@@ -35,6 +35,7 @@ mod response;
 mod response_head;
 mod route;
 mod several_accounts;
+mod silence;
 mod unasked;
 mod upstream_head;
 mod upstream_request;

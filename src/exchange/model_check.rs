@@ -73,6 +73,11 @@ impl ModelCheck {
         self.named.take()
     }
 
+    /// Whether the request's own model reasons without being asked to: it is marked so, or its name says it.
+    pub(super) fn is_thinking(&self) -> bool {
+        self.named.as_ref().is_some_and(NamedModel::is_thinking)
+    }
+
     /// The models of tools and fallbacks, each once.
     pub(super) fn others(&self) -> &[Rc<Model>] {
         &self.others

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::attempts::attempts_at;
 use super::charging::bill_of;
 use super::environment::{Clock, StreamEnd};
-use super::estimating;
+use super::estimating::UnreportedExchange;
 use super::limits::local;
 use super::request::{AuthenticatedCaller, MisplacedKey, NamedModel, RequestLine};
 use super::response::{Response, UpstreamResult};
@@ -295,7 +295,8 @@ impl RecordBuilder {
         };
         if self.is_success() {
             // Even where we cut the exchange short afterwards, something came back.
-            return if self.is_reported(reading) && ending == Ending::Finished {
+            let told = self.is_reported(reading) && !reading.excessive;
+            return if told && ending == Ending::Finished {
                 UsageStatus::Complete
             } else if self.is_void(ending, reading) {
                 UsageStatus::Failed
@@ -304,11 +305,13 @@ impl RecordBuilder {
             };
         }
         match ending {
+            // It was refused, or Envoy waited for its end in vain, when an upstream may have been at work on it already.
+            Ending::Refused if upstream.body.sent_json && self.result.is_none() => unreported,
             Ending::Refused | Ending::Answered => UsageStatus::None,
             // It gave an error, whether or not all of its words came through.
             _ if self.result.relayed().is_some() => UsageStatus::Failed,
             // No response had come. An upstream that has the whole request may be at work on it.
-            Ending::ClientAbort if upstream.body.sent_whole => unreported,
+            Ending::ClientAbort if upstream.body.sent_json => unreported,
             Ending::ClientAbort => UsageStatus::None,
             _ => UsageStatus::Failed,
         }
@@ -351,11 +354,22 @@ impl RecordBuilder {
             began_us,
             ..
         } = upstream;
-        let response_bytes = self.result.relayed().map_or(0, |response| response.bytes);
+        let response = self.result.relayed();
         let waited_us = || clock.now_us().saturating_sub(*began_us);
         let waited_us: &dyn Fn() -> u64 = &waited_us;
         let not_awaited = matches!(ending, Ending::ClientAbort | Ending::Timeout);
-        let waited_us = not_awaited.then_some(waited_us);
-        estimating::complete(spec.operation, body, response_bytes, waited_us, reading)
+        // A source that stalls or breaks off is not known to have been at work.
+        let reasons = body.scanner().asks_for_reasoning()
+            || self.named.as_ref().is_some_and(NamedModel::is_thinking);
+        let left = response.filter(|_| reasons && ending == Ending::ClientAbort);
+        let exchange = UnreportedExchange {
+            operation: spec.operation,
+            wire: spec.usage,
+            body,
+            response_bytes: response.map_or(0, |response| response.bytes),
+            waited_us: not_awaited.then_some(waited_us),
+            silent_us: left.map_or(0, |response| response.silent_us(clock)),
+        };
+        exchange.complete(reading)
     }
 }

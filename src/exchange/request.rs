@@ -166,6 +166,16 @@ impl NamedModel {
         let model = self.model.as_ref()?;
         Some(model.upstream.as_ref().unwrap_or(&self.requested).clone())
     }
+
+    /// Whether the model reasons without being asked to: it is marked so, or one of its names says it.
+    pub(super) fn is_thinking(&self) -> bool {
+        const NAME: &str = "-thinking";
+        self.model.as_ref().is_some_and(|model| {
+            let upstream = model.upstream.as_deref().unwrap_or_default();
+            let mut names = [&self.requested, &*model.id, upstream].into_iter();
+            model.reasoning || names.any(|name| name.contains(NAME))
+        })
+    }
 }
 
 /// Text with at most `most` characters, then [`CUT`] where there is more, and with a sign in place of whatever is not UTF-8.

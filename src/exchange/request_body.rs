@@ -12,7 +12,7 @@ use super::include_usage::IncludeUsage;
 use super::model_check::{Expectation, ModelCheck};
 use super::request::NamedModel;
 use super::route::Route;
-use crate::body::{BodyScanner, UsageOption};
+use crate::body::{BodyScanner, CapMembers, UsageOption};
 use crate::config::Policy;
 use crate::protocol::EndpointSpec;
 use crate::reply::Rejection;
@@ -48,6 +48,8 @@ pub(super) struct RequestBody {
     pub usage_added: bool,
     /// Whether the upstream has been given the whole request.
     pub sent_whole: bool,
+    /// Whether it has been given all of the JSON in it, so that it may be at work on it.
+    pub sent_json: bool,
 }
 
 /// What a body is read for, and within which bounds.
@@ -79,7 +81,7 @@ impl RequestBody {
     pub(super) fn new(
         terms: &BodyTerms<'_>,
         route: &Route,
-        scanner: BodyScanner,
+        mut scanner: BodyScanner,
         expects: Expectation,
         named: Option<NamedModel>,
         edits: Edits,
@@ -88,6 +90,14 @@ impl RequestBody {
             Some(Wire::Chat) => IncludeUsage::of(&route.source),
             _ => IncludeUsage::No,
         };
+        scanner.expect_caps(match terms.spec.usage {
+            Some(Wire::Chat) => CapMembers::Chat,
+            Some(Wire::Responses) => CapMembers::Responses,
+            Some(Wire::Messages) => CapMembers::Messages,
+            Some(Wire::Generate) => CapMembers::Generate,
+            Some(Wire::Images | Wire::CachedContent) => CapMembers::None,
+            None => CapMembers::Any,
+        });
         Self {
             scanner,
             models: ModelCheck::new(expects, named, terms.spec.usage),
@@ -103,6 +113,7 @@ impl RequestBody {
             stream: terms.stream,
             usage_added: false,
             sent_whole: false,
+            sent_json: false,
         }
     }
 
@@ -124,6 +135,13 @@ impl RequestBody {
     /// How many outputs the body asks for, as far as it is known.
     pub(super) fn candidates(&self) -> u64 {
         self.scanner.candidates().unwrap_or(1).max(1)
+    }
+
+    /// The cap that the body sets to all outputs together, in tokens, as far as it is known. No model writes nothing: a cap of
+    /// nought is none.
+    pub(super) fn output_cap(&self) -> Option<u64> {
+        let each = self.scanner.output_cap().filter(|cap| *cap > 0);
+        each.map(|cap| cap.saturating_mul(self.candidates()))
     }
 
     /// The length of the body, in bytes, as far as it is known.
@@ -196,9 +214,12 @@ impl RequestBody {
         if !end && self.holds_head(unfinished, route) {
             return Ok(BodyStep::Hold);
         }
-        self.sent_whole |= end;
         self.usage_added |= self.add_usage_option();
-        Ok(BodyStep::Release(self.release(unfinished, route)))
+        let step = BodyStep::Release(self.release(unfinished, route));
+        // Its end may never come, and an upstream that reads on its own begins when its JSON is complete.
+        self.sent_whole |= end;
+        self.sent_json |= end || (self.scanner.complete() && self.released == self.seen);
+        Ok(step)
     }
 
     /// Adds the change that makes the body ask for its usage, if its place is among the bytes that

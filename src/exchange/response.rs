@@ -1,6 +1,7 @@
 //! The response on its way back, and the meter that reads it.
 
 use super::environment::Clock;
+use super::silence::Silence;
 use super::unasked::UnaskedUsage;
 use crate::usage::{Meter, Reading, Wire};
 
@@ -30,9 +31,17 @@ pub(super) struct Response {
     /// When its first byte came, in microseconds of the steady clock.
     pub first_byte_us: Option<u64>,
     /// Reads its body; `None` where there is nothing to meter.
-    meter: Option<Box<Meter>>,
+    metered: Option<Box<MeteredBody>>,
     /// Takes out of its body what the client did not ask for.
     unasked: Option<Box<UnaskedUsage>>,
+}
+
+/// What reads a body.
+#[derive(Debug)]
+struct MeteredBody {
+    meter: Meter,
+    /// How long it said nothing, where it is a stream whose model reasons.
+    silence: Option<Silence>,
 }
 
 /// What is known of an upstream whose response, or missing response, a local reply replaces.
@@ -47,12 +56,14 @@ pub(super) struct Replaced {
 }
 
 impl Response {
-    /// A response whose head is relayed; `usage` is how it reports usage, and `usage_added` whether it was made to.
+    /// A response whose head is relayed; `usage` is how it reports usage, and `usage_added` whether it was made to. `reasons`
+    /// tells whether it is a stream whose model may reason unseen.
     pub(super) fn new(
         status: u16,
         request_id: Option<String>,
         usage: Option<Wire>,
         usage_added: bool,
+        reasons: bool,
     ) -> Self {
         let edits = usage_added && is_success(status);
         Self {
@@ -61,14 +72,19 @@ impl Response {
             ended: false,
             bytes: 0,
             first_byte_us: None,
-            meter: usage.map(|wire| Box::new(Meter::new(wire))),
+            metered: usage.map(|wire| {
+                Box::new(MeteredBody {
+                    meter: Meter::new(wire),
+                    silence: reasons.then(Silence::default),
+                })
+            }),
             unasked: edits.then(Box::default),
         }
     }
 
     /// Whether its bytes are worth copying out of the proxy.
     pub(super) fn is_metered(&self) -> bool {
-        self.meter.is_some()
+        self.metered.is_some()
     }
 
     /// Whether bytes may be taken out of its body, so that it must be given in whole chunks.
@@ -86,9 +102,12 @@ impl Response {
         clock: &impl Clock,
     ) -> Option<Vec<u8>> {
         self.ended |= end;
-        if let Some(meter) = self.meter.as_mut().filter(|_| len > 0) {
+        if let Some(metered) = self.metered.as_mut().filter(|_| len > 0) {
             self.first_byte_us.get_or_insert_with(|| clock.now_us());
-            meter.feed(bytes);
+            metered.meter.feed(bytes);
+            if let Some(silence) = &mut metered.silence {
+                silence.pass(&metered.meter, clock);
+            }
         }
         let edited = self.unasked.as_mut().and_then(|it| it.pass(bytes, end));
         let passed = edited.as_ref().map_or(len, Vec::len);
@@ -96,11 +115,17 @@ impl Response {
         edited
     }
 
+    /// For how many microseconds the model may have reasoned unseen, up to now.
+    pub(super) fn silent_us(&self, clock: &impl Clock) -> u64 {
+        let metered = self.metered.as_ref();
+        let silence = metered.and_then(|metered| metered.silence.as_ref());
+        silence.map_or(0, |silence| silence.total_us(clock))
+    }
+
     /// What the meter has read.
     fn reading(&mut self) -> Reading {
-        self.meter
-            .take()
-            .map_or_else(Reading::default, |mut meter| meter.finish())
+        let metered = self.metered.as_mut();
+        metered.map_or_else(Reading::default, |metered| metered.meter.finish())
     }
 
     /// Whether the upstream answered as asked.
@@ -110,6 +135,11 @@ impl Response {
 }
 
 impl UpstreamResult {
+    /// Whether nothing came.
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
     /// The response, where one is relayed.
     pub(super) fn relayed(&self) -> Option<&Response> {
         match self {

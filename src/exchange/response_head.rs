@@ -52,7 +52,8 @@ pub(super) fn decide(
     let (request_id, mut edits) = identify(head, forwarded);
     let body = &forwarded.upstream.body;
     let usage = forwarded.upstream.spec.usage;
-    let response = Response::new(status, request_id, usage, body.usage_added);
+    let reasons = forwarded.upstream.may_reason_unseen();
+    let response = Response::new(status, request_id, usage, body.usage_added, reasons);
     let withheld = head
         .withheld_headers()
         .into_iter()

@@ -42,6 +42,13 @@ impl UpstreamRequest {
         }
     }
 
+    /// Whether the response is a stream whose model may reason where nobody sees it.
+    pub(super) fn may_reason_unseen(&self) -> bool {
+        let models = self.body.models();
+        let asked = self.body.scanner().asks_for_reasoning();
+        self.body.stream && (asked || models.is_thinking() || !self.body.sent_json)
+    }
+
     /// What the limits service counts the request under, where it is to be asked.
     pub(super) fn ask_service(&mut self, caller: &AuthenticatedCaller) -> Option<Descriptors> {
         let model = self.body.models().model();

@@ -82,6 +82,7 @@ mod tests {
                 upstream: upstream.map(Into::into),
                 entitled: true,
                 merge_dated: false,
+                reasoning: false,
                 prices: None,
                 free: false,
             };
@@ -116,7 +117,13 @@ mod tests {
                 ("claude-opus-4", None, &[]),
             ],
         );
-        let c = catalog(NameRule::C, &[("gemini-2.5-flash", None, &[]), ("gemini-2.5-pro", None, &[])]);
+        let c = catalog(
+            NameRule::C,
+            &[
+                ("gemini-2.5-flash", None, &[]),
+                ("gemini-2.5-pro", None, &[]),
+            ],
+        );
         let asked = "";
         #[rustfmt::skip]
         let cases = [

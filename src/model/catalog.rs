@@ -35,6 +35,8 @@ pub struct Model {
     pub entitled: bool,
     /// Protocol A: `-YYYY-MM-DD` variants of the id are this model too.
     pub merge_dated: bool,
+    /// Whether it reasons without being asked to.
+    pub reasoning: bool,
     /// What it costs; `None` where the document does not say.
     pub prices: Option<Prices>,
     /// Whether the document says that it costs nothing; then it has no prices.
@@ -149,6 +151,7 @@ mod tests {
             upstream: None,
             entitled: true,
             merge_dated: false,
+            reasoning: false,
             prices: None,
             free: false,
         }

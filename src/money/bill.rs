@@ -36,11 +36,18 @@ pub struct Bill {
 pub fn bill<'a>(items: impl IntoIterator<Item = PricedUsage<'a>>, multiplier: Multiplier) -> Bill {
     let mut uncovered = Uncovered::default();
     let mut charge = Some(Charge::default());
+    // One model may have made the images whose tokens another one's numbers have.
+    let (mut unpriced_images, mut image_tokens) = (false, false);
     for item in items {
         let prices = applicable(&item, &mut uncovered);
-        note_gaps(item.usage, prices, &mut uncovered);
+        note_calls(item.usage, prices, &mut uncovered);
+        unpriced_images |= item.usage.images > 0 && prices.image().is_none();
+        image_tokens |= has_priced_output(item.usage, prices);
         let own = Charge::of(item.usage, prices, multiplier);
         charge = charge.and_then(|charge| charge.plus(own?));
+    }
+    if unpriced_images && !image_tokens {
+        uncovered.insert(Gap::Image);
     }
     Bill { charge, uncovered }
 }
@@ -62,19 +69,20 @@ fn applicable<'a>(item: &PricedUsage<'a>, uncovered: &mut Uncovered) -> &'a Pric
     found.unwrap_or(item.prices)
 }
 
-/// Notes what was used beside tokens and has no price.
-fn note_gaps(usage: &Usage, prices: &Prices, uncovered: &mut Uncovered) {
+/// Notes calls that have no price.
+fn note_calls(usage: &Usage, prices: &Prices, uncovered: &mut Uncovered) {
     for call in Call::ALL {
         if usage.calls(call) > 0 && prices.call(call).is_none() {
             uncovered.insert(Gap::Call(call));
         }
     }
-    let in_tokens = [Kind::OutputImage, Kind::Output]
+}
+
+/// Whether there are tokens of output that may stand for images.
+fn has_priced_output(usage: &Usage, prices: &Prices) -> bool {
+    [Kind::OutputImage, Kind::Output]
         .into_iter()
-        .any(|kind| usage.tokens(kind) > 0 && prices.tokens(kind).is_some());
-    if usage.images > 0 && prices.image().is_none() && !in_tokens {
-        uncovered.insert(Gap::Image);
-    }
+        .any(|kind| usage.tokens(kind) > 0 && prices.tokens(kind).is_some())
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ pub(super) static TABLE: WireTable = WireTable {
     event_of: |_| Some(EventClass::Plain),
     ends: Ends::Reason,
     calls: &[],
+    reports_calls: true,
     roles: Roles {
         input: bit(TOTAL),
         output: 0,

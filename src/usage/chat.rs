@@ -74,6 +74,7 @@ pub(super) static TABLE: WireTable = WireTable {
         written: "cache_write_tokens",
         reasoning: "reasoning_tokens",
     },
+    reports_calls: true,
     usage: responses::usage,
 };
 
@@ -96,27 +97,52 @@ const fn members(choice: &'static Node) -> [NodeMember; 7] {
 }
 
 const MESSAGE_CHOICE: Node = object(&[
-    ("message", object(WRITTEN)),
+    ("message", object(WRITTEN).marked(Marker::Written)),
     ("finish_reason", text(TextField::Finish)),
     ("usage", USAGE),
 ]);
 
 const DELTA_CHOICE: Node = object(&[
-    ("delta", object(WRITTEN)),
+    ("delta", object(WRITTEN).marked(Marker::Written)),
     ("finish_reason", text(TextField::Finish)),
     ("usage", USAGE),
 ]);
 
-/// What the model writes: some upstreams have `content` in parts, and the reasoning under a name of their own.
+/// What the model writes: some upstreams have `content` in parts, the reasoning under a name of their own or under several,
+/// and pictures beside the content.
 const WRITTEN: &[NodeMember] = &[
     ("content", CONTENT),
-    ("reasoning_content", Node::TEXT),
-    ("reasoning", Node::TEXT),
+    ("reasoning_content", Node::REASONING),
+    ("reasoning", Node::REASONING),
+    ("reasoning_details", REASONING_DETAILS),
     ("refusal", Node::TEXT),
     ("tool_calls", array(&TOOL_CALL)),
     ("function_call", object(FUNCTION)),
-    ("audio", object(&[("transcript", Node::TEXT)])),
+    (
+        "audio",
+        object(&[("transcript", Node::TEXT), ("data", Node::DATA)]).marked(Marker::Sound),
+    ),
+    ("images", array(&PICTURE)),
 ];
+
+const REASONING_DETAILS: Node = array(&object(&[
+    ("text", Node::REASONING_PART),
+    ("summary", Node::REASONING_PART),
+]))
+.marked(Marker::ReasoningParts);
+
+/// A picture, as a part of the content or in a list of its own.
+const PICTURE: Node = object(&[
+    ("image_url", IMAGE_URL),
+    ("url", Node::DATA),
+    ("b64_json", Node::DATA),
+])
+.marked(Marker::Media);
+
+const IMAGE_URL: Node = Node {
+    generated: Generated::Data,
+    ..object(&[("url", Node::DATA)])
+};
 
 const CONTENT: Node = Node {
     generated: Generated::Text,
@@ -124,6 +150,10 @@ const CONTENT: Node = Node {
         ("text", Node::TEXT),
         ("thinking", Node::WRITTEN),
         ("refusal", Node::TEXT),
+        (
+            "image_url",
+            object(&[("url", Node::DATA)]).marked(Marker::Media),
+        ),
     ]))
 };
 

@@ -25,6 +25,8 @@ pub(super) enum Doubt {
     CacheMisses,
     /// The cost is no amount that can be kept exactly.
     Cost,
+    /// A number is more than any answer comes to: it counts as not reported.
+    Excess,
 }
 
 /// What a protocol calls the numbers that doubts are about.
@@ -42,7 +44,7 @@ pub(super) struct Terms {
 pub(super) struct Doubts(u16);
 
 impl Doubt {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::TotalMore,
         Self::TotalLess,
         Self::Cache,
@@ -53,6 +55,7 @@ impl Doubt {
         Self::Names,
         Self::CacheMisses,
         Self::Cost,
+        Self::Excess,
     ];
 
     fn bit(self) -> u16 {
@@ -81,6 +84,7 @@ impl Doubt {
             Self::Names => write!(out, "two names of {cached} or {written} differ"),
             Self::CacheMisses => write!(out, "cache hits and misses are not {input}"),
             Self::Cost => write!(out, "the cost is no exact amount"),
+            Self::Excess => write!(out, "a number is more than any answer comes to"),
         };
     }
 }

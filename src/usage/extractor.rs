@@ -27,8 +27,8 @@ pub(super) struct Extractor {
     path: Path,
     /// Open brackets of the value that is being skipped.
     depth: u64,
-    /// The model wrote that value: its length counts.
-    counted: bool,
+    /// What the length of that value counts as.
+    counts: Counts,
     /// The string being read is a key.
     key: bool,
     /// What was read of a key, string or number, if it did not come in one piece.
@@ -40,6 +40,48 @@ pub(super) struct Extractor {
     holes: Holes,
     /// How much was left to read where holes count from.
     holes_from: usize,
+}
+
+/// What the length of a value that is skipped counts as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Nothing,
+    /// As text that the model wrote.
+    Text,
+    /// The same, of its reasoning.
+    Reasoning,
+    /// As data of a picture or sound.
+    Data,
+}
+
+impl Counts {
+    /// Of a string.
+    fn of(generated: Generated, tally: &UsageTally) -> Self {
+        let reasoning = |counts: bool| {
+            if counts {
+                Self::Reasoning
+            } else {
+                Self::Nothing
+            }
+        };
+        match generated {
+            Generated::No => Self::Nothing,
+            Generated::Text | Generated::Any => Self::Text,
+            Generated::Reasoning => reasoning(tally.counts_reasoning()),
+            Generated::ReasoningPart => reasoning(tally.counts_reasoning_parts()),
+            Generated::Data => Self::Data,
+        }
+    }
+
+    /// So much more of it was read.
+    fn tell(self, more: i64, tally: &mut UsageTally) {
+        match self {
+            Self::Nothing => {}
+            Self::Text => tally.generated(more),
+            Self::Reasoning => tally.reasoned(more),
+            Self::Data => tally.data(more),
+        }
+    }
 }
 
 /// What may come next.
@@ -76,7 +118,7 @@ impl Extractor {
             node: &Node::NONE,
             path: Path::default(),
             depth: 0,
-            counted: false,
+            counts: Counts::Nothing,
             key: false,
             scratch: ShortText::default(),
             too_long: false,
@@ -201,7 +243,7 @@ impl Extractor {
             b'"' => match self.node.text {
                 Some(what) => self.told_text(what, tail, lines, tally),
                 None => {
-                    self.counted = self.node.generated != Generated::No;
+                    self.counts = Counts::of(self.node.generated, tally);
                     self.state = ExtractorState::SkippingText;
                     self.skip(tail, lines, tally)
                 }
@@ -215,8 +257,9 @@ impl Extractor {
                 tail
             }
             b'{' | b'[' => {
-                self.counted = self.node.generated == Generated::Any;
-                if self.counted {
+                self.counts = Counts::Nothing;
+                if self.node.generated == Generated::Any {
+                    self.counts = Counts::Text;
                     tally.begin_written();
                 }
                 self.depth = 1;

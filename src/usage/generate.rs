@@ -74,6 +74,7 @@ pub(super) static TABLE: WireTable = WireTable {
         written: "",
         reasoning: "thoughtsTokenCount",
     },
+    reports_calls: true,
     usage,
 };
 
@@ -97,13 +98,21 @@ const CANDIDATE: Node = object(&[
     ("groundingMetadata", object(GROUNDING)),
 ]);
 
-/// What the model wrote: thoughts too. Images and sound are counted as tokens alone.
+/// What the model wrote: thoughts too, and images and sound beside it.
 const PART: Node = object(&[
     ("text", Node::TEXT),
     ("functionCall", object(CALL)),
     ("executableCode", object(&[("code", Node::TEXT)])),
     ("toolCall", object(CALL)),
+    ("inlineData", object(BLOB).marked(Marker::Media)),
+    ("inline_data", object(BLOB).marked(Marker::Media)),
 ]);
+
+const BLOB: &[NodeMember] = &[
+    ("mimeType", text(TextField::EntryType)),
+    ("mime_type", text(TextField::EntryType)),
+    ("data", Node::DATA),
+];
 
 const CALL: &[NodeMember] = &[
     ("name", Node::TEXT),

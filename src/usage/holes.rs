@@ -12,6 +12,8 @@ pub(super) enum HoleKind {
     Text,
     /// The text of a string that the model wrote, up to its closing quote, and how many characters in it are written by number.
     Generated(u8),
+    /// The same of reasoning that may stand there under another name as well: it is not empty.
+    Reasoning(u8),
     /// Digits that nobody reads.
     Digits,
     /// A plain integer that is told.

@@ -51,6 +51,7 @@ pub(super) static TABLE: WireTable = WireTable {
         b"error" => Some(EventClass::Error),
         // image_generation.completed, image_edit.completed
         name if name.ends_with(b".completed") => Some(EventClass::Image),
+        name if name.ends_with(b".partial_image") => Some(EventClass::PartialPicture),
         _ => None,
     },
     ends: Ends::Event,
@@ -73,6 +74,7 @@ pub(super) static TABLE: WireTable = WireTable {
         written: "",
         reasoning: "",
     },
+    reports_calls: true,
     usage,
 };
 
@@ -85,10 +87,11 @@ const DOCUMENT: &[NodeMember] = &[
     ("error", ERROR),
 ];
 
-const IMAGE: Node = object(&[]).marked(Marker::Image);
+const IMAGE: Node = object(&[("b64_json", Node::DATA), ("url", Node::DATA)]).marked(Marker::Image);
 
 const EVENT: &[NodeMember] = &[
     ("type", text(TextField::EventType)),
+    ("b64_json", Node::DATA),
     ("usage", object(USAGE).marked(Marker::Usage)),
     // Of an event of type `error`.
     ("code", text(TextField::ErrorCode)),

@@ -11,7 +11,7 @@
 //! yet are read in the same way: they are rather charged than free.
 //!
 //! What the model wrote stands in the `delta` of `content_block_delta`, in the few blocks that do not begin empty, and in the
-//! `content` of a document.
+//! `content` of a document. There too stand the calls of the vendor's own tools; the usage has them once it is final.
 
 use super::doubt::{Doubt, Doubts, Terms};
 use super::merge::Roles;
@@ -97,6 +97,7 @@ pub(super) static TABLE: WireTable = WireTable {
         written: "cache_creation_input_tokens",
         reasoning: "",
     },
+    reports_calls: true,
     usage,
 };
 
@@ -123,11 +124,13 @@ const DELTA: &[NodeMember] = &[
 ];
 
 const BLOCK: Node = object(&[
+    ("type", text(TextField::EntryType)),
     ("text", Node::TEXT),
     ("thinking", Node::TEXT),
-    ("name", Node::TEXT),
+    ("name", text(TextField::ToolName)),
     ("input", Node::WRITTEN),
-]);
+])
+.marked(Marker::Block);
 
 const DOCUMENT: &[NodeMember] = &message(array(&BLOCK));
 const MESSAGE: &[NodeMember] = &message(Node::NONE);

@@ -9,7 +9,7 @@ use super::extractor::Extractor;
 use super::sse::EventReader;
 use super::table::{TextField, WireTable};
 use super::tally::UsageTally;
-use super::{Kind, Usage, cached_content, chat, generate, images, messages, responses};
+use super::{Kind, Passed, Usage, cached_content, chat, generate, images, messages, responses};
 use crate::text::is_whitespace;
 
 /// The form of an answer, which its endpoint decides.
@@ -106,6 +106,12 @@ pub struct Reading {
     /// Bytes of the text that the model wrote and that passed, reasoning and arguments of tools included, as JSON has them
     /// between quotes or brackets; a character that is written by number (`\uXXXX`) counts as three.
     pub generated_bytes: u64,
+    /// The pictures and the sound that passed.
+    pub passed: Passed,
+    /// The model that made the pictures, where a tool of the answer names one.
+    pub image_model: Option<SmolStr>,
+    /// Whether a number was reported that no answer comes to: it counts as not reported.
+    pub excessive: bool,
     /// What other models used for this answer, by the names that the upstream gives them: at most four, of which the last has
     /// all that the others have not. None is the model that answered.
     pub others: Vec<(String, Usage)>,
@@ -151,7 +157,7 @@ impl Reading {
 
 impl Meter {
     /// The most that a meter takes up, in bytes.
-    pub const MAX_BYTES: usize = 8192;
+    pub const MAX_BYTES: usize = 8448;
 
     /// A meter that has read nothing.
     pub fn new(wire: Wire) -> Self {
@@ -184,7 +190,8 @@ impl Meter {
         let unreadable = match &mut self.form {
             ResponseForm::Unknown { .. } => false,
             ResponseForm::Document => {
-                self.tally.end_document(self.extractor.is_closed());
+                let (whole, lost) = (self.extractor.is_closed(), self.extractor.is_lost());
+                self.tally.end_document(whole, lost);
                 self.extractor.is_lost() && !self.tally.is_told_anything()
             }
             ResponseForm::Events(events) => {
@@ -217,12 +224,25 @@ impl Meter {
             service_tier: owned(tally.text_kept(TextField::Tier)),
             speed: owned(tally.text_kept(TextField::Speed)),
             generated_bytes: tally.generated_bytes(),
+            passed: tally.passed(),
+            image_model: owned(tally.image_model()),
+            excessive: tally.is_excessive(),
             others: tally.others(),
             unnamed_output,
             doubt: doubts.words(&tally.table().terms),
             reported_cost: tally.cost(),
             unreadable,
         }
+    }
+
+    /// Whether anything of the answer was told: comments and events without a meaning tell nothing.
+    pub fn has_begun(&self) -> bool {
+        self.tally.is_told_anything()
+    }
+
+    /// How many bytes of text, pictures and sound passed so far, up to the last event that has ended.
+    pub fn passed_bytes(&self) -> u64 {
+        self.tally.passed_bytes()
     }
 
     /// Finds the form by the first byte that is not whitespace; gives what is left from there.

@@ -22,6 +22,7 @@ mod messages;
 mod meter;
 mod model_sums;
 mod numbers;
+mod passed;
 mod queries;
 mod responses;
 mod short_text;
@@ -33,6 +34,8 @@ mod witness;
 
 pub use estimate::Estimated;
 pub use meter::{Meter, Reading, Wire};
+pub use passed::Passed;
+pub use tally::IMAGE_TOOL;
 
 /// A kind of token. No token is of two kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -156,6 +159,11 @@ impl Usage {
         if let Some(place) = self.tokens.get_mut(kind as usize) {
             *place = tokens;
         }
+    }
+
+    /// Adds tokens of a kind.
+    pub(crate) fn raise(&mut self, kind: Kind, more: u64) {
+        self.set(kind, self.tokens(kind).saturating_add(more));
     }
 
     /// How many calls of a kind there were.

@@ -6,6 +6,9 @@ pub(super) type Slot = u8;
 /// How many slots there are: the most that any table needs.
 pub(super) const SLOTS: usize = 32;
 
+/// The greatest number that is taken for a count. No answer has as many tokens; one that claims to is not believed.
+pub(super) const MAX_COUNT: u64 = 1_000_000_000;
+
 /// Numbers that were reported, and which were.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Numbers {

@@ -5,7 +5,7 @@
 //!
 //! What the model wrote stands in the `delta` of the events that end in `.delta`, and in the `output` of a document; that of
 //! the response in a stream's last event repeats it. So it is with what the model did: in a stream each item counts as it is
-//! done. `tool_usage` tells beside the usage what a model that makes images took, and how many searches are billed.
+//! done; what had begun when a stream was left counts as if it were. `tool_usage` tells beside the usage what a model that makes images took, and how many searches are billed.
 
 use super::doubt::{Doubt, Doubts, Terms};
 use super::images;
@@ -117,10 +117,11 @@ pub(super) static TABLE: WireTable = WireTable {
         b"response.created" | b"response.queued" | b"response.in_progress" => {
             Some(EventClass::Plain)
         }
+        b"response.output_item.added" => Some(EventClass::Begun),
         b"response.output_item.done" => Some(EventClass::Part),
-        // Sound, in base64.
-        b"response.audio.delta" | b"response.output_audio.delta" => None,
+        b"response.audio.delta" | b"response.output_audio.delta" => Some(EventClass::Sound),
         name if name.ends_with(b".delta") => Some(EventClass::Part),
+        name if name.ends_with(b".partial_image") => Some(EventClass::PartialPicture),
         _ => None,
     },
     ends: Ends::Event,
@@ -140,6 +141,7 @@ pub(super) static TABLE: WireTable = WireTable {
         written: "cache_write_tokens",
         reasoning: "reasoning_tokens",
     },
+    reports_calls: false,
     usage,
 };
 
@@ -149,6 +151,7 @@ const EVENT_ELEMENT: Node = object(EVENT).marked(Marker::Element);
 const EVENT: &[NodeMember] = &[
     ("type", text(TextField::EventType)),
     ("delta", Node::TEXT),
+    ("partial_image_b64", Node::DATA),
     ("response", object(RESPONSE)),
     ("item", ITEM),
     // Of an event of type `error`.
@@ -181,6 +184,7 @@ const ITEM: Node = object(&[
     ("type", text(TextField::EntryType)),
     ("status", text(TextField::EntryStatus)),
     ("action", object(&[("type", text(TextField::EntryAction))])),
+    ("result", Node::DATA),
 ])
 .marked(Marker::Item);
 
@@ -202,6 +206,7 @@ const WRITTEN_ITEM: Node = object(&[
     ("input", Node::TEXT),
     ("code", Node::TEXT),
     ("operation", object(&[("diff", Node::TEXT)])),
+    ("result", Node::DATA),
 ])
 .marked(Marker::Item);
 

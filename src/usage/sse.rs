@@ -3,7 +3,7 @@
 //! Only `data` counts: every protocol here repeats in it what its `event` fields say.
 //!
 //! An event that the end of the answer cuts before its blank line counts if its JSON is whole: the standard drops it, but the
-//! vendors' clients read it, and what it tells was used.
+//! vendors' clients read it, and what it tells was used. Of one that is cut inside its JSON only what the model wrote counts.
 
 use super::carry::Carry;
 use super::extractor::Extractor;
@@ -112,7 +112,13 @@ impl EventReader {
             let carry = core::mem::take(&mut self.carry);
             self.read(carry.as_bytes(), extractor, tally);
         }
-        if !tally.is_done() {
+        if tally.is_done() {
+            return;
+        }
+        let cut = self.has_data && !extractor.is_closed() && !extractor.is_lost();
+        if cut {
+            tally.cut();
+        } else {
             self.dispatch(extractor, tally);
         }
     }

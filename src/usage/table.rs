@@ -26,6 +26,8 @@ pub(super) struct WireTable {
     pub(super) ends: Ends,
     /// Calls that are reported as numbers: their sum stands for what was counted.
     pub(super) calls: &'static [(Call, Slot)],
+    /// A whole answer reports all of its calls: what was counted is for one that was left.
+    pub(super) reports_calls: bool,
     /// What the numbers are to one another.
     pub(super) roles: Roles,
     /// What doubts call them.
@@ -78,6 +80,12 @@ pub(super) enum EventClass {
     Part,
     /// The beginning of such a part. It may yet say nothing.
     PartBegun,
+    /// The beginning of something that the model does: it is counted again when it is done.
+    Begun,
+    /// A part of a picture that is being made.
+    PartialPicture,
+    /// A part of the response that is sound, in base64.
+    Sound,
     /// An error, whatever else it says.
     Error,
 }
@@ -85,7 +93,18 @@ pub(super) enum EventClass {
 impl EventClass {
     /// Whether it is a part of the response, which tells no numbers.
     pub(super) fn is_part(self) -> bool {
-        matches!(self, Self::Part | Self::PartBegun)
+        matches!(
+            self,
+            Self::Part | Self::PartBegun | Self::Begun | Self::PartialPicture | Self::Sound
+        )
+    }
+
+    /// Whether it counts as often as it comes.
+    pub(super) fn is_counted(self) -> bool {
+        matches!(
+            self,
+            Self::Image | Self::Begun | Self::PartialPicture | Self::Sound
+        )
     }
 }
 
@@ -118,6 +137,8 @@ pub(super) enum TextField {
     EntryAction,
     /// Not kept: a search, in a list of them.
     Query,
+    /// Not kept: the name of a tool, which the model wrote.
+    ToolName,
 }
 
 impl TextField {
@@ -146,12 +167,22 @@ pub(super) enum Marker {
     Modality(Modalities),
     /// Something that the model did: a message, or a call of a tool.
     Item,
+    /// A block of Messages: a text, or a call of a tool.
+    Block,
     /// A tool that it may call.
     Tool,
     /// A place on a map that it found.
     Place,
     /// Something that a vendor alone has whose total has output in no part.
     UnnamedOutput,
+    /// What the model writes: a message, or a part of it.
+    Written,
+    /// The parts of its reasoning, which upstreams repeat that have it as one text too.
+    ReasoningParts,
+    /// A picture or sound, whichever its type says.
+    Media,
+    /// Sound.
+    Sound,
 }
 
 /// Where an amount of money has its place: as a number if it is a plain integer, else as [`TextField::Cost`].
@@ -177,6 +208,12 @@ pub(super) enum Generated {
     Text,
     /// A string, or all that stands in an object or array.
     Any,
+    /// A string of reasoning, unless it stands there already under another name.
+    Reasoning,
+    /// The same in one of its parts.
+    ReasoningPart,
+    /// A string that is the data or the address of a picture or sound: its length is no text's.
+    Data,
 }
 
 /// What a value may be to be read; any other value is skipped.
@@ -219,6 +256,24 @@ impl Node {
     /// Something that the model wrote, be it a text or not.
     pub(super) const WRITTEN: Self = Self {
         generated: Generated::Any,
+        ..Self::NONE
+    };
+
+    /// Reasoning that the model wrote.
+    pub(super) const REASONING: Self = Self {
+        generated: Generated::Reasoning,
+        ..Self::NONE
+    };
+
+    /// A part of its reasoning.
+    pub(super) const REASONING_PART: Self = Self {
+        generated: Generated::ReasoningPart,
+        ..Self::NONE
+    };
+
+    /// The data or the address of a picture or sound.
+    pub(super) const DATA: Self = Self {
+        generated: Generated::Data,
         ..Self::NONE
     };
 

@@ -4,17 +4,17 @@ use super::cost;
 use super::doubt::Doubt;
 use super::merge::merge;
 use super::model_sums::{ModelSum, ModelSums, SUMS};
-use super::numbers::{Numbers, Slot};
+use super::numbers::{MAX_COUNT, Numbers, Slot};
 use super::queries::Queries;
 use super::short_text::ShortText;
 use super::table::{
     COST, Counted, Ends, EventClass, Marker, Merge, TextField, UNNAMED_OUTPUT, WireTable,
 };
-use super::{Call, Usage};
+use super::{Call, Passed, Usage};
 use super::{messages, responses};
 
 /// Stands for the model of a tool that makes images, where its name was not told.
-const IMAGE_TOOL: &str = "image_generation";
+pub const IMAGE_TOOL: &str = "image_generation";
 
 /// How many numbers most answers report, at the most.
 const USUALLY_REPORTED: usize = 8;
@@ -30,6 +30,8 @@ pub(super) struct UsageTally {
     earlier: Numbers,
     /// The entry of a list that is being read.
     entry: ListEntry,
+    /// What has begun and is not done.
+    open: Begun,
     ended: bool,
     /// Each item of the outermost array is an event.
     by_element: bool,
@@ -49,10 +51,18 @@ struct Said {
     queries: Queries,
     /// How long the text is that the model wrote: less than nothing while half an escape was read.
     generated: i64,
+    /// The pictures and the sound that passed.
+    passed: Passed,
+    /// How long the data is of the picture or sound that is being read: less than nothing while half an escape was read.
+    data: i64,
+    /// The items in it, done or not.
+    begun: Begun,
     others: ModelSums,
     /// They were listed, if only as none.
     lists_others: bool,
     event: EventClass,
+    /// A number was told that no answer comes to.
+    excessive: bool,
     /// An error stands inside.
     error: bool,
     /// The word `[DONE]`.
@@ -72,6 +82,40 @@ struct ListEntry {
     model: ShortText,
     /// It was not done, or is no work of its own.
     idle: bool,
+    /// What a call of the vendor's own tool is, by the tool's name.
+    call: Option<Call>,
+    /// Reasoning stands in the message that is being read.
+    reasoned: bool,
+    /// The parts of reasoning that are being read are no repetition.
+    parts_count: bool,
+}
+
+/// Work that has begun.
+#[derive(Clone, Copy, Default)]
+struct Begun {
+    calls: [u32; Call::ALL.len()],
+    pictures: u32,
+}
+
+impl Begun {
+    fn each<'a>(&'a mut self, other: &'a Self) -> impl Iterator<Item = (&'a mut u32, u32)> {
+        let calls = self.calls.iter_mut().zip(other.calls);
+        calls.chain([(&mut self.pictures, other.pictures)])
+    }
+
+    fn add(&mut self, more: &Self) {
+        self.each(more)
+            .for_each(|(sum, more)| *sum = sum.saturating_add(more));
+    }
+
+    fn remove(&mut self, done: &Self) {
+        self.each(done)
+            .for_each(|(sum, done)| *sum = sum.saturating_sub(done));
+    }
+
+    fn calls(&self, call: Call) -> u64 {
+        self.calls.get(call as usize).copied().unwrap_or(0).into()
+    }
 }
 
 /// What an entry is, or what it is of.
@@ -83,8 +127,12 @@ enum EntryKind {
     /// A model call that is in the sums.
     Summed,
     Call(Call),
+    /// A call of a tool of the vendor's own, which its name tells.
+    ServerTool,
     Image,
     ImageTool,
+    Sound,
+    Pcm,
     ImageTokens,
     AudioTokens,
 }
@@ -100,8 +148,28 @@ impl EntryKind {
             b"image_generation" => Self::ImageTool,
             b"IMAGE" => Self::ImageTokens,
             b"AUDIO" => Self::AudioTokens,
+            b"server_tool_use" => Self::ServerTool,
+            _ if begins(name, b"audio/l16") || begins(name, b"audio/pcm") => Self::Pcm,
+            _ if begins(name, b"audio/") => Self::Sound,
             _ => Self::Other,
         }
+    }
+}
+
+/// Whether a type begins so, in any case.
+fn begins(name: &[u8], start: &[u8]) -> bool {
+    let head = name.get(..start.len());
+    head.is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+/// What a vendor's own tool of this name does.
+fn server_tool(name: &[u8]) -> Option<Call> {
+    match name {
+        b"web_search" => Some(Call::WebSearch),
+        b"code_execution" | b"bash_code_execution" | b"text_editor_code_execution" => {
+            Some(Call::CodeExecution)
+        }
+        _ => None,
     }
 }
 
@@ -110,6 +178,7 @@ impl ListEntry {
         self.what = EntryKind::Untold;
         self.model.clear();
         self.idle = false;
+        self.call = None;
     }
 }
 
@@ -134,6 +203,10 @@ impl Said {
             self.images = 0;
             self.calls = [0; Call::ALL.len()];
             self.queries.clear();
+            self.passed = Passed::default();
+            self.data = 0;
+            self.begun = Begun::default();
+            self.excessive = false;
             self.others.clear();
             self.lists_others = false;
             (self.error, self.done) = (false, false);
@@ -141,6 +214,18 @@ impl Said {
             self.singular = false;
             self.touched = false;
         }
+    }
+
+    /// What was read of data is a picture's.
+    fn take_picture_bytes(&mut self) {
+        let bytes = u64::try_from(core::mem::take(&mut self.data)).unwrap_or(0);
+        let sum = &mut self.passed.picture_bytes;
+        *sum = sum.saturating_add(bytes);
+    }
+
+    fn add_sound(&mut self, bytes: i64) {
+        let sum = &mut self.passed.sound_bytes;
+        *sum = sum.saturating_add(u64::try_from(bytes).unwrap_or(0));
     }
 
     fn text(&self, text: TextField) -> Option<&str> {
@@ -163,6 +248,7 @@ impl UsageTally {
             kept: Said::default(),
             earlier: Numbers::default(),
             entry: ListEntry::default(),
+            open: Begun::default(),
             ended: false,
             by_element: false,
             told: false,
@@ -177,9 +263,17 @@ impl UsageTally {
     // === While an event is being read ===
 
     pub(super) fn number(&mut self, slot: Slot, value: u64) {
+        self.staged.touched = true;
+        // Money is no count.
+        let is_money =
+            slot == COST || (slot == responses::TICKS && self.table.roles.total.is_some());
+        if value > MAX_COUNT && !is_money {
+            self.staged.excessive = true;
+            self.staged.singular = true;
+            return;
+        }
         self.staged.singular |= self.staged.numbers.get(slot).is_some();
         self.staged.numbers.set(slot, value);
-        self.staged.touched = true;
     }
 
     /// Takes a string, nothing if it was too long; `plain`: nothing but ASCII is in it, for sure. Whether the event is worth
@@ -189,9 +283,9 @@ impl UsageTally {
             TextField::EventType => match text.and_then(self.table.event_of) {
                 Some(event) => {
                     self.staged.event = event;
-                    self.staged.singular |= event == EventClass::Image;
+                    self.staged.singular |= event.is_counted();
                     // Most events are: they tell nothing more.
-                    if event.is_part() {
+                    if event.is_part() && !event.is_counted() {
                         return true;
                     }
                 }
@@ -221,6 +315,12 @@ impl UsageTally {
                 // Reading on in what a search found.
                 const BESIDE: [&[u8]; 2] = [b"find_in_page", b"open_page"];
                 self.entry.idle |= text.is_some_and(|action| BESIDE.contains(&action));
+                return true;
+            }
+            TextField::ToolName => {
+                let name = text.unwrap_or_default();
+                self.entry.call = server_tool(name);
+                self.generated(i64::try_from(name.len()).unwrap_or(0));
                 return true;
             }
             // A poorer report, as of any number.
@@ -291,8 +391,23 @@ impl UsageTally {
                 numbers.forget(parts.entry);
                 self.entry.what = EntryKind::Untold;
             }
-            Marker::Item | Marker::Tool => {
+            Marker::Item | Marker::Block | Marker::Tool => {
                 self.entry.clear();
+                return;
+            }
+            Marker::Media | Marker::Sound => {
+                self.entry.clear();
+                if mark == Marker::Sound {
+                    self.entry.what = EntryKind::Sound;
+                }
+                return;
+            }
+            Marker::Written => {
+                self.entry.reasoned = false;
+                return;
+            }
+            Marker::ReasoningParts => {
+                self.entry.parts_count = !self.entry.reasoned;
                 return;
             }
             Marker::Place => {
@@ -310,6 +425,29 @@ impl UsageTally {
         self.staged.generated = self.staged.generated.saturating_add(more);
     }
 
+    /// Whether a text of reasoning counts: it may stand there under another name already.
+    pub(super) fn counts_reasoning(&self) -> bool {
+        !self.entry.reasoned
+    }
+
+    /// Whether a text in the parts of reasoning counts.
+    pub(super) fn counts_reasoning_parts(&self) -> bool {
+        self.entry.parts_count
+    }
+
+    /// So much text of the model's reasoning was read.
+    pub(super) fn reasoned(&mut self, more: i64) {
+        self.entry.reasoned |= more != 0;
+        self.generated(more);
+    }
+
+    /// So much data of a picture or sound was read.
+    pub(super) fn data(&mut self, more: i64) {
+        self.staged.data = self.staged.data.saturating_add(more);
+        self.staged.singular = true;
+        self.staged.touched = true;
+    }
+
     /// An object or array that the model wrote begins: the next one need not be like it.
     pub(super) fn begin_written(&mut self) {
         self.staged.singular = true;
@@ -321,9 +459,11 @@ impl UsageTally {
         match mark {
             Marker::Image => {
                 self.staged.images = self.staged.images.saturating_add(1);
+                self.staged.take_picture_bytes();
                 self.staged.singular = true;
                 self.staged.touched = true;
             }
+            Marker::Media | Marker::Sound => self.end_media(),
             Marker::Usage => self.end_usage(),
             Marker::Iteration => self.end_iteration(),
             Marker::Modality(parts) => {
@@ -337,14 +477,12 @@ impl UsageTally {
                 numbers.add(slot, tokens);
                 self.staged.singular = true;
             }
-            Marker::Item if !self.entry.idle => {
-                match self.entry.what {
-                    EntryKind::Call(call) => self.staged.add_call(call),
-                    EntryKind::Image => self.staged.images = self.staged.images.saturating_add(1),
-                    _ => return,
+            Marker::Item => self.end_item(),
+            Marker::Block => {
+                if let (EntryKind::ServerTool, Some(call)) = (self.entry.what, self.entry.call) {
+                    self.staged.add_call(call);
+                    self.staged.singular = true;
                 }
-                self.staged.singular = true;
-                self.staged.touched = true;
             }
             Marker::Tool if self.entry.what == EntryKind::ImageTool => {
                 if let Some(name) = self.entry.model.text() {
@@ -369,6 +507,55 @@ impl UsageTally {
         if !self.earlier.is_empty() {
             merge(&mut self.earlier, &self.staged.numbers, self.table);
             self.staged.numbers = core::mem::take(&mut self.earlier);
+        }
+    }
+
+    fn end_item(&mut self) {
+        let (staged, done) = (&mut self.staged, !self.entry.idle);
+        match self.entry.what {
+            EntryKind::Call(call) => {
+                if let Some(begun) = staged.begun.calls.get_mut(call as usize) {
+                    *begun = begun.saturating_add(1);
+                }
+                if done {
+                    staged.add_call(call);
+                }
+            }
+            EntryKind::Image => {
+                staged.begun.pictures = staged.begun.pictures.saturating_add(1);
+                staged.take_picture_bytes();
+                if done {
+                    staged.images = staged.images.saturating_add(1);
+                }
+            }
+            _ => {
+                staged.data = 0;
+                return;
+            }
+        }
+        staged.singular = true;
+        staged.touched = true;
+    }
+
+    /// The picture or sound whose data was read has ended, or is cut.
+    fn end_media(&mut self) {
+        let staged = &mut self.staged;
+        if staged.data <= 0 {
+            return;
+        }
+        let (passed, data) = (&mut staged.passed, &mut staged.data);
+        match self.entry.what {
+            what @ (EntryKind::Sound | EntryKind::Pcm) => {
+                let bytes = u64::try_from(core::mem::take(data)).unwrap_or(0);
+                passed.sound_bytes = passed.sound_bytes.saturating_add(bytes);
+                if what == EntryKind::Pcm {
+                    passed.pcm_bytes = passed.pcm_bytes.saturating_add(bytes);
+                }
+            }
+            _ => {
+                passed.pictures = passed.pictures.saturating_add(1);
+                staged.take_picture_bytes();
+            }
         }
     }
 
@@ -424,9 +611,13 @@ impl UsageTally {
             generated: staged.generated,
             as_it_says: true,
         };
-        kept.generated = kept.generated.saturating_add(staged.generated);
         self.told |= staged.touched || staged.generated != 0;
         self.untold_part |= staged.event == EventClass::Part && staged.generated == 0;
+        if staged.event == EventClass::Sound {
+            kept.add_sound(staged.generated);
+        } else {
+            kept.generated = kept.generated.saturating_add(staged.generated);
+        }
         if staged.touched {
             effect.as_it_says = self.commit_touched();
         }
@@ -436,12 +627,30 @@ impl UsageTally {
 
     /// Whether all numbers are known now as they were reported.
     fn commit_touched(&mut self) -> bool {
-        let (staged, kept) = (&self.staged, &mut self.kept);
+        let (staged, kept) = (&mut self.staged, &mut self.kept);
+        match staged.event {
+            EventClass::Begun => {
+                self.open.add(&staged.begun);
+                return true;
+            }
+            EventClass::Part => self.open.remove(&staged.begun),
+            EventClass::PartialPicture => {
+                staged.passed.partial_pictures = staged.passed.partial_pictures.saturating_add(1);
+                staged.take_picture_bytes();
+                self.open.pictures = self.open.pictures.max(1);
+            }
+            EventClass::Image => {
+                staged.take_picture_bytes();
+                self.open.pictures = self.open.pictures.saturating_sub(1);
+            }
+            _ => {}
+        }
+        kept.passed.add(&staged.passed);
         for (calls, more) in kept.calls.iter_mut().zip(staged.calls) {
             *calls = match self.table.merge {
                 // Of protocol C: a list of those so far.
-                Merge::Update => more.max(*calls),
-                Merge::Replace => calls.saturating_add(more),
+                Merge::Update if !staged.event.is_part() => more.max(*calls),
+                _ => calls.saturating_add(more),
             };
         }
         kept.queries.add_all(&staged.queries);
@@ -449,6 +658,7 @@ impl UsageTally {
         if staged.event.is_part() {
             return true;
         }
+        kept.excessive |= staged.excessive;
         let as_it_says =
             staged.numbers.is_empty() || merge(&mut kept.numbers, &staged.numbers, self.table);
         if staged.lists_others {
@@ -489,14 +699,37 @@ impl UsageTally {
         self.staged.clear();
     }
 
-    /// The document ends here, whole or cut. All it told counts; of an array, what its whole items told.
+    /// The answer ends here, in the middle of an event: what the model wrote has passed nevertheless.
+    pub(super) fn cut(&mut self) {
+        let (staged, kept) = (&mut self.staged, &mut self.kept);
+        if staged.event == EventClass::Sound {
+            kept.add_sound(staged.generated);
+        } else {
+            kept.generated = kept.generated.saturating_add(staged.generated);
+        }
+        if staged.event == EventClass::PartialPicture && staged.data > 0 {
+            staged.passed.partial_pictures = staged.passed.partial_pictures.saturating_add(1);
+            staged.take_picture_bytes();
+            self.open.pictures = self.open.pictures.max(1);
+        }
+        self.told |= self.staged.generated != 0 || self.staged.data != 0;
+        self.end_media();
+        self.kept.passed.add(&self.staged.passed);
+        self.staged.clear();
+    }
+
+    /// The document ends here, `whole` or cut, or `lost` where it is no JSON. All it told counts; of an array, what its whole
+    /// items told, and what the model wrote in the one that is cut.
     ///
     /// Half a usage object does not: what is part of a total comes after it, so that tokens from a cache, say,
     /// would count as plain ones, which are dearer.
-    pub(super) fn end_document(&mut self, whole: bool) {
-        if self.by_element {
+    pub(super) fn end_document(&mut self, whole: bool, lost: bool) {
+        if self.by_element && (whole || lost) {
             self.discard();
+        } else if self.by_element {
+            self.cut();
         } else {
+            self.end_media();
             if self.staged.usage_open {
                 self.staged.numbers.clear_but(self.table.beside);
                 self.end_usage();
@@ -532,15 +765,29 @@ impl UsageTally {
         let mut usage = of_numbers.unwrap_or_default();
         usage.images = kept.images;
         for (call, found) in Call::ALL.into_iter().zip(kept.calls) {
-            let reported = self.table.calls.iter().filter(|(of, _)| *of == call);
-            let reported = reported.filter_map(|(_, slot)| kept.numbers.get(*slot));
             let listed = if call == Call::WebSearch {
                 kept.queries.count()
             } else {
                 0
             };
             let found = found.saturating_add(listed);
-            let calls = reported.reduce(u64::saturating_add).unwrap_or(found);
+            let mut slots = self
+                .table
+                .calls
+                .iter()
+                .filter(|(of, _)| *of == call)
+                .peekable();
+            let is_reported = self.table.reports_calls && slots.peek().is_some();
+            let reported = slots.filter_map(|(_, slot)| kept.numbers.get(*slot));
+            let calls = match reported.reduce(u64::saturating_add) {
+                Some(reported) if self.ended => reported,
+                None if self.ended && is_reported => 0,
+                None if self.ended => found,
+                // Whoever left did not see the last report.
+                reported => found
+                    .saturating_add(self.open.calls(call))
+                    .max(reported.unwrap_or(0)),
+            };
             known |= calls > 0;
             usage.set_calls(call, calls);
         }
@@ -549,6 +796,7 @@ impl UsageTally {
             known = true;
         }
         counted.usage = known.then_some(usage);
+        counted.doubts.add_if(kept.excessive, Doubt::Excess);
         if self.cost().is_none() && kept.text(TextField::Cost).is_some() {
             counted.doubts.add(Doubt::Cost);
         }
@@ -565,7 +813,9 @@ impl UsageTally {
             usage.output_tokens()
         };
         let calls = Call::ALL.iter().any(|call| usage.calls(*call) > 0);
-        let made = self.generated_bytes() > 0 || self.untold_part || usage.images > 0 || calls;
+        let media = self.passed() != Passed::default();
+        let made =
+            self.generated_bytes() > 0 || self.untold_part || usage.images > 0 || calls || media;
         !made && output == 0 && self.finish_reason().is_none()
     }
 
@@ -648,6 +898,39 @@ impl UsageTally {
     /// How long the text is that the model wrote.
     pub(super) fn generated_bytes(&self) -> u64 {
         self.kept.generated.try_into().unwrap_or(0)
+    }
+
+    /// The pictures and the sound that passed; of pictures those too that had begun when the answer was left.
+    pub(super) fn passed(&self) -> Passed {
+        let begun = if self.ended { 0 } else { self.open.pictures };
+        let Passed { pictures, .. } = self.kept.passed;
+        Passed {
+            pictures: pictures
+                .saturating_add(self.kept.images)
+                .saturating_add(begun.into()),
+            ..self.kept.passed
+        }
+    }
+
+    /// How many bytes of text, pictures and sound passed.
+    pub(super) fn passed_bytes(&self) -> u64 {
+        let passed = &self.kept.passed;
+        self.generated_bytes()
+            .saturating_add(passed.picture_bytes)
+            .saturating_add(passed.sound_bytes)
+    }
+
+    /// The model that a tool of the answer makes pictures with.
+    pub(super) fn image_model(&self) -> Option<&str> {
+        let mut tools = self.kept.others.as_slice().iter();
+        tools
+            .find_map(ModelSum::name)
+            .filter(|_| self.table.beside != 0)
+    }
+
+    /// Whether a number was told that no answer comes to.
+    pub(super) fn is_excessive(&self) -> bool {
+        self.kept.excessive
     }
 
     /// The numbers as they were reported. Of sums over the entries of a list only those that come to something.

@@ -3,7 +3,7 @@
 
 use super::extractor::counted;
 use super::holes::{Hole, HoleKind, Holes};
-use super::numbers::{Numbers, Slot, integer};
+use super::numbers::{MAX_COUNT, Numbers, Slot, integer};
 use crate::text::{common_prefix, same, skip_digits, skip_text};
 use memchr::memchr2;
 
@@ -133,15 +133,18 @@ impl EventTemplate {
             let (start, end) = (hole.start(), hole.end());
             let texts = matches!(
                 hole.kind,
-                HoleKind::Text | HoleKind::Generated(_) | HoleKind::Line
+                HoleKind::Text | HoleKind::Generated(_) | HoleKind::Reasoning(_) | HoleKind::Line
             );
             let left_out = texts && hole.len() > MAX_TEXT;
             let kept_to = if left_out { start } else { end };
             let kind = match hole.kind {
-                HoleKind::Generated(escapes) if left_out => {
+                HoleKind::Generated(escapes) | HoleKind::Reasoning(escapes) if left_out => {
                     let text = counted(hole.len(), escapes.into());
                     self.generated = self.generated.map(|all| all.saturating_sub(text));
-                    HoleKind::Generated(0)
+                    match hole.kind {
+                        HoleKind::Reasoning(_) => HoleKind::Reasoning(0),
+                        _ => HoleKind::Generated(0),
+                    }
                 }
                 kind => kind,
             };
@@ -279,9 +282,12 @@ impl EventTemplate {
 /// value, where it is another, and how much longer a text of the model is.
 fn hole_length(kind: HoleKind, was: &[u8], bytes: &[u8], changes: &mut Changes) -> Option<usize> {
     match kind {
-        HoleKind::Text | HoleKind::Generated(_) => {
+        HoleKind::Text | HoleKind::Generated(_) | HoleKind::Reasoning(_) => {
             let (length, unicode) = text_length(bytes)?;
-            if let HoleKind::Generated(escapes) = kind {
+            if length == 0 && matches!(kind, HoleKind::Reasoning(_)) {
+                return None;
+            }
+            if let HoleKind::Generated(escapes) | HoleKind::Reasoning(escapes) = kind {
                 let less = counted(was.len(), escapes.into());
                 let longer = counted(length, unicode).wrapping_sub(less);
                 changes.generated = changes.generated.saturating_add(longer);
@@ -297,7 +303,7 @@ fn hole_length(kind: HoleKind, was: &[u8], bytes: &[u8], changes: &mut Changes) 
             if length == bytes.len() || same(was, number) {
                 return Some(length);
             }
-            let value = integer(number)?;
+            let value = integer(number).filter(|value| *value <= MAX_COUNT)?;
             // Less may be poorer, which takes more than these numbers to know.
             (value > integer(was)? && changes.values.add(slot, value)).then_some(length)
         }

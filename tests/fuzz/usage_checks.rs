@@ -16,7 +16,7 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use trilane::usage::{Call, Kind, Meter, Reading, Usage, Wire};
+use trilane::usage::{Call, Kind, Meter, Passed, Reading, Usage, Wire};
 
 /// What a meter reads in chunks.
 pub fn read<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
@@ -82,6 +82,9 @@ fn plain_reading(wire: Wire, body: &[u8]) -> Option<Reading> {
                 plain.part(&document, "", wire)?;
                 plain.document(&document, &raw);
                 plain.images += objects(&document, "/data", wire == Wire::Images);
+                if wire == Wire::Images {
+                    plain.passed.picture_bytes += texts(&raw, "data/*/", &["b64_json", "url"]);
+                }
                 plain.commit();
                 plain.ended = true;
                 plain.streams = false;
@@ -94,14 +97,18 @@ fn plain_reading(wire: Wire, body: &[u8]) -> Option<Reading> {
             }
             if let Some(last) = last.filter(|_| !plain.done) {
                 let parsed = serde_json::from_slice::<Unique>(last.trim_ascii());
-                if !parsed.is_err_and(|err| err.is_eof()) {
-                    plain.event(&last)?;
+                // Of one that is cut inside its JSON what the model wrote counts.
+                if !last.trim_ascii().is_empty() && parsed.is_err_and(|err| err.is_eof()) {
+                    return None;
                 }
+                plain.event(&last)?;
             }
             plain.unreadable = !any && !begins_as_stream(body);
         }
     }
-    plain.reading()
+    let doubted = plain.excess;
+    let reading = plain.reading();
+    reading.filter(|_| !doubted)
 }
 
 /// `trim_ascii_start` takes one character more for whitespace than JSON does.
@@ -239,6 +246,30 @@ impl<'a> Raw<'a> {
         !ends
     }
 
+    /// Gives all values at a path.
+    fn each(&self, path: &str, visit: &mut dyn FnMut(&Raw<'_>)) {
+        let (step, rest) = path.split_once('/').unwrap_or((path, ""));
+        match (self, step) {
+            (_, "") => visit(self),
+            (Self::Array(_, items), "*") => items.iter().for_each(|item| item.each(rest, visit)),
+            (Self::Object(_, members), _) => members
+                .iter()
+                .filter(|(key, _)| key == step)
+                .for_each(|(_, value)| value.each(rest, visit)),
+            _ => {}
+        }
+    }
+
+    /// The length of the text in each item of the last list of a path.
+    fn lengths(&self, path: &str) -> Vec<u64> {
+        let (list, member) = path.rsplit_once("*/").unwrap();
+        let mut lengths = Vec::new();
+        self.each(&format!("{list}*"), &mut |item| {
+            lengths.push(item.length(member))
+        });
+        lengths
+    }
+
     /// The length of all text at a path: `*` is any item, and a `!` behind it takes objects and arrays too.
     fn length(&self, path: &str) -> u64 {
         let (step, rest) = path.split_once('/').unwrap_or((path, ""));
@@ -281,8 +312,6 @@ const CHAT_TEXTS: &[&str] = &[
     "content/*/text",
     "content/*/thinking!",
     "content/*/refusal",
-    "reasoning_content",
-    "reasoning",
     "refusal",
     "tool_calls/*/function/name",
     "tool_calls/*/function/arguments!",
@@ -309,7 +338,7 @@ const RESPONSES_TEXTS: &[&str] = &[
     "output/*/action/commands!",
     "output/*/action/command!",
 ];
-const BLOCK_TEXTS: &[&str] = &["text", "thinking", "name", "input!"];
+const BLOCK_TEXTS: &[&str] = &["text", "thinking", "input!"];
 const DELTA_TEXTS: &[&str] = &["text", "thinking", "partial_json", "content"];
 const PART_TEXTS: &[&str] = &[
     "text",
@@ -331,6 +360,11 @@ struct Plain {
     error_here: bool,
     error: Option<String>,
     images: u64,
+    passed: Passed,
+    /// What has begun and is not done; the last are pictures.
+    open: BTreeMap<Option<Call>, u64>,
+    /// A number is told that counts as none.
+    excess: bool,
     ended: bool,
     done: bool,
     generated: u64,
@@ -480,6 +514,9 @@ impl Plain {
             error_here: false,
             error: None,
             images: 0,
+            passed: Passed::default(),
+            open: BTreeMap::new(),
+            excess: false,
             ended: false,
             done: false,
             generated: 0,
@@ -513,6 +550,7 @@ impl Plain {
         }
         let kind = event.pointer("/type").and_then(Value::as_str);
         let (mut ends, mut fails, mut image, mut piece) = (false, false, false, false);
+        let (mut begun, mut partial) = (false, false);
         match (self.wire, kind) {
             // No prompt is answered by a cache.
             (Wire::Chat | Wire::Generate | Wire::CachedContent, _) | (_, None) => {}
@@ -521,14 +559,22 @@ impl Plain {
             (Wire::Responses, Some(kind)) => match kind.strip_prefix("response.") {
                 Some("completed" | "incomplete" | "cancelled") => ends = true,
                 Some("created" | "queued" | "in_progress") => {}
-                Some("audio.delta" | "output_audio.delta") => return Some(()),
+                Some("audio.delta" | "output_audio.delta") => {
+                    self.passed.sound_bytes += raw.length("delta");
+                    return event.get("item").is_none().then_some(());
+                }
+                Some("output_item.added") => begun = true,
                 Some("output_item.done") => piece = true,
                 Some(_) if kind.ends_with(".delta") && kind.len() <= 128 => piece = true,
                 None if kind.ends_with(".delta") && kind.len() <= 128 => piece = true,
+                _ if kind.ends_with(".partial_image") && kind.len() <= 128 => partial = true,
                 _ => return Some(()),
             },
             (Wire::Images, Some(kind)) if kind.ends_with(".completed") && kind.len() <= 128 => {
                 image = true;
+            }
+            (Wire::Images, Some(kind)) if kind.ends_with(".partial_image") && kind.len() <= 128 => {
+                partial = true;
             }
             (Wire::Images, _) => return Some(()),
             (Wire::Messages, Some("message_start" | "message_delta")) => {}
@@ -539,16 +585,56 @@ impl Plain {
         let generated = self.generated;
         self.generated += match self.wire {
             Wire::CachedContent => 0,
-            Wire::Chat => texts(&raw, "choices/*/delta/", CHAT_TEXTS),
+            Wire::Chat => {
+                self.chat_media(&raw, "delta");
+                texts(&raw, "choices/*/delta/", CHAT_TEXTS) + reasoning(&raw, "delta")
+            }
             Wire::Responses => raw.length("delta"),
             Wire::Messages => {
-                texts(&raw, "delta/", DELTA_TEXTS) + texts(&raw, "content_block/", BLOCK_TEXTS)
+                let block = lookup(&event, "/content_block");
+                let name = block.map_or(0, |block| self.block(block, piece));
+                texts(&raw, "delta/", DELTA_TEXTS)
+                    + texts(&raw, "content_block/", BLOCK_TEXTS)
+                    + name
             }
-            Wire::Generate => texts(&raw, "candidates/*/content/parts/*/", PART_TEXTS),
+            Wire::Generate => {
+                self.blobs(&event, &raw);
+                texts(&raw, "candidates/*/content/parts/*/", PART_TEXTS)
+            }
             Wire::Images => 0,
         };
+        let data = match self.wire {
+            Wire::Responses => raw.length("partial_image_b64"),
+            Wire::Images => raw.length("b64_json"),
+            _ => 0,
+        };
         if let (Wire::Responses, Some(item)) = (self.wire, lookup(&event, "/item")) {
-            self.item(item);
+            if !item.is_object() {
+                return (data == 0).then_some(());
+            }
+            if data > 0 || partial {
+                return None;
+            }
+            let made = raw.length("item/result");
+            self.item(item, made, begun, piece);
+        }
+        if begun {
+            self.commit();
+            return Some(());
+        }
+        if partial || image {
+            self.passed.picture_bytes += data;
+            let open = self.open.entry(None).or_default();
+            *open = if image {
+                open.saturating_sub(1)
+            } else {
+                (*open).max(1)
+            };
+        }
+        if partial {
+            self.passed.partial_pictures += 1;
+            self.commit();
+            return Some(());
         }
         if piece {
             let begins = kind == Some("content_block_start");
@@ -663,20 +749,112 @@ impl Plain {
     fn document(&mut self, document: &Value, raw: &Raw<'_>) {
         self.generated += match self.wire {
             Wire::CachedContent => 0,
-            Wire::Chat => texts(raw, "choices/*/message/", CHAT_TEXTS),
+            Wire::Chat => {
+                self.chat_media(raw, "message");
+                texts(raw, "choices/*/message/", CHAT_TEXTS) + reasoning(raw, "message")
+            }
             Wire::Responses => texts(raw, "", RESPONSES_TEXTS),
-            Wire::Messages => texts(raw, "content/*/", BLOCK_TEXTS),
-            Wire::Generate => texts(raw, "candidates/*/content/parts/*/", PART_TEXTS),
+            Wire::Messages => {
+                let blocks = lookup(document, "/content").and_then(Value::as_array);
+                let blocks = blocks.into_iter().flatten();
+                let names: u64 = blocks.map(|block| self.block(block, false)).sum();
+                texts(raw, "content/*/", BLOCK_TEXTS) + names
+            }
+            Wire::Generate => {
+                self.blobs(document, raw);
+                texts(raw, "candidates/*/content/parts/*/", PART_TEXTS)
+            }
             Wire::Images => 0,
         };
         if self.wire == Wire::Responses {
             let items = lookup(document, "/output").and_then(Value::as_array);
-            items.into_iter().flatten().for_each(|item| self.item(item));
+            let mut made = raw.lengths("output/*/result").into_iter();
+            for item in items.into_iter().flatten() {
+                self.item(item, made.next().unwrap(), false, false);
+            }
+        }
+    }
+
+    /// A block of Messages that begins, or stands in a document; gives how long the name of its tool is.
+    fn block(&mut self, block: &Value, adds: bool) -> u64 {
+        let get = |key: &str| block.as_object()?.get(key)?.as_str();
+        let name = get("name").filter(|name| name.len() <= 128).unwrap_or("");
+        let call = match name {
+            "web_search" => Some(Call::WebSearch),
+            "code_execution" | "bash_code_execution" | "text_editor_code_execution" => {
+                Some(Call::CodeExecution)
+            }
+            _ => None,
+        };
+        if let (Some(call), Some("server_tool_use")) = (call, get("type")) {
+            let calls = if adds {
+                &mut self.calls
+            } else {
+                &mut self.listed
+            };
+            *calls.entry(call).or_default() += 1;
+        }
+        name.len() as u64
+    }
+
+    /// Pictures and sound of Chat Completions.
+    fn chat_media(&mut self, raw: &Raw<'_>, of: &str) {
+        let message = format!("choices/*/{of}");
+        self.passed.sound_bytes += raw.length(&format!("{message}/audio/data"));
+        let list = [
+            (
+                "images/*",
+                &["image_url", "image_url/url", "url", "b64_json"][..],
+            ),
+            ("content/*/image_url", &["url"]),
+        ];
+        for (path, members) in list {
+            let mut sums: Vec<u64> = Vec::new();
+            for member in members {
+                let lengths = raw.lengths(&format!("{message}/{path}/{member}"));
+                sums.resize(lengths.len(), 0);
+                sums.iter_mut()
+                    .zip(lengths)
+                    .for_each(|(sum, more)| *sum += more);
+            }
+            self.passed.pictures += sums.iter().filter(|bytes| **bytes > 0).count() as u64;
+            self.passed.picture_bytes += sums.iter().sum::<u64>();
+        }
+    }
+
+    /// Pictures and sound of generate-content.
+    fn blobs(&mut self, document: &Value, raw: &Raw<'_>) {
+        let candidates = lookup(document, "/candidates").and_then(Value::as_array);
+        let parts = candidates.into_iter().flatten().flat_map(|candidate| {
+            let parts = lookup(candidate, "/content/parts").and_then(Value::as_array);
+            parts.into_iter().flatten()
+        });
+        for name in ["inlineData", "inline_data"] {
+            let path = format!("candidates/*/content/parts/*/{name}/data");
+            for (part, bytes) in parts.clone().zip(raw.lengths(&path)) {
+                let get = |key: &str| part.as_object()?.get(name)?.as_object()?.get(key)?.as_str();
+                // Of two spellings the last counts, which is not known here.
+                self.excess |= get("mimeType").is_some() && get("mime_type").is_some();
+                let kind = get("mimeType").or(get("mime_type")).unwrap_or("");
+                let kind = if kind.len() <= 128 {
+                    kind.to_ascii_lowercase()
+                } else {
+                    String::new()
+                };
+                if kind.starts_with("audio/") {
+                    let pcm = kind.starts_with("audio/l16") || kind.starts_with("audio/pcm");
+                    self.passed.sound_bytes += bytes;
+                    self.passed.pcm_bytes += if pcm { bytes } else { 0 };
+                } else if bytes > 0 {
+                    self.passed.pictures += 1;
+                    self.passed.picture_bytes += bytes;
+                }
+            }
         }
     }
 
     /// Something that the model did.
-    fn item(&mut self, item: &Value) {
+    fn item(&mut self, item: &Value, made: u64, begun: bool, piece: bool) {
         let get = |path: &str| lookup(item, path).and_then(Value::as_str).unwrap_or("");
         let undone = [
             "failed",
@@ -685,22 +863,33 @@ impl Plain {
             "interpreting",
             "searching",
         ];
+        let call = match get("/type") {
+            "web_search_call" => Some(Call::WebSearch),
+            "code_interpreter_call" => Some(Call::CodeExecution),
+            "file_search_call" => Some(Call::FileSearch),
+            "image_generation_call" => None,
+            _ => return,
+        };
+        let open = self.open.entry(call).or_default();
+        if begun {
+            *open += 1;
+            return;
+        }
+        if piece {
+            *open = open.saturating_sub(1);
+        }
+        if call.is_none() {
+            self.passed.picture_bytes += made;
+        }
         if undone.contains(&get("/status"))
             || ["find_in_page", "open_page"].contains(&get("/action/type"))
         {
             return;
         }
-        let call = match get("/type") {
-            "web_search_call" => Call::WebSearch,
-            "code_interpreter_call" => Call::CodeExecution,
-            "file_search_call" => Call::FileSearch,
-            "image_generation_call" => {
-                self.images += 1;
-                return;
-            }
-            _ => return,
-        };
-        *self.calls.entry(call).or_default() += 1;
+        match call {
+            Some(call) => *self.calls.entry(call).or_default() += 1,
+            None => self.images += 1,
+        }
     }
 
     fn tools(&mut self, document: &Value) {
@@ -730,6 +919,10 @@ impl Plain {
                 });
                 let tokens = of.filter_map(|entry| lookup(entry, "/tokenCount")?.as_u64());
                 self.event.push((name, tokens.fold(0, u64::saturating_add)));
+            }
+            for entry in entries {
+                let tokens = lookup(entry, "/tokenCount").and_then(Value::as_u64);
+                self.excess |= tokens.is_some_and(is_excessive);
             }
         }
     }
@@ -800,6 +993,7 @@ impl Plain {
         for name in names {
             let path = format!("{at}/{}", name.replace('.', "/"));
             if let Some(value) = lookup(document, &path).and_then(Value::as_u64) {
+                self.excess |= is_excessive(value);
                 self.event.push((name, value));
             }
         }
@@ -816,7 +1010,12 @@ impl Plain {
         for entry in list {
             let kind = entry.get("type").and_then(Value::as_str);
             let in_totals = matches!(kind, None | Some("message" | "fallback_message"));
-            let get = |path: &str| lookup(entry, path).and_then(Value::as_u64);
+            let mut excess = false;
+            let mut get = |path: &str| {
+                let value = lookup(entry, path).and_then(Value::as_u64);
+                excess |= value.is_some_and(is_excessive);
+                value
+            };
             let hour = get("/cache_creation/ephemeral_1h_input_tokens").unwrap_or(0);
             let minutes = get("/cache_creation/ephemeral_5m_input_tokens").unwrap_or(0);
             let written = get("/cache_creation_input_tokens");
@@ -831,6 +1030,7 @@ impl Plain {
                 minutes,
                 hour,
             ];
+            self.excess |= excess;
             let model = entry.get("model").and_then(Value::as_str);
             let model = model.filter(|model| is_name(model));
             if in_totals || model.is_some() {
@@ -900,6 +1100,13 @@ impl Plain {
     }
 
     fn reading(mut self) -> Option<Reading> {
+        let begun = self.open.get(&None).copied().unwrap_or(0);
+        let begun = if self.ended { 0 } else { begun };
+        let passed = Passed {
+            pictures: self.passed.pictures + self.images + begun,
+            ..self.passed
+        };
+        let image_model = self.tool_model.clone();
         let model = self.kept.get("model").cloned();
         let strange = |name: &str| !name.is_empty() && Some(name) != model.as_deref();
         let mut others = core::mem::take(&mut self.others);
@@ -951,7 +1158,9 @@ impl Plain {
             usage.output_tokens()
         };
         let ended = self.kept.contains_key("finish") || status.is_some();
-        let something = self.generated > 0 || self.untold_part || usage.images > 0 || calls;
+        let media = passed != Passed::default();
+        let something =
+            self.generated > 0 || self.untold_part || usage.images > 0 || calls || media;
         let made_nothing = in_place && !something && output == 0 && !ended && !self.unreadable;
         let reading = Reading {
             usage: used,
@@ -964,6 +1173,9 @@ impl Plain {
             service_tier: self.kept.remove("tier").map(Into::into),
             speed: self.kept.remove("speed").map(Into::into),
             generated_bytes: self.generated,
+            passed,
+            image_model: image_model.map(Into::into),
+            excessive: false,
             others,
             unreadable: self.unreadable,
             made_nothing,
@@ -1133,7 +1345,14 @@ impl Plain {
                 (Wire::Responses, Call::WebSearch) => get("tool_usage.web_search.num_requests"),
                 _ => None,
             };
-            usage.set_calls(call, reported.unwrap_or(counted));
+            let open = self.open.get(&Some(call)).copied().unwrap_or(0);
+            let calls = match (self.ended, reported) {
+                (true, Some(reported)) => reported,
+                (true, None) if self.wire == Wire::Messages => 0,
+                (true, None) => counted,
+                (false, reported) => (counted + open).max(reported.unwrap_or(0)),
+            };
+            usage.set_calls(call, calls);
             unseen &= usage.calls(call) == 0;
         }
         unseen &= self.images == 0;
@@ -1151,6 +1370,28 @@ impl Plain {
         }
         (left, cut)
     }
+}
+
+/// Whether no answer has as many tokens.
+fn is_excessive(value: u64) -> bool {
+    value > 1_000_000_000
+}
+
+/// The length of the reasoning in messages: that of the first member that has any.
+fn reasoning(raw: &Raw<'_>, of: &str) -> u64 {
+    let mut sum = 0;
+    raw.each(&format!("choices/*/{of}"), &mut |message| {
+        let Raw::Object(_, members) = message else {
+            return;
+        };
+        let lengths = members.iter().map(|(key, value)| match key.as_str() {
+            "reasoning" | "reasoning_content" => value.length(""),
+            "reasoning_details" => value.length("*/text") + value.length("*/summary"),
+            _ => 0,
+        });
+        sum += lengths.into_iter().find(|length| *length > 0).unwrap_or(0);
+    });
+    sum
 }
 
 /// Whether a name is kept.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mutation import Mutation
+from mutation import Edit, Mutation
 
 _record = "src/exchange/record.rs"
 _estimating = "src/exchange/estimating.rs"
@@ -45,8 +45,8 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "leaving before the head is free",
         _record,
-        "Ending::ClientAbort if upstream.body.sent_whole => unreported,",
-        "Ending::ClientAbort if upstream.body.sent_whole => UsageStatus::None,",
+        "Ending::ClientAbort if upstream.body.sent_json => unreported,",
+        "Ending::ClientAbort if upstream.body.sent_json => UsageStatus::None,",
         (
             f"{_unreported}test_leaving_a_stream_before_its_head",
             f"{_unreported}test_leaving_before_the_answer",
@@ -57,7 +57,7 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "leaving before the body was sent is charged",
         _record,
-        "Ending::ClientAbort if upstream.body.sent_whole => unreported,",
+        "Ending::ClientAbort if upstream.body.sent_json => unreported,",
         "Ending::ClientAbort => unreported,",
         (f"{_unreported}test_leaving_before_the_body_was_sent",),
     ),
@@ -78,15 +78,15 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "no input is estimated",
         _estimating,
-        "        input: input_tokens(body),",
-        "        input: input_tokens(body).min(0),",
+        "estimate.set(Kind::Input, input_tokens(body));",
+        "estimate.set(Kind::Input, input_tokens(body).min(0));",
         (f"{_unreported}test_leaving_a_stream_before_its_head", f"{_unreported}test_leaving_before_the_answer"),
     ),
     Mutation(
         "no output is estimated",
         _estimating,
-        "        output: written(response_bytes, reading),",
-        "        output: written(response_bytes, reading).min(0),",
+        "let text = written(self.response_bytes, reading);",
+        "let text = written(self.response_bytes, reading).min(0);",
         (f"{_unreported}test_a_stream_without_usage", f"{_unreported}test_leaving_before_the_last_event"),
     ),
     Mutation(
@@ -102,6 +102,116 @@ ABUSE: tuple[Mutation, ...] = (
         "let unread = u64::from(record.reading.unreadable);",
         "let unread = u64::from(record.reading.unreadable).min(0);",
         (f"{_unreported}test_answers_that_nobody_reads",),
+    ),
+    Mutation(
+        "pictures that passed are not counted",
+        _estimating,
+        "estimate.set(Kind::OutputImage, self.picture_tokens(reading));",
+        "estimate.set(Kind::OutputImage, self.picture_tokens(reading).min(0));",
+        (
+            f"{_unreported}test_pictures_and_sound_that_passed[a partial picture of the images endpoint]",
+            f"{_unreported}test_pictures_and_sound_that_passed[two pictures of generate-content]",
+            f"{_unreported}test_pictures_and_sound_that_passed[a picture of Chat Completions]",
+            f"{_unreported}test_nearly_all_of_a_picture",
+        ),
+    ),
+    Mutation(
+        "pictures of a tool are not counted",
+        _estimating,
+        "Some(Wire::Responses) => self.picture_tokens(reading),",
+        "Some(Wire::Responses) => self.picture_tokens(reading).min(0),",
+        (
+            f"{_unreported}test_pictures_and_sound_that_passed[the last partial picture]",
+            f"{_unreported}test_pictures_and_sound_that_passed[a picture that is being made]",
+        ),
+    ),
+    Mutation(
+        "sound that passed is not counted",
+        _estimating,
+        "estimate.set(Kind::OutputAudio, self.sound_tokens(reading));",
+        "estimate.set(Kind::OutputAudio, self.sound_tokens(reading).min(0));",
+        (
+            f"{_unreported}test_pictures_and_sound_that_passed[sound of generate-content]",
+            f"{_unreported}test_pictures_and_sound_that_passed[sound of Chat Completions]",
+        ),
+    ),
+    Mutation(
+        "an event that is cut counts for nothing",
+        "src/usage/sse.rs",
+        "        if cut {\n            tally.cut();",
+        "        if cut {\n            tally.discard();",
+        (f"{_unreported}test_nearly_all_of_a_picture",),
+    ),
+    Mutation(
+        "searches of Messages are not counted",
+        "src/usage/tally.rs",
+        'b"server_tool_use" => Self::ServerTool,',
+        'b"server_tool_use" => Self::Other,',
+        (f"{_unreported}test_searches_that_passed[Messages]",),
+    ),
+    Mutation(
+        "searches count when they are done",
+        "src/usage/tally.rs",
+        ".saturating_add(self.open.calls(call))",
+        ".saturating_add(self.open.calls(call).min(0))",
+        (f"{_unreported}test_searches_that_passed[Responses, not done]",),
+    ),
+    Mutation(
+        "silence is free",
+        _record,
+        "silent_us: left.map_or(0, |response| response.silent_us(clock)),",
+        "silent_us: left.map_or(0, |response| response.silent_us(clock)).min(0),",
+        (f"{_unreported}test_reasoning_that_nobody_saw", f"{_unreported}test_an_estimate_keeps_to_the_cap"),
+    ),
+    Mutation(
+        "silence counts from the first byte on",
+        "src/exchange/silence.rs",
+        "None if !is_told && meter.has_begun() =>",
+        "None if !is_told =>",
+        (f"{_unreported}test_silence_that_is_no_reasoning",),
+    ),
+    Mutation(
+        "caps of other endpoints count",
+        _member,
+        "if self.member == Some(KnownMember::OutputCap) && !self.cap.members.has(scope, key) {",
+        "if self.member == Some(KnownMember::OutputCap) && !self.cap.members.has(scope, key) && false {",
+        (f"{_unreported}test_an_estimate_keeps_to_the_cap",),
+    ),
+    Mutation(
+        "an estimate goes beyond the cap",
+        _estimating,
+        "                cap_output(&mut estimate, cap);",
+        "                cap_output(&mut estimate, cap.max(1_000_000));",
+        (f"{_unreported}test_an_estimate_keeps_to_the_cap",),
+        besides=(
+            Edit(
+                _estimating,
+                "tokens_in(self.silent_us).min(cap.unwrap_or(MOST_HIDDEN_TOKENS));",
+                "tokens_in(self.silent_us).min(MOST_HIDDEN_TOKENS);",
+            ),
+        ),
+    ),
+    Mutation(
+        "complete JSON is not sent without its end",
+        "src/exchange/request_body.rs",
+        "self.sent_json |= end || (self.scanner.complete() && self.released == self.seen);",
+        "self.sent_json |= end;",
+        (f"{_unreported}test_complete_json_was_sent", f"{_unreported}test_complete_json_with_something_behind_it"),
+    ),
+    Mutation(
+        "what is refused behind complete JSON is free",
+        _record,
+        "Ending::Refused if upstream.body.sent_json && self.result.is_none() => unreported,",
+        "Ending::Refused if upstream.body.sent_json && self.result.is_none() => UsageStatus::None,",
+        (f"{_unreported}test_complete_json_with_something_behind_it",),
+    ),
+    Mutation(
+        "any number is a count",
+        "src/usage/tally.rs",
+        "if value > MAX_COUNT && !is_money {",
+        "if value > u64::MAX - 1 && !is_money {",
+        (f"{_unreported}test_a_count_that_no_answer_comes_to",),
+        besides=(Edit("src/usage/template.rs", "filter(|value| *value <= MAX_COUNT)", "filter(|value| *value <= MAX_COUNT.max(u64::MAX))"),),
     ),
     # ---- The usage event
     Mutation(
@@ -334,6 +444,39 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     # ---- Charges
     Mutation(
+        "another model answers at the price of the one that was asked for",
+        "src/exchange/charging.rs",
+        "dearer(as_asked(), as_answered())",
+        "as_asked().or(as_answered())",
+        (f"{_charges}test_a_dearer_model_answers",),
+    ),
+    Mutation(
+        "the answer's model is believed where it is cheaper",
+        "src/exchange/charging.rs",
+        "dearer(as_asked(), as_answered())",
+        "as_answered().or(as_asked())",
+        (f"{_charges}test_a_cheaper_model_answers",),
+    ),
+    Mutation(
+        "a model that is not listed is not told",
+        "src/exchange/charging.rs",
+        "        Some(AnsweredModel::Unlisted) => {",
+        "        Some(AnsweredModel::Unlisted) if asked.prices.is_none() => {",
+        (f"{_charges}test_a_model_answers_that_is_not_listed",),
+        besides=(Edit("src/exchange/charging.rs", "None | Some(AnsweredModel::Asked) => as_asked(),", "None | Some(AnsweredModel::Asked | AnsweredModel::Unlisted) => as_asked(),"),),
+    ),
+    Mutation(
+        "spellings are other models",
+        "src/model/answered.rs",
+        "        if asked.is_called(&bare) {",
+        "        if asked.is_called(&bare) && false {",
+        (f"{_charges}test_the_model_under_another_name",),
+        besides=(
+            Edit("src/model/answered.rs", "let spellings = [name, bare.whole, bare.untagged, bare.base];", "let spellings = [name, name, name, name];"),
+            Edit("src/model/answered.rs", "match others.find(|model| model.is_called(&bare)) {", "match others.find(|model| model.is_called(&bare) && false) {"),
+        ),
+    ),
+    Mutation(
         "other models are not charged",
         "src/exchange/charging.rs",
         "let others = reading.others.iter().filter_map(",
@@ -446,7 +589,7 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "what stands behind the window is not reserved",
         "src/exchange/forwarded.rs",
-        "                local::extend(caller, upstream, method(), environment)?;\n",
+        "                    extended?;\n",
         "",
         (f"{_budgets}test_a_cap_behind_the_window_is_reserved_before_the_last_byte_goes",),
     ),

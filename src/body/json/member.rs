@@ -29,6 +29,12 @@ pub(super) enum KnownMember {
     Steering(SteeringId),
     /// What lets the upstream choose the model.
     ModelRouting,
+    /// A word that decides nothing.
+    Word(Word),
+    /// What switches reasoning off by `false` or nought.
+    ReasoningSwitch,
+    /// What switches it on by `true`.
+    ReasoningFlag,
 }
 
 impl KnownMember {
@@ -59,18 +65,44 @@ const TOP: Others = &[
         "generate_content_request",
         KnownMember::Scope(KeyScope::Request),
     ),
+    ("reasoning", KnownMember::Scope(KeyScope::Reasoning)),
+    ("thinking", KnownMember::Scope(KeyScope::Reasoning)),
+    ("reasoning_effort", KnownMember::Word(Word::ReasoningEffort)),
+    ("enable_thinking", KnownMember::ReasoningFlag),
+    ("size", KnownMember::Word(Word::Size)),
+    ("quality", KnownMember::Word(Word::Quality)),
+    ("image_config", KnownMember::Scope(KeyScope::ImageConfig)),
+    ("audio", KnownMember::Scope(KeyScope::Audio)),
 ];
 const CONFIG: Others = &[
     ("routingConfig", KnownMember::ModelRouting),
     ("routing_config", KnownMember::ModelRouting),
     ("modelConfig", KnownMember::ModelRouting),
     ("model_config", KnownMember::ModelRouting),
+    ("thinkingConfig", KnownMember::Scope(KeyScope::Reasoning)),
+    ("thinking_config", KnownMember::Scope(KeyScope::Reasoning)),
+    ("imageConfig", KnownMember::Scope(KeyScope::ImageConfig)),
+    ("image_config", KnownMember::Scope(KeyScope::ImageConfig)),
 ];
+const REASONING: Others = &[
+    ("effort", KnownMember::Word(Word::Reasoning)),
+    ("type", KnownMember::Word(Word::Reasoning)),
+    ("enabled", KnownMember::ReasoningSwitch),
+    ("thinkingBudget", KnownMember::ReasoningSwitch),
+    ("thinking_budget", KnownMember::ReasoningSwitch),
+];
+const IMAGE_CONFIG: Others = &[
+    ("imageSize", KnownMember::Word(Word::PartSize)),
+    ("image_size", KnownMember::Word(Word::PartSize)),
+];
+const AUDIO: Others = &[("format", KnownMember::Word(Word::AudioFormat))];
 const TOOL: Others = &[
     ("type", KnownMember::ToolType),
     ("model", KnownMember::Model(ModelRole::Runs)),
     ("svg", KnownMember::Scope(KeyScope::Runner)),
     ("tools", KnownMember::Scope(KeyScope::Tool)),
+    ("size", KnownMember::Word(Word::Size)),
+    ("quality", KnownMember::Word(Word::Quality)),
 ];
 const RUNNER: Others = &[("model", KnownMember::Model(ModelRole::Runs))];
 const FALLBACK: Others = &[
@@ -97,6 +129,9 @@ impl KeyScope {
             Self::Runner => (&[], RUNNER),
             Self::Fallback => (&[], FALLBACK),
             Self::Request => (&[], REQUEST),
+            Self::Reasoning => (&[], REASONING),
+            Self::ImageConfig => (&[], IMAGE_CONFIG),
+            Self::Audio => (&[], AUDIO),
         };
         if let Some(field) = field_of(key, fields)? {
             return Ok(Some(KnownMember::Field(field)));
@@ -139,8 +174,6 @@ fn is_plain_content(key: &[u8]) -> bool {
             | b"top_p"
             | b"tool_choice"
             | b"toolConfig"
-            | b"thinking"
-            | b"reasoning"
             | b"text"
             | b"store"
             | b"include"
@@ -149,7 +182,6 @@ fn is_plain_content(key: &[u8]) -> bool {
             | b"response_format"
             | b"parallel_tool_calls"
             | b"prompt_cache_key"
-            | b"reasoning_effort"
             | b"prompt"
     )
 }
@@ -195,6 +227,9 @@ impl JsonScanner {
         if let Some(scope) = self.object() {
             let key = whole.unwrap_or(self.key.bytes());
             self.member = scope.member(key)?;
+            if self.member == Some(KnownMember::OutputCap) && !self.cap.members.has(scope, key) {
+                self.member = None;
+            }
             if scope == KeyScope::Top {
                 self.in_parts = has_parts(key);
             } else if self.reads_parts() {
@@ -276,7 +311,15 @@ impl JsonScanner {
             KnownMember::ModelRouting if byte != b'n' => {
                 return Err(BodyError::NotSupported(Field::ModelRouting));
             }
-            KnownMember::Scope(_)
+            KnownMember::Word(word) if byte == b'"' => {
+                self.key.clear();
+                self.text = StringRole::Word(word);
+            }
+            KnownMember::Scope(KeyScope::Reasoning) => self.begin_reasoning(byte),
+            KnownMember::ReasoningFlag => self.reasons |= byte == b't',
+            KnownMember::ReasoningSwitch => self.begin_reasoning_switch(byte),
+            KnownMember::Word(_)
+            | KnownMember::Scope(_)
             | KnownMember::Models
             | KnownMember::Steering(_)
             | KnownMember::ModelRouting => {}
@@ -344,6 +387,7 @@ impl JsonScanner {
                 let speed = kept(bytes);
                 self.rare().speed = Some(speed);
             }
+            _ => self.end_made(word),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The models that a body names beside its own.
 
+use super::made::Made;
 use super::part::Parts;
 use super::{JsonScanner, JsonState, StringRole};
 use crate::body::steering::SteeringSet;
@@ -33,6 +34,8 @@ pub(super) struct Rare {
     pub candidates: Option<u64>,
     pub service_tier: Option<Box<str>>,
     pub speed: Option<Box<str>>,
+    /// What it says of how its answer is made.
+    pub made: Made,
     /// The models named beside the request's own that have not been taken yet.
     others: Vec<OtherModel>,
     /// How many there were.

@@ -5,10 +5,50 @@
 //! of outputs multiplies what a request costs, so it is a plain integer or refused.
 
 use super::number::Number;
+use super::scope::KeyScope;
 use super::{JsonScanner, JsonState};
 use crate::body::{BodyError, Field};
 
+/// The members that cap the output of an endpoint; others are none of its own, and cap nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CapMembers {
+    /// Those of any endpoint.
+    #[default]
+    Any,
+    /// Of Chat Completions.
+    Chat,
+    /// Of Responses.
+    Responses,
+    /// Of Messages.
+    Messages,
+    /// Of generate-content.
+    Generate,
+    /// The endpoint has none.
+    None,
+}
+
+impl CapMembers {
+    /// Whether the member of this name, which caps the output somewhere, is one of them.
+    pub(super) fn has(self, scope: KeyScope, key: &[u8]) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Chat => {
+                scope == KeyScope::Top && matches!(key, b"max_tokens" | b"max_completion_tokens")
+            }
+            Self::Responses => scope == KeyScope::Top && key == b"max_output_tokens",
+            Self::Messages => scope != KeyScope::GenerationConfig && key == b"max_tokens",
+            Self::Generate => scope == KeyScope::GenerationConfig,
+            Self::None => false,
+        }
+    }
+}
+
 impl JsonScanner {
+    /// Takes these members alone for caps.
+    pub fn expect_caps(&mut self, members: CapMembers) {
+        self.cap.members = members;
+    }
+
     /// The greatest cap that has been read: top-level `max_tokens`, `max_completion_tokens` and
     /// `max_output_tokens`, and `maxOutputTokens` in `generationConfig`, both in either spelling.
     ///
@@ -58,6 +98,8 @@ impl JsonScanner {
 /// Follows a scanner through the body, as far as it concerns the cap.
 #[derive(Debug, Default)]
 pub(super) struct CapReader {
+    /// The members that are caps.
+    pub(super) members: CapMembers,
     /// The greatest so far.
     found: Option<u64>,
     /// The digits so far of the number being read.

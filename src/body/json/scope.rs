@@ -27,6 +27,12 @@ pub(super) enum KeyScope {
     Fallback,
     /// `requests` of a batch of protocol C, and each of them.
     Request,
+    /// An object that asks for reasoning: `reasoning`, `thinking`, `thinkingConfig`.
+    Reasoning,
+    /// `image_config`, or `imageConfig` in the generation config of protocol C.
+    ImageConfig,
+    /// `audio` of Chat Completions.
+    Audio,
 }
 
 impl KeyScope {

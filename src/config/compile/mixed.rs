@@ -210,6 +210,7 @@ fn refuse_model_fields(model: &ModelDocument, path: &str, problems: &mut Problem
         ("upstream", model.upstream.is_some()),
         ("aliases", model.aliases.is_some()),
         ("merge_dated", model.merge_dated.is_some()),
+        ("reasoning", model.reasoning.is_some()),
         ("entitled", model.entitled.is_some()),
         ("prices", model.prices.is_some()),
         ("free", model.free == Some(true)),

@@ -106,6 +106,7 @@ fn add_model(
         upstream: document.upstream.as_deref().map(SmolStr::from),
         entitled: document.entitled.unwrap_or(true),
         merge_dated: document.merge_dated.unwrap_or(false),
+        reasoning: document.reasoning.unwrap_or(false),
         prices,
         free,
         id: id.into(),

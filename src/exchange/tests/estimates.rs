@@ -16,7 +16,8 @@ fn setting() -> (InForce, FakeWorld) {
     let advisor = json!({"input": "10", "output": "10000"});
     let mut groups = vec![
         json!({"id": "a", "protocol": "A", "multiplier": "1", "cluster": "ca", "image_generation": true,
-            "models": [{"id": "m", "prices": prices}, {"id": "img", "kind": "image", "prices": image}]}),
+            "models": [{"id": "m", "prices": prices}, {"id": "img", "kind": "image", "prices": image},
+                {"id": "pic", "kind": "image", "prices": {"input": "1", "output": "10"}}, {"id": "r", "prices": prices, "reasoning": true}]}),
         json!({"id": "b", "protocol": "B", "multiplier": "2", "cluster": "cb",
             "models": [{"id": "m-x-1", "prices": prices}, {"id": "m-y-2", "prices": advisor}]}),
         json!({"id": "c", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "methods": {"predict": {"per_call": "0.04"}}, "account_resources": true,
@@ -382,7 +383,7 @@ fn what_nobody_reported() {
             ],
             ABORT,
             (ClientAbort, Estimated),
-            Some((11, 100)),
+            Some((11, 4260)),
             "1.000011",
         ),
         (
@@ -691,4 +692,365 @@ fn a_cache_that_is_made_costs_what_was_read_into_it() {
         let digits = charge.trim_start_matches(['0', '.']).trim_end_matches('0');
         assert_eq!(digits, want.trim_end_matches('0'), "{case}: {charge}");
     }
+}
+
+/// An event that tells something and has no text in it, of each protocol.
+const FIRST: &str =
+    "data: {\"id\":\"i\",\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
+const CREATED: &str = "data: {\"type\":\"response.created\",\"response\":{\"id\":\"r\"}}\n\n";
+const STARTED: &str = "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n";
+const EMPTY: &str =
+    "data: {\"candidates\":[{\"content\":{\"parts\":[]}}],\"responseId\":\"x\"}\n\n";
+const COMMENT: &str = ": processing\n\n";
+const PING: &str = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+const B: &[&str] = &["x-api-key: k-b", "anthropic-version: 2023-06-01"];
+const RESPONSES: &str = "POST /v1/responses";
+const MESSAGES: &str = "POST /v1/messages";
+const STREAM_C: &str = "POST /v1beta/models/m:streamGenerateContent?alt=sse";
+
+/// The output of requests of 40 bytes or any other length: what of it counts.
+fn output_of(call: &EstimatedRequest<'_>, steps: &[ResponseStep<'_>], details: &str) -> u64 {
+    let record = play(call, steps, details);
+    record.usage().map_or(0, |usage| usage.output_tokens())
+}
+
+#[test]
+fn silence_of_a_stream_that_is_left() {
+    let asked = r#"{"model":"m","stream":true,"reasoning_effort":"high","messages":[]}"#;
+    let with = |more: &str| asked.replacen('{', &format!("{{{more},"), 1);
+    let capped = with(r#""max_completion_tokens":300"#);
+    let twice = with(r#""max_tokens":300,"n":2"#);
+    let unknown = with(r#""max_output_tokens":300,"generationConfig":{"maxOutputTokens":300}"#);
+    let nought = with(r#""max_tokens":0"#);
+    let plain = r#"{"model":"m","stream":true,"messages":[]}"#;
+    let off = r#"{"model":"m","stream":true,"reasoning_effort":"none","messages":[]}"#;
+    let marked = r#"{"model":"r","stream":true,"messages":[]}"#;
+    let responses = r#"{"model":"m","stream":true,"reasoning":{"effort":"high"},"input":""}"#;
+    let messages =
+        r#"{"model":"m-x-1","max_tokens":5000,"stream":true,"thinking":{"type":"enabled"}}"#;
+    let disabled = messages.replace("enabled", "disabled");
+    let adaptive = messages
+        .replace("enabled", "adaptive")
+        .replace("5000", "70");
+    let named = r#"{"model":"m-x-1-thinking","max_tokens":5000,"stream":true}"#;
+    let generate =
+        r#"{"contents":[],"generationConfig":{"thinkingConfig":{"thinkingLevel":"high"}}}"#;
+    let budget = generate.replace(r#""thinkingLevel":"high""#, r#""thinkingBudget":0"#);
+    let left: &[ResponseStep<'_>] = &[GOOD, Chunk(FIRST), Wait(20)];
+    type Case<'a> = (
+        &'a str,
+        (&'a str, &'a [&'a str], &'a str),
+        &'a [ResponseStep<'a>],
+        &'a str,
+        u64,
+    );
+    #[rustfmt::skip]
+    let cases: &[Case<'_>] = &[
+        ("asked for", (CHAT, A, asked), left, ABORT, 2000),
+        ("not asked for", (CHAT, A, plain), left, ABORT, 0),
+        ("switched off", (CHAT, A, off), left, ABORT, 0),
+        ("a model that is marked", (CHAT, A, marked), left, ABORT, 2000),
+        ("before the first event", (CHAT, A, asked), &[GOOD, Wait(20)], ABORT, 0),
+        ("before the head", (CHAT, A, asked), &[Wait(20)], ABORT, 0),
+        ("behind a comment alone", (CHAT, A, asked), &[GOOD, Chunk(COMMENT), Wait(20)], ABORT, 0),
+        ("from the first event on", (CHAT, A, asked), &[GOOD, Chunk(COMMENT), Wait(20), Chunk(FIRST), Wait(1)], ABORT, 100),
+        ("comments go on", (CHAT, A, asked), &[GOOD, Chunk(FIRST), Wait(10), Chunk(COMMENT), Wait(10)], ABORT, 2000),
+        ("up to the first word", (CHAT, A, asked), &[GOOD, Chunk(FIRST), Wait(10), Chunk(WORD), Wait(60)], ABORT, 1002),
+        ("twice", (CHAT, A, asked), &[GOOD, Chunk(FIRST), Wait(10), Chunk(WORD), Chunk(FIRST), Wait(5), Chunk(WORD)], ABORT, 1504),
+        ("the cap", (CHAT, A, &capped), left, ABORT, 300),
+        ("the cap of each", (CHAT, A, &twice), left, ABORT, 600),
+        ("caps of other endpoints", (CHAT, A, &unknown), left, ABORT, 2000),
+        ("a cap of nought", (CHAT, A, &nought), left, ABORT, 2000),
+        ("for an hour", (CHAT, A, asked), &[GOOD, Chunk(FIRST), Wait(3600)], ABORT, 128_000),
+        ("the source breaks off", (CHAT, A, asked), left, RESET, 0),
+        ("the source stalls", (CHAT, A, asked), left, "stream_idle_timeout", 0),
+        ("the stream ends", (CHAT, A, asked), &[GOOD, Chunk(FIRST), Wait(20), Chunk(WORD), Chunk(DONE), End], "", 2),
+        ("Responses", (RESPONSES, A, responses), &[GOOD, Chunk(CREATED), Wait(10)], ABORT, 1000),
+        ("Messages", (MESSAGES, B, messages), &[GOOD, Chunk(STARTED), Wait(10)], ABORT, 1000),
+        ("Messages, a ping alone", (MESSAGES, B, messages), &[GOOD, Chunk(PING), Wait(10)], ABORT, 0),
+        ("Messages, without", (MESSAGES, B, &disabled), &[GOOD, Chunk(STARTED), Wait(10)], ABORT, 0),
+        ("Messages, a small cap", (MESSAGES, B, &adaptive), &[GOOD, Chunk(STARTED), Wait(10)], ABORT, 70),
+        ("Messages, by the name", (MESSAGES, B, named), &[GOOD, Chunk(STARTED), Wait(10)], ABORT, 1000),
+        ("generate-content", (STREAM_C, C, generate), &[GOOD, Chunk(EMPTY), Wait(10)], ABORT, 1000),
+        ("generate-content, without", (STREAM_C, C, &budget), &[GOOD, Chunk(EMPTY), Wait(10)], ABORT, 0),
+    ];
+    for (case, (request, headers, body), steps, details, want) in cases {
+        let call = EstimatedRequest {
+            request,
+            headers,
+            body,
+        };
+        assert_eq!(output_of(&call, steps, details), *want, "{case}");
+    }
+}
+
+#[test]
+fn an_estimate_keeps_to_the_cap_that_the_endpoint_knows() {
+    let words = WORD.repeat(32);
+    let more = WORD.repeat(33);
+    let chat = |caps: &str| format!(r#"{{"model":"m","stream":true,{caps}"messages":[]}}"#);
+    let whole = |caps: &str| format!(r#"{{"model":"m",{caps}"messages":[]}}"#);
+    let message =
+        r#"{"model":"m-x-1","max_tokens":100,"max_output_tokens":1,"max_completion_tokens":1}"#;
+    let response = r#"{"model":"m","max_tokens":1,"max_completion_tokens":1,"input":""}"#;
+    type Case<'a> = (
+        &'a str,
+        &'a str,
+        &'a [&'a str],
+        String,
+        Vec<ResponseStep<'a>>,
+        u64,
+    );
+    let cases: &[Case<'_>] = &[
+        (
+            "a stream within its cap",
+            CHAT,
+            A,
+            chat(r#""max_tokens":999,"#),
+            vec![GOOD, Chunk(WORD)],
+            2,
+        ),
+        (
+            "a stream beyond it",
+            CHAT,
+            A,
+            chat(r#""max_tokens":1,"#),
+            vec![GOOD, Chunk(&words)],
+            1,
+        ),
+        (
+            "two answers",
+            CHAT,
+            A,
+            chat(r#""max_completion_tokens":3,"n":2,"#),
+            vec![GOOD, Chunk(&words)],
+            6,
+        ),
+        (
+            "so much that it was not kept",
+            CHAT,
+            A,
+            chat(r#""max_tokens":1,"#),
+            vec![GOOD, Chunk(&more)],
+            66,
+        ),
+        (
+            "one of another endpoint",
+            CHAT,
+            A,
+            chat(r#""max_output_tokens":1,"#),
+            vec![GOOD, Chunk(&words)],
+            64,
+        ),
+        (
+            "an answer that was not awaited",
+            CHAT,
+            A,
+            whole(r#""max_output_tokens":1,"#),
+            vec![Wait(5)],
+            500,
+        ),
+        (
+            "the same of Messages",
+            MESSAGES,
+            B,
+            message.to_owned(),
+            vec![Wait(5)],
+            100,
+        ),
+        (
+            "the same of Responses",
+            RESPONSES,
+            A,
+            response.to_owned(),
+            vec![Wait(5)],
+            500,
+        ),
+    ];
+    for (case, request, headers, body, steps, want) in cases {
+        let call = EstimatedRequest {
+            request,
+            headers,
+            body,
+        };
+        assert_eq!(output_of(&call, steps, ABORT), *want, "{case}");
+    }
+}
+
+#[test]
+fn what_is_no_text_in_a_stream_that_is_left() {
+    let tool = |more: &str| {
+        format!(
+            r#"{{"model":"m","stream":true,"input":"","tools":[{{"type":"image_generation"{more}}}]}}"#
+        )
+    };
+    let named = tool(r#","model":"pic","quality":"low""#);
+    let unnamed = tool(r#","size":"1024x1536""#);
+    let partial = "data: {\"type\":\"response.image_generation_call.partial_image\",\"partial_image_b64\":\"AAAA\"}\n\n";
+    let begun = "data: {\"type\":\"response.output_item.added\",\"item\":{\"type\":\"image_generation_call\"}}\n\n";
+    let searching = "data: {\"type\":\"response.output_item.added\",\"item\":{\"type\":\"web_search_call\"}}\n\n";
+    let search = "data: {\"type\":\"content_block_start\",\"content_block\":{\"type\":\"server_tool_use\",\"name\":\"web_search\",\"input\":{}}}\n\n";
+    let picture = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"AAAA\"}}]}}]}\n\n";
+    let cut = &picture[..picture.len() - 12];
+    let sound = format!(
+        "data: {{\"choices\":[{{\"delta\":{{\"audio\":{{\"data\":\"{}\"}}}}}}]}}\n\n",
+        "A".repeat(6400)
+    );
+    let drawn = "data: {\"choices\":[{\"delta\":{\"images\":[{\"image_url\":{\"url\":\"data:image/png;base64,AAAA\"}}]}}]}\n\n";
+    let chat = r#"{"model":"m","stream":true,"messages":[]}"#;
+    let pcm = r#"{"model":"m","stream":true,"audio":{"format":"pcm16"},"messages":[]}"#;
+    let large = r#"{"contents":[],"generationConfig":{"imageConfig":{"imageSize":"4K"}}}"#;
+    let pictures = r#"{"model":"pic","stream":true,"quality":"medium","prompt":"p"}"#;
+    let partial_picture =
+        "data: {\"type\":\"image_generation.partial_image\",\"b64_json\":\"AAAA\"}\n\n";
+    // (case, request, steps, output of the model, and in all what it costs without its input)
+    type Case<'a> = (
+        &'a str,
+        (&'a str, &'a [&'a str], &'a str),
+        String,
+        u64,
+        &'a str,
+    );
+    #[rustfmt::skip]
+    let cases: &[Case<'_>] = &[
+        ("a partial picture", (RESPONSES, A, &named), partial.to_owned(), 0, "0.00372"),
+        ("three of one picture", (RESPONSES, A, &named), partial.repeat(3), 0, "0.00572"),
+        ("a picture that has begun", (RESPONSES, A, &named), begun.to_owned(), 0, "0.00272"),
+        ("a tool that names no model", (RESPONSES, A, &unnamed), begun.to_owned(), 0, "0.0624"),
+        ("searches that have begun", (RESPONSES, A, r#"{"model":"m","stream":true,"input":""}"#), searching.repeat(3), 0, "0.03"),
+        ("searches of Messages", (MESSAGES, B, r#"{"model":"m-x-1","stream":true,"max_tokens":900}"#), search.repeat(5), 13, "0.126"),
+        ("a picture", (STREAM_C, C, r#"{"contents":[]}"#), picture.to_owned(), 1290, "0.645"),
+        ("nearly all of a picture", (STREAM_C, C, r#"{"contents":[]}"#), cut.to_owned(), 1290, "0.645"),
+        ("two large pictures", (STREAM_C, C, large), picture.repeat(2), 4000, "2"),
+        ("pictures of another vendor", (CHAT, A, chat), drawn.to_owned(), 1290, "1.29"),
+        ("sound", (CHAT, A, chat), sound.repeat(2), 20, "0.02"),
+        ("sound that is not compressed", (CHAT, A, pcm), sound.repeat(2), 5, "0.005"),
+        ("a picture of the images endpoint", ("POST /v1/images/generations", A, pictures), partial_picture.to_owned(), 1156, "0.01156"),
+    ];
+    for (case, (request, headers, body), stream, output, want) in cases {
+        let call = EstimatedRequest {
+            request,
+            headers,
+            body,
+        };
+        let record = play(&call, &[GOOD, Chunk(stream)], ABORT);
+        assert_eq!(record.status, UsageStatus::Estimated, "{case}");
+        let usage = record.usage().unwrap();
+        assert_eq!(usage.output_tokens(), *output, "{case}");
+        let of_all = |factor: &str| rust_decimal::Decimal::from_str_exact(factor).unwrap();
+        let factor = match headers[0] {
+            "x-api-key: k-b" => "0.000002",
+            "x-goog-api-key: k-c" => "0.0000005",
+            _ => "0.000001",
+        };
+        let input = of_all(factor) * rust_decimal::Decimal::from(usage.input_tokens());
+        let output = record.charge.unwrap().value() - input;
+        assert_eq!(output.normalize().to_string(), *want, "{case}");
+        assert!(record.uncovered.is_empty(), "{case}");
+    }
+}
+
+#[test]
+fn complete_json_that_was_released_was_sent() {
+    let body = r#"{"model":"m","stream":true,"messages":[]}"#;
+    enum Then {
+        Leaves,
+        More(&'static str),
+        Timeout,
+    }
+    let cases = [
+        (
+            "its end never comes",
+            body,
+            Then::Leaves,
+            Ending::ClientAbort,
+            UsageStatus::Estimated,
+        ),
+        (
+            "half of it",
+            &body[..30],
+            Then::Leaves,
+            Ending::ClientAbort,
+            UsageStatus::None,
+        ),
+        (
+            "Envoy waits in vain",
+            body,
+            Then::Timeout,
+            Ending::Refused,
+            UsageStatus::Estimated,
+        ),
+        (
+            "Envoy waits for half of it",
+            &body[..30],
+            Then::Timeout,
+            Ending::Refused,
+            UsageStatus::None,
+        ),
+        (
+            "something behind it",
+            body,
+            Then::More("x"),
+            Ending::Refused,
+            UsageStatus::Estimated,
+        ),
+        (
+            "white space behind it",
+            body,
+            Then::More(" "),
+            Ending::ClientAbort,
+            UsageStatus::Estimated,
+        ),
+        (
+            "broken",
+            &body[..30],
+            Then::More("\n"),
+            Ending::Refused,
+            UsageStatus::None,
+        ),
+    ];
+    for (case, sent, then, ending, status) in cases {
+        let (in_force, world) = setting();
+        let mut exchange = Exchange::default();
+        exchange.on_request_head(&head(CHAT, A), false, Some(&in_force), &world);
+        exchange.on_request_body(sent.as_bytes(), false, &world);
+        match then {
+            Then::Leaves => {}
+            Then::More(bytes) => drop(exchange.on_request_body(bytes.as_bytes(), false, &world)),
+            Then::Timeout => drop(exchange.on_response_head(
+                &FakeHead {
+                    status: 408,
+                    details: "request_overall_timeout",
+                },
+                false,
+                &world,
+            )),
+        }
+        let record = exchange.on_done(&FakeEnd(ABORT), &world).unwrap();
+        assert_eq!((record.ending, record.status), (ending, status), "{case}");
+        let charged = record.charge.is_some();
+        assert_eq!(charged, status == UsageStatus::Estimated, "{case}");
+    }
+}
+
+/// A number that no answer comes to is not reported: the rest stands, and the estimate for it.
+#[test]
+fn a_count_beyond_all_measure_is_estimated() {
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":9000000000000}}\n\n";
+    let call = EstimatedRequest {
+        request: CHAT,
+        headers: A,
+        body: STREAM,
+    };
+    let record = play(
+        &call,
+        &[GOOD, Chunk(WORD), Chunk(usage), Chunk(DONE), End],
+        "",
+    );
+    assert_eq!(record.status, UsageStatus::Estimated);
+    let tokens = record
+        .usage()
+        .map(|usage| (usage.input_tokens(), usage.output_tokens()));
+    assert_eq!(tokens, Some((30, 2)));
+    assert!(record.reading.excessive);
 }

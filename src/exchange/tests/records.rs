@@ -330,10 +330,11 @@ fn who_asked_for_what() {
     assert_eq!(record.request_bytes, body.len() as u64);
     let answered = MESSAGE.len() + MESSAGE_END.len();
     assert_eq!(record.response_bytes, answered as u64);
-    // The fake clock goes on by a millisecond at each look: at the head, the first byte, the end.
+    // The fake clock goes on by a millisecond at each look: at the head, the first byte, the chunk behind the text, where a model
+    // that reasons may be silent, and the end.
     assert_eq!(record.first_byte_us, Some(1000));
-    assert_eq!(record.streaming_us, Some(1000));
-    assert_eq!(record.per_token_us(), Some(1000 / 55));
+    assert_eq!(record.streaming_us, Some(2000));
+    assert_eq!(record.per_token_us(), Some(2000 / 55));
 }
 
 #[test]

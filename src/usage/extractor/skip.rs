@@ -1,7 +1,7 @@
 //! What nobody reads: strings, objects and arrays that the table says nothing of, and what the model wrote, whose length
 //! counts.
 
-use super::{Extractor, ExtractorState};
+use super::{Counts, Extractor, ExtractorState};
 use crate::text::{is_line_break, skip_digits, skip_scalars, skip_text};
 use crate::usage::holes::HoleKind;
 use crate::usage::tally::UsageTally;
@@ -20,9 +20,9 @@ impl Extractor {
     ) -> &'a [u8] {
         let mut unicode = 0;
         let (left, ended) = self.skip_inside(bytes, lines, &mut unicode);
-        if self.counted {
+        if self.counts != Counts::Nothing {
             let length = bytes.len().saturating_sub(left.len());
-            tally.generated(counted(length, unicode));
+            self.counts.tell(counted(length, unicode), tally);
         }
         match left {
             [_, after @ ..] if ended => self.end_value(after),
@@ -101,7 +101,7 @@ impl Extractor {
                     after
                 }
                 b'\r' | b'\n' if lines => return (rest, false),
-                b'\\' if self.counted => {
+                b'\\' if self.counts != Counts::Nothing => {
                     self.state = ExtractorState::Lost;
                     return (rest, false);
                 }
@@ -113,9 +113,14 @@ impl Extractor {
     /// Notes the text of a string as a hole; see [`Self::note`].
     fn note_text(&mut self, left_at_start: usize, left_at_end: usize, unicode: u64) {
         let kind = match u8::try_from(unicode) {
-            _ if !self.counted => HoleKind::Text,
-            Ok(unicode) => HoleKind::Generated(unicode),
-            Err(_) => return,
+            _ if self.counts == Counts::Nothing => HoleKind::Text,
+            Ok(unicode) if self.counts == Counts::Text => HoleKind::Generated(unicode),
+            // Where there is none, what has another name counts.
+            Ok(unicode) if self.counts == Counts::Reasoning && left_at_start > left_at_end => {
+                HoleKind::Reasoning(unicode)
+            }
+            // Of an event with data in it none is taken to be alike.
+            _ => return,
         };
         self.note(left_at_start, left_at_end, kind);
     }
@@ -123,9 +128,7 @@ impl Extractor {
     /// Reads the character after a `\` in a string that is skipped.
     pub(super) fn skip_escaped(&mut self, byte: u8, tally: &mut UsageTally) {
         self.state = ExtractorState::SkippingText;
-        if self.counted {
-            tally.generated(counted(1, u64::from(byte == b'u')));
-        }
+        self.counts.tell(counted(1, u64::from(byte == b'u')), tally);
     }
 }
 

@@ -66,7 +66,13 @@ fn what_documents_mean() {
         (
             Wire::Chat,
             r#"{"usage":{"prompt_tokens":18446744073709551615}}"#,
-            some(&[(Input, u64::MAX)]),
+            None,
+        ),
+        // No answer has as many tokens.
+        (
+            Wire::Chat,
+            r#"{"usage":{"prompt_tokens":1000000000,"completion_tokens":1000000001}}"#,
+            some(&[(Input, 1_000_000_000)]),
         ),
         // Parts beyond the whole.
         (

@@ -46,6 +46,66 @@ def gaps(sent: Sent) -> list[str]:
     return sorted(sent.record().get("trilane.uncovered", []))
 
 
+# ---- The model that an answer names
+
+KINDS: dict[str, tuple[str, str, str, Any]] = {
+    "chat": ("A", "a", CHAT, chat),
+    "responses": ("A", "a", RESPONSES, response),
+    "messages": ("B", "b", MESSAGES, message),
+    "generate": ("C", "c", GENERATE, generate),
+}
+#: The same model in the words of vendors and resellers, by protocol.
+SPELLINGS = {
+    "A": [f"{MODELS['A']}-2025-11-13", f"openai/{MODELS['A']}", f"accounts/x/models/{MODELS['A']}", f"{MODELS['A']}:free", ""],
+    "B": [f"{MODELS['B']}-20251001", f"us.anthropic.{MODELS['B']}-20251001-v1:0", "anthropic/claude-haiku-4.5"],
+    "C": [f"models/{MODELS['C']}", f"{MODELS['C']}-001", f"publishers/google/models/{MODELS['C']}"],
+}
+
+
+def _by(desk: Desk, kind: str, name: str) -> tuple[Sent, str]:
+    """A request for the usual model that this one answers, and what its usage costs at the usual price."""
+    protocol, group, path, body = KINDS[kind]
+    member = {"modelVersion" if kind == "generate" else "model": name}
+    sent = desk.send(group, path, body(), name=f"{kind}: {name}", answer=in_one(kind, kind_usage(kind), **member))
+    return sent, cost(protocol, input=1000, output=500)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_model_under_another_name(desk: Desk, kind: str) -> None:
+    for name in SPELLINGS[KINDS[kind][0]]:
+        sent, plain = _by(desk, kind, name)
+        charged("complete", exactly=plain)(sent)
+        assert gaps(sent) == [], sent
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_dearer_model_answers(desk: Desk, kind: str) -> None:
+    protocol = KINDS[kind][0]
+    for name in (DEAR[protocol], f"vendor/{DEAR[protocol]}:x"):
+        sent, plain = _by(desk, kind, name)
+        charged("complete", exactly=str(Decimal(plain) * DEARER))(sent)
+        assert gaps(sent) == [], sent
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cheaper_model_answers(desk: Desk, kind: str) -> None:
+    """Charged as what was asked for."""
+    protocol, group, path, body = KINDS[kind]
+    member = "modelVersion" if kind == "generate" else "model"
+    asked = {} if kind == "generate" else {"model": DEAR[protocol]}
+    path = path.replace(MODELS["C"], DEAR["C"])
+    answer = in_one(kind, kind_usage(kind), **{member: MODELS[protocol]})
+    sent = desk.send(group, path, body(**asked), name=kind, answer=answer)
+    charged("complete", exactly=cost(protocol, DEARER, input=1000, output=500))(sent)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_answers_that_is_not_listed(desk: Desk, kind: str) -> None:
+    sent, plain = _by(desk, kind, UNLISTED[KINDS[kind][0]])
+    charged("complete", exactly=plain)(sent)
+    assert gaps(sent) == ["model"], sent
+
+
 # ---- Other models
 
 

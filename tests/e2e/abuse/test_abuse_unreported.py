@@ -20,16 +20,22 @@ from e2e.abuse.abuse_answers import (
     chat_chunk,
     chat_events,
     event,
+    generate,
     in_events,
     in_one,
     kind_usage,
+    message,
     message_events,
     prompt,
     protocol_of_kind,
+    response,
     text,
 )
 from e2e.abuse.abuse_desk import (
     CHAT,
+    MESSAGES,
+    RESPONSES,
+    STREAM_GENERATE,
     Desk,
     Sent,
     amount,
@@ -42,7 +48,8 @@ from e2e.abuse.abuse_desk import (
     recorded,
     uncharged,
 )
-from e2e.abuse.recorder import Reset, Script, head, stream, whole
+from e2e.abuse.abuse_document import IMAGE_MODEL, IMAGE_PRICES, MODELS, PER_CALL, PRICES
+from e2e.abuse.recorder import Pause, Reset, Script, head, stream, whole
 from e2e.raw import Http1
 from e2e.vitals import counters
 
@@ -264,6 +271,262 @@ def test_images_are_no_text(desk: Desk) -> None:
     charged("estimated", least=cost("A", input=50), most=cost("A", input=10_000, output=100))(sent)
 
 
+# ---- Pictures, sound, searches and reasoning in a stream that is left
+
+
+def left_in(
+    desk: Desk, group: str, path: str, body: Any, events: list[bytes], name: str, *, seconds: float = 0
+) -> Sent:
+    """The client has seen the last of these events, and leaves so many seconds later."""
+
+    def act(sent: Sent, client: Http1) -> None:
+        post(sent, client)
+        client.next_head()
+        while b"LAST" not in client._pending:
+            assert client._fill(), f"{sent}: ended before the last event"
+        WAIT().wait(seconds)
+        client.reset()
+
+    sent = desk.send(group, path, body, name=name, answer=stream(*events, WAIT(), end=False), act=act)
+    assert sent.record()["trilane.outcome"] == "client_abort", sent
+    return sent
+
+
+DATA = "A" * 40_000
+
+
+def of_tokens(price: str, tokens: int) -> Decimal:
+    return Decimal(price) * tokens / 1_000_000
+
+
+def partial(number: int, kind: str = "response.image_generation_call", member: str = "partial_image_b64") -> bytes:
+    return event({"type": f"{kind}.partial_image", "partial_image_index": number, member: DATA, "x": "LAST"})
+
+
+def image_tool(**more: Any) -> dict[str, Any]:
+    tool = {"type": "image_generation", "model": IMAGE_MODEL, "partial_images": 3, **more}
+    return response("draw a cat", stream=True, tools=[tool])
+
+
+def image_item(kind: str, status: str) -> bytes:
+    item = {"type": "image_generation_call", "status": status, "result": DATA, "x": "LAST"}
+    return event({"type": f"response.output_item.{kind}", "item": item})
+
+
+def blob(media: str) -> bytes:
+    part = {"inlineData": {"mimeType": media, "data": DATA}}
+    return event({"candidates": [{"content": {"parts": [part]}}], "x": "LAST"})
+
+
+DRAWN = chat_chunk(choices=[{"delta": {"images": [{"image_url": {"url": f"data:image/png;base64,{DATA}"}}]}}], x="LAST")
+SPOKEN = chat_chunk(choices=[{"delta": {"audio": {"data": DATA, "transcript": "hello"}}}], x="LAST")
+IMAGES = "/v1/images/generations"
+_image, _a, _c = IMAGE_PRICES["output"], PRICES["A"]["output"], PRICES["C"]["output"]
+#: What was asked, what passed, and what that costs at least: of pictures and sound alone.
+NO_TEXT: dict[str, Any] = {
+    "the last partial picture": ("a-images", RESPONSES, image_tool(), [partial(2)], of_tokens(_image, 4160)),
+    "a small picture of a low quality": (
+        "a-images",
+        RESPONSES,
+        image_tool(quality="low", size="1024x1024"),
+        [partial(0)],
+        of_tokens(_image, 272),
+    ),
+    "the picture itself": ("a-images", RESPONSES, image_tool(), [image_item("done", "completed")], of_tokens(_image, 4160)),
+    "a picture that is being made": (
+        "a-images",
+        RESPONSES,
+        image_tool(),
+        [image_item("added", "in_progress")],
+        of_tokens(_image, 4160),
+    ),
+    "a partial picture of the images endpoint": (
+        "a-images",
+        IMAGES,
+        {"model": IMAGE_MODEL, "prompt": "a cat", "stream": True},
+        [partial(0, "image_generation", "b64_json")],
+        of_tokens(_image, 4160) + Decimal(IMAGE_PRICES["image"]),
+    ),
+    "two pictures of generate-content": ("c", STREAM_GENERATE, generate("draw"), [blob("image/png")] * 2, of_tokens(_c, 2580)),
+    "sound of generate-content": ("c", STREAM_GENERATE, generate("say"), [blob("audio/L16;rate=24000")] * 4, of_tokens(_c, 60)),
+    "a picture of Chat Completions": ("a", CHAT, chat("draw", stream=True), [DRAWN], of_tokens(_a, 1290)),
+    "sound of Chat Completions": (
+        "a",
+        CHAT,
+        chat("say", stream=True, modalities=["text", "audio"]),
+        [SPOKEN] * 9,
+        of_tokens(_a, 560),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_TEXT)
+def test_pictures_and_sound_that_passed(desk: Desk, name: str) -> None:
+    """By documented constants, and what little text there is."""
+    group, path, body, events, least = NO_TEXT[name]
+    sent = left_in(desk, group, path, body, events, name)
+    charged("estimated", least=str(least), most=str(least * Decimal("1.5") + Decimal("0.005")))(sent)
+    assert not sent.record().get("trilane.uncovered"), sent
+
+
+def test_nearly_all_of_a_picture(desk: Desk) -> None:
+    """A picture without its last bytes is a picture, though its event has not ended."""
+    cut = blob("image/png").replace(b'"}}', b"LAST", 1)[: -len(b'}], "x": "LAST"}\n\n')]
+    sent = left_in(desk, "c", STREAM_GENERATE, generate("draw"), [cut.partition(b"LAST")[0] + b"LAST"], "cut")
+    charged("estimated", least=str(of_tokens(_c, 1290)))(sent)
+
+
+def server_tool(number: int, name: str = "web_search") -> bytes:
+    block = {"type": "server_tool_use", "id": f"s{number}", "name": name, "input": {}}
+    return event({"type": "content_block_start", "index": number, "content_block": block})
+
+
+def search_item(kind: str, status: str) -> bytes:
+    return event({"type": f"response.output_item.{kind}", "item": {"type": "web_search_call", "status": status}})
+
+
+_start = {"id": "m", "model": MODELS["B"], "usage": {"input_tokens": 100, "server_tool_use": {"web_search_requests": 0}}}
+START = event({"type": "message_start", "message": _start})
+LAST_WORD = event({"type": "content_block_delta", "index": 9, "delta": {"type": "text_delta", "text": "LAST"}})
+LAST_DELTA = event({"type": "response.output_text.delta", "delta": "LAST"})
+SEARCHES: dict[str, Any] = {
+    "Messages": ("b-classes", MESSAGES, message("search", stream=True), [START, *map(server_tool, range(5)), LAST_WORD], 5),
+    "Responses, done": (
+        "a-classes",
+        RESPONSES,
+        response("search", stream=True),
+        [search_item("added", "in_progress"), search_item("done", "completed")] * 3 + [LAST_DELTA],
+        3,
+    ),
+    "Responses, not done": (
+        "a-classes",
+        RESPONSES,
+        response("search", stream=True),
+        [search_item("added", "in_progress")] * 4 + [LAST_DELTA],
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches_that_passed(classes_desk: Desk, name: str) -> None:
+    group, path, body, events, searches = SEARCHES[name]
+    sent = left_in(classes_desk, group, path, body, events, name)
+    least = Decimal(PER_CALL["web_search"]) * searches
+    charged("estimated", least=str(least), most=str(least + Decimal("0.009")))(sent)
+
+
+_created = {"type": "response.created", "response": {"id": "r", "model": MODELS["A"], "status": "in_progress"}}
+#: A first event without text, and how a request asks for reasoning.
+FIRST: dict[str, tuple[bytes, dict[str, Any], str]] = {
+    "chat": (chat_chunk("", x="LAST"), {"reasoning_effort": "high"}, "reasoning"),
+    "responses": (event({**_created, "x": "LAST"}), {"reasoning": {"effort": "high"}}, "reasoning"),
+    "messages": (
+        event({"type": "message_start", "message": {"id": "m", "model": MODELS["B"]}, "x": "LAST"}),
+        {"thinking": {"type": "enabled", "budget_tokens": 2048}},
+        "output",
+    ),
+    "generate": (
+        event({"candidates": [{"content": {"parts": []}}], "modelVersion": MODELS["C"], "x": "LAST"}),
+        {"generationConfig": {"thinkingConfig": {"thinkingLevel": "high"}}},
+        "reasoning",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_reasoning_that_nobody_saw(desk: Desk, kind: str) -> None:
+    """The model reasons for two seconds: a hundred tokens each."""
+    group, path, body = STREAMS[kind]
+    first, asks, price = FIRST[kind]
+    sent = left_in(desk, group, path, body("hi", **asks), [first], kind, seconds=2)
+    protocol = protocol_of_kind(kind)
+    charged("estimated", least=cost(protocol, **{price: 190}), most=cost(protocol, input=100, **{price: 600}))(sent)
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_silence_that_is_no_reasoning(desk: Desk, kind: str) -> None:
+    """Nobody asked for any; or nothing had begun but comments; or it was the source that went."""
+    group, path, body = STREAMS[kind]
+    first, asks, _ = FIRST[kind]
+    most = cost(protocol_of_kind(kind), input=150)
+    unasked = left_in(desk, group, path, body("hi"), [first], f"{kind}, unasked", seconds=1)
+    charged("estimated", most=most)(unasked)
+    comment = left_in(desk, group, path, body("hi", **asks), [b": LAST\n\n"], f"{kind}, a comment", seconds=1)
+    charged("estimated", most=most)(comment)
+    script = stream(first, Pause(1), Reset(), end=False)
+    broken = desk.send(group, path, body("hi", **asks), name=f"{kind}, broken off", answer=script)
+    # Nothing had been made.
+    uncharged("failed")(broken)
+
+
+@pytest.mark.parametrize("kind", ["chat", "messages"])
+def test_an_estimate_keeps_to_the_cap(desk: Desk, kind: str) -> None:
+    """And to none that the endpoint does not know."""
+    group, path, body = STREAMS[kind]
+    first, asks, price = FIRST[kind]
+    protocol = protocol_of_kind(kind)
+    known = left_in(desk, group, path, body("hi", **{**asks, "max_tokens": 10}), [first], "known", seconds=1)
+    charged("estimated", most=cost(protocol, input=100, **{price: 10}))(known)
+    other = body("hi", **{**asks, "max_output_tokens": 10})
+    unknown = left_in(desk, group, path, other, [first], "unknown", seconds=1)
+    charged("estimated", least=cost(protocol, **{price: 90}))(unknown)
+
+
+# ---- Bodies whose end never comes
+
+
+@pytest.mark.parametrize("length", [True, False], ids=["by length", "chunked"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_complete_json_was_sent(desk: Desk, kind: str, length: bool) -> None:
+    """An upstream that reads on its own may be at work on it, whether or not the end of the body comes."""
+    group, path, body = KINDS[kind]
+
+    def act(sent: Sent, client: Http1) -> None:
+        data = sent.body or b""
+        how = ("content-length", str(len(data) + 2)) if length else ("transfer-encoding", "chunked")
+        client.head(sent.method, sent.path, [*sent.headers, how])
+        (client.send if length else client.chunk)(data)
+        desk.recorder.wait(sent.marker, size=len(data))
+        client.reset()
+
+    sent = desk.send(group, path, body(prompt), name=kind, act=act)
+    charged("estimated", least=bounds(kind, said=0)["least"])(sent)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_complete_json_with_something_behind_it(desk: Desk, kind: str) -> None:
+    """It is refused, and paid for: it had been there."""
+    group, path, body = KINDS[kind]
+
+    def act(sent: Sent, client: Http1) -> Any:
+        data = sent.body or b""
+        client.head(sent.method, sent.path, [*sent.headers, ("transfer-encoding", "chunked")])
+        client.chunk(data)
+        desk.recorder.wait(sent.marker, size=len(data))
+        client.chunk(b"x")
+        return client.answer()
+
+    sent = desk.send(group, path, body(prompt), name=kind, act=act, answer=[WAIT()])
+    assert sent.status == 400, sent
+    charged("estimated", least=bounds(kind, said=0)["least"])(sent)
+    recorded(trilane__outcome="refused")(sent)
+
+
+# ---- Numbers beyond all measure
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_a_count_that_no_answer_comes_to(desk: Desk, kind: str) -> None:
+    """It is not believed: charged is what is estimated, and the line says so."""
+    group, path, body = STREAMS[kind]
+    usage = {name: value * 10**9 if "output" in name or "c" == name[0] else value for name, value in kind_usage(kind).items()}
+    usage = {name: value for name, value in usage.items() if "otal" not in name}
+    sent = desk.send(group, path, body(prompt), name=kind, answer=in_events(kind, usage))
+    charged("estimated", most=bounds(kind)["most"])(sent)
+    assert "more than any answer comes to" in sent.record()["trilane.usage.doubt"], sent
+
+
 # ---- Answers that the meter cannot read
 
 
@@ -328,12 +591,12 @@ def test_a_budget_ends(desk: Desk, kind: str) -> None:
 
 
 def test_a_limit_of_output_counts_what_is_estimated(desk: Desk) -> None:
-    """And not what was reserved: the upstream ignored the cap."""
+    """And not what was reserved: the upstream ignored the cap, so much passed."""
     key = desk.new_key("a", "output")
     said = text * 3
     codes = []
     for _ in range(6):
         script = in_events("chat", content=said)
-        sent = desk.send("a", CHAT, chat(stream=True, max_tokens=100), name="again", key=key, answer=script)
+        sent = desk.send("a", CHAT, chat(stream=True, max_tokens=50), name="again", key=key, answer=script)
         codes.append(sent.status)
     assert codes[0] == 200 and codes[-1] == 429, codes

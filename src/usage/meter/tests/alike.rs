@@ -31,6 +31,14 @@ const EVENTS: &[&str] = &[
     r#"{"usageMetadata":{"candidatesTokensDetails":[{"tokenCount":N,"modality":"TEXT"}],"candidatesTokenCount":N}}"#,
     r#"{"type":"message_delta","usage":{"iterations":[{"type":"advisor_message","model":"T","output_tokens":N}]}}"#,
     r#"{"error":{"code":"T","type":"T","status":"T"},"x":"T"}"#,
+    // Pictures, sound, what has begun, and reasoning under several names.
+    r#"{"choices":[{"delta":{"reasoning":"T","reasoning_details":[{"text":"T","index":N}],"reasoning_content":"T"}}]}"#,
+    r#"{"choices":[{"delta":{"content":"T","audio":{"data":"T","transcript":"T"},"images":[{"image_url":{"url":"T"}}]}}]}"#,
+    r#"{"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"T","data":"T"}},{"text":"T"}]}}]}"#,
+    r#"{"type":"response.output_item.added","item":{"type":"web_search_call","result":"T","id":"T"},"sequence_number":N}"#,
+    r#"{"type":"response.x.partial_image","partial_image_b64":"T","sequence_number":N}"#,
+    r#"{"type":"response.audio.delta","delta":"T","sequence_number":N}"#,
+    r#"{"type":"content_block_start","content_block":{"type":"server_tool_use","name":"web_search","id":"T"}}"#,
     // Broken, after what would count.
     r#"{"usage":{"prompt_tokens":N,"input_tokens":N},"usageMetadata":{"promptTokenCount":N},"x":"T"}}"#,
     r#"{"usage":{"prompt_tokens":N},"x":"T""#,

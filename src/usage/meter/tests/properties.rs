@@ -127,7 +127,7 @@ impl Issued {
 }
 
 fn issued() -> impl Strategy<Value = Issued> {
-    let count = prop_oneof![Just(0), 1..100u64, 0..1u64 << 40];
+    let count = prop_oneof![Just(0), 1..100u64, 0..1u64 << 27];
     vec(count, 7).prop_map(|counts| Issued {
         input: counts[0],
         read: counts[1],

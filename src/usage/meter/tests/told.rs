@@ -1,7 +1,7 @@
 //! What an answer tells beside its tokens and its end.
 
 use super::*;
-use crate::usage::{Call, Usage};
+use crate::usage::{Call, Passed, Usage};
 
 fn event(json: &str) -> String {
     format!("data: {json}\n\n")
@@ -30,7 +30,7 @@ fn what_the_model_wrote() {
         (Wire::Chat, chunk(r#"{"content":"a\n\"\\"}"#), 7),
         (Wire::Chat, chunk(r#"{"content":"\u4e8c\\u4e8c"}"#), 10),
         (Wire::Chat, chunk("{\"content\":\"二\"}"), 3),
-        (Wire::Chat, chunk(r#"{"reasoning_content":"ab","reasoning":"c","refusal":"d"}"#), 4),
+        (Wire::Chat, chunk(r#"{"reasoning_content":"abc","reasoning":"abc","refusal":"d"}"#), 4),
         (
             Wire::Chat,
             chunk(r#"{"tool_calls":[{"id":"x","function":{"name":"f","arguments":"{}"}},{"custom":{"name":"gh","input":"i"}}],"function_call":{"name":"j"}}"#),
@@ -46,7 +46,13 @@ fn what_the_model_wrote() {
         ),
         // A broken event, and one that breaks off.
         (Wire::Chat, event(r#"{"choices":[{"delta":{"content":"ab"}]}"#), 0),
-        (Wire::Chat, r#"data: {"choices":[{"delta":{"content":"ab"#.to_owned(), 0),
+        (Wire::Chat, r#"data: {"choices":[{"delta":{"content":"ab"#.to_owned(), 2),
+        (Wire::Generate, r#"[{"candidates":[{"content":{"parts":[{"text":"ab"}]}}]},{"candidates":[{"content":{"parts":[{"text":"c"#.to_owned(), 3),
+        // The same reasoning under several names.
+        (Wire::Chat, chunk(r#"{"content":"","reasoning":"abc","reasoning_details":[{"type":"reasoning.text","text":"abc"}]}"#).repeat(9), 27),
+        (Wire::Chat, chunk(r#"{"reasoning_details":[{"type":"reasoning.text","text":"abc"},{"summary":"de"}],"reasoning":"abcde"}"#), 5),
+        (Wire::Chat, chunk(r#"{"reasoning":null,"reasoning_details":[{"type":"reasoning.encrypted","data":"abc"},{"type":"reasoning.summary","summary":"de"}]}"#).repeat(3), 6),
+        (Wire::Chat, message(r#"{"content":"abc","reasoning":"de","reasoning_content":"de","reasoning_details":[{"text":"de"}]}"#), 5),
         (Wire::Chat, message(r#"{"content":"abc","tool_calls":[{"function":{"name":"f","arguments":"{\"a\":1}"}}]}"#), 13),
         // A document that breaks off: so much passed.
         (Wire::Chat, r#"{"choices":[{"message":{"content":"ab"#.to_owned(), 2),
@@ -205,7 +211,7 @@ fn calls_that_vendors_price() {
             vec![(Call::WebSearch, 2)],
             0,
         ),
-        // Each item once, as it is done; the last event repeats it.
+        // Each item once, as it is done or has begun; the last event repeats it.
         (
             Wire::Responses,
             done(web).repeat(2) + &event(&completed),
@@ -215,7 +221,7 @@ fn calls_that_vendors_price() {
         (
             Wire::Responses,
             event(&format!(r#"{{"type":"response.output_item.added","item":{web}}}"#)),
-            vec![],
+            vec![(Call::WebSearch, 1)],
             0,
         ),
         (
@@ -547,6 +553,296 @@ fn what_other_models_used() {
         let got = read_any(wire, &answer);
         assert_eq!(got.others, want, "{wire:?} {answer}");
         assert_eq!(got.usage, Some(own), "{wire:?} {answer}");
+    }
+}
+
+/// (pictures, partial pictures, bytes of pictures, bytes of sound, of these not compressed)
+fn media(reading: &Reading) -> [u64; 5] {
+    let Passed {
+        pictures,
+        partial_pictures,
+        picture_bytes,
+        sound_bytes,
+        pcm_bytes,
+    } = reading.passed;
+    [
+        pictures,
+        partial_pictures,
+        picture_bytes,
+        sound_bytes,
+        pcm_bytes,
+    ]
+}
+
+#[test]
+fn pictures_and_sound_that_passed() {
+    let part = |part: &str| {
+        event(&format!(
+            r#"{{"candidates":[{{"content":{{"parts":[{part}]}}}}]}}"#
+        ))
+    };
+    let chunk = |delta: &str| event(&format!(r#"{{"choices":[{{"delta":{delta}}}]}}"#));
+    let item = |kind: &str, item: &str| {
+        event(&format!(
+            r#"{{"type":"response.output_item.{kind}","item":{item}}}"#
+        ))
+    };
+    let begun = item(
+        "added",
+        r#"{"type":"image_generation_call","status":"in_progress"}"#,
+    );
+    let partial = event(
+        r#"{"type":"response.image_generation_call.partial_image","partial_image_b64":"AAAAAAAA"}"#,
+    );
+    let done = item(
+        "done",
+        r#"{"type":"image_generation_call","status":"completed","result":"AAAA\/"}"#,
+    );
+    let end = event(
+        r#"{"type":"response.completed","response":{"output":[{"type":"image_generation_call","result":"AAAA"}]}}"#,
+    );
+    let images = |kind: &str| {
+        event(&format!(
+            r#"{{"type":"image_generation.{kind}","b64_json":"AAAA","usage":{{"output_tokens":9}}}}"#
+        ))
+    };
+    let cases = [
+        // Responses.
+        (Wire::Responses, begun.clone(), [1, 0, 0, 0, 0]),
+        (Wire::Responses, begun.clone() + &partial, [1, 1, 8, 0, 0]),
+        (Wire::Responses, partial.repeat(3), [1, 3, 24, 0, 0]),
+        (Wire::Responses, begun.repeat(2) + &partial, [2, 1, 8, 0, 0]),
+        (Wire::Responses, begun.clone() + &partial + &done, [1, 1, 14, 0, 0]),
+        (Wire::Responses, begun.repeat(2) + &done, [2, 0, 6, 0, 0]),
+        (Wire::Responses, done.repeat(2) + &end, [2, 0, 12, 0, 0]),
+        (Wire::Responses, begun.repeat(2) + &done + &end, [1, 0, 6, 0, 0]),
+        (Wire::Responses, item("added", r#"{"type":"message"}"#), [0, 0, 0, 0, 0]),
+        (Wire::Responses, event(r#"{"type":"response.output_audio.delta","delta":"AAAA"}"#).repeat(3), [0, 0, 0, 12, 0]),
+        (Wire::Responses, r#"{"output":[{"type":"image_generation_call","result":"AAAA"},{"type":"x","result":"AA"}]}"#.to_owned(), [1, 0, 4, 0, 0]),
+        // An event that is cut: nearly all of a picture is one.
+        (Wire::Responses, r#"data: {"type":"response.output_item.done","item":{"type":"image_generation_call","result":"AAAA"#.to_owned(), [1, 0, 4, 0, 0]),
+        (Wire::Responses, r#"data: {"type":"response.image_generation_call.partial_image","partial_image_b64":"AAA"#.to_owned(), [1, 1, 3, 0, 0]),
+        // Chat Completions.
+        (Wire::Chat, chunk(r#"{"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}},{"image_url":{}}]}"#), [1, 0, 24, 0, 0]),
+        (Wire::Chat, chunk(r#"{"images":[{"image_url":{"url":"https://x"}}]}"#).repeat(2), [2, 0, 18, 0, 0]),
+        (Wire::Chat, chunk(r#"{"content":[{"type":"image_url","image_url":{"url":"AAAA"}}]}"#), [1, 0, 4, 0, 0]),
+        (Wire::Chat, chunk(r#"{"audio":{"id":"x","data":"AAAA"}}"#).repeat(40), [0, 0, 0, 160, 0]),
+        (Wire::Chat, r#"{"choices":[{"message":{"audio":{"data":"AAAAAA","transcript":"x"},"images":[{"image_url":{"url":"AAA"}}]}}]}"#.to_owned(), [1, 0, 3, 6, 0]),
+        (Wire::Chat, r#"data: {"choices":[{"delta":{"audio":{"data":"AAAA"#.to_owned(), [0, 0, 0, 4, 0]),
+        (Wire::Chat, event(r#"{"choices":[{"delta":{"audio":{"data":"AAAA"}}}"#), [0, 0, 0, 0, 0]),
+        // Generate-content.
+        (Wire::Generate, part(r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}},{"text":"x"},{"inlineData":{"data":"AA"}}"#), [2, 0, 6, 0, 0]),
+        (Wire::Generate, part(r#"{"inlineData":{"data":"AAAA","mimeType":"audio/L16;codec=pcm;rate=24000"}}"#).repeat(2), [0, 0, 0, 8, 8]),
+        (Wire::Generate, part(r#"{"inline_data":{"mime_type":"audio/mpeg","data":"AAAA"}}"#), [0, 0, 0, 4, 0]),
+        (Wire::Generate, part(r#"{"inlineData":{"mimeType":"image/png","data":""}}"#), [0, 0, 0, 0, 0]),
+        (Wire::Generate, r#"[{"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"#.to_owned(), [1, 0, 4, 0, 0]),
+        // Images.
+        (Wire::Images, images("partial_image").repeat(2), [1, 2, 8, 0, 0]),
+        (Wire::Images, images("partial_image") + &images("completed"), [1, 1, 8, 0, 0]),
+        (Wire::Images, r#"{"data":[{"b64_json":"AAAA"},{"url":"https://x"}]}"#.to_owned(), [2, 0, 13, 0, 0]),
+        (Wire::Images, r#"{"data":[{"b64_json":"AAAA"},{"b64_json":"AA"#.to_owned(), [2, 0, 6, 0, 0]),
+        // Messages have neither.
+        (Wire::Messages, event(r#"{"type":"content_block_start","content_block":{"type":"image_generation_call","result":"AAAA"}}"#), [0, 0, 0, 0, 0]),
+    ];
+    for (wire, answer, want) in cases {
+        let got = read_any(wire, &answer);
+        assert_eq!(media(&got), want, "{wire:?} {answer}");
+    }
+}
+
+/// Calls of an answer that is left count from their beginning on, and the report of a whole one stands for them.
+#[test]
+fn calls_of_answers_that_are_left() {
+    let item = |kind: &str, name: &str, status: &str| {
+        event(&format!(
+            r#"{{"type":"response.output_item.{kind}","item":{{"type":"{name}_call","status":"{status}"}}}}"#
+        ))
+    };
+    let added = |name: &str| item("added", name, "in_progress");
+    let done = |name: &str| item("done", name, "completed");
+    let opened = event(
+        r#"{"type":"response.output_item.done","item":{"type":"web_search_call","status":"completed","action":{"type":"open_page"}}}"#,
+    );
+    let end = event(r#"{"type":"response.completed","response":{"usage":{"input_tokens":1}}}"#);
+    let block = |name: &str| {
+        event(&format!(
+            r#"{{"type":"content_block_start","content_block":{{"type":"server_tool_use","id":"s","name":"{name}","input":{{}}}}}}"#
+        ))
+    };
+    let start = event(
+        r#"{"type":"message_start","message":{"usage":{"input_tokens":1,"server_tool_use":{"web_search_requests":0}}}}"#,
+    );
+    let stop = event(r#"{"type":"message_stop"}"#);
+    let three =
+        event(r#"{"type":"message_delta","usage":{"server_tool_use":{"web_search_requests":3}}}"#);
+    let document = r#"{"content":[{"type":"server_tool_use","name":"web_search","input":{}},{"type":"server_tool_use","name":"web_search","input":{}},{"type":"tool_use","name":"web_search"}"#;
+    let cases = [
+        (
+            Wire::Responses,
+            added("web_search").repeat(5),
+            vec![(Call::WebSearch, 5)],
+        ),
+        (
+            Wire::Responses,
+            added("web_search")
+                + &done("web_search")
+                + &added("code_interpreter")
+                + &added("file_search"),
+            vec![
+                (Call::WebSearch, 1),
+                (Call::CodeExecution, 1),
+                (Call::FileSearch, 1),
+            ],
+        ),
+        (Wire::Responses, added("web_search") + &opened, vec![]),
+        (Wire::Responses, added("web_search") + &end, vec![]),
+        (
+            Wire::Responses,
+            added("function") + &done("function"),
+            vec![],
+        ),
+        (
+            Wire::Messages,
+            start.clone() + &block("web_search").repeat(5),
+            vec![(Call::WebSearch, 5)],
+        ),
+        (
+            Wire::Messages,
+            block("bash_code_execution")
+                + &block("text_editor_code_execution")
+                + &block("web_fetch"),
+            vec![(Call::CodeExecution, 2)],
+        ),
+        (
+            Wire::Messages,
+            block("web_search") + &three,
+            vec![(Call::WebSearch, 3)],
+        ),
+        (
+            Wire::Messages,
+            block("web_search").repeat(5) + &three + &stop,
+            vec![(Call::WebSearch, 3)],
+        ),
+        (
+            Wire::Messages,
+            block("web_search").repeat(5) + &stop,
+            vec![],
+        ),
+        (
+            Wire::Messages,
+            document.to_owned(),
+            vec![(Call::WebSearch, 2)],
+        ),
+        (
+            Wire::Messages,
+            format!(r#"{document}],"usage":{{"input_tokens":1}}}}"#),
+            vec![],
+        ),
+    ];
+    for (wire, answer, want) in cases {
+        let got = read_any(wire, &answer);
+        assert_eq!(calls(&got), want, "{wire:?} {answer}");
+    }
+}
+
+/// What a number that no answer comes to was told as counts as not reported, and is told.
+#[test]
+fn numbers_that_no_answer_comes_to() {
+    let usage = |output: u64| {
+        event(&format!(
+            r#"{{"choices":[],"usage":{{"prompt_tokens":7,"completion_tokens":{output}}}}}"#
+        ))
+    };
+    let most = 1_000_000_000;
+    let cases = [
+        (
+            Wire::Chat,
+            usage(most),
+            vec![(Input, 7), (Output, most)],
+            false,
+        ),
+        (Wire::Chat, usage(most + 1), vec![(Input, 7)], true),
+        (Wire::Chat, usage(u64::MAX), vec![(Input, 7)], true),
+        // Also in an event like the one before, whose report stands.
+        (
+            Wire::Chat,
+            usage(5).repeat(3) + &usage(most + 1),
+            vec![(Input, 7), (Output, 5)],
+            true,
+        ),
+        (
+            Wire::Messages,
+            event(
+                r#"{"type":"message_start","message":{"usage":{"input_tokens":5000000000,"output_tokens":1}}}"#,
+            ),
+            vec![(Output, 1)],
+            true,
+        ),
+        (
+            Wire::Generate,
+            event(
+                r#"{"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":99999999999,"candidatesTokensDetails":[{"modality":"IMAGE","tokenCount":99999999999}]}}"#,
+            ),
+            vec![(Input, 3)],
+            true,
+        ),
+        // What nobody reads may be any.
+        (
+            Wire::Chat,
+            event(r#"{"created":5000000000,"usage":{"prompt_tokens":7,"x":5000000000}}"#),
+            vec![(Input, 7)],
+            false,
+        ),
+    ];
+    for (wire, answer, want, excessive) in cases {
+        let got = read_any(wire, &answer);
+        assert_eq!(tokens(&got), Some(want), "{wire:?} {answer}");
+        assert_eq!(got.excessive, excessive, "{wire:?} {answer}");
+    }
+}
+
+#[test]
+fn an_answer_has_begun_with_its_first_word() {
+    let cases = [
+        (Wire::Chat, ": OPENROUTER PROCESSING\n\n".to_owned(), false),
+        (
+            Wire::Chat,
+            "event: ping\ndata: {\"type\":\"ping\"}\n\n".to_owned(),
+            false,
+        ),
+        (Wire::Chat, event("{}"), false),
+        (
+            Wire::Chat,
+            event(r#"{"id":"x","choices":[{"delta":{"role":"assistant","content":""}}]}"#),
+            true,
+        ),
+        (Wire::Messages, event(r#"{"type":"ping"}"#), false),
+        (
+            Wire::Messages,
+            event(r#"{"type":"message_start","message":{"id":"m"}}"#),
+            true,
+        ),
+        (
+            Wire::Responses,
+            event(r#"{"type":"keepalive","sequence_number":3}"#),
+            false,
+        ),
+        (
+            Wire::Responses,
+            event(r#"{"type":"response.created","response":{"id":"r"}}"#),
+            true,
+        ),
+        (
+            Wire::Generate,
+            event(r#"{"candidates":[{"content":{"parts":[]}}],"modelVersion":"m"}"#),
+            true,
+        ),
+    ];
+    for (wire, answer, want) in cases {
+        let mut meter = Meter::new(wire);
+        meter.feed(answer.as_bytes());
+        assert_eq!(meter.has_begun(), want, "{wire:?} {answer}");
+        assert_eq!(meter.passed_bytes(), 0, "{wire:?} {answer}");
     }
 }
 
