@@ -1,5 +1,5 @@
-//! Forgets what is old, goes on with erasures that were broken off, and rolls usage up, a bounded number of rows at a time, so that nobody waits for it. Several consoles may do it at once: each
-//! of them finds less to do.
+//! Forgets what is old, goes on with erasures that were broken off, and rolls usage up, a bounded number of rows at a time, so that
+//! nobody waits for it. Several consoles may do it at once: each of them finds less to do.
 //!
 //! Sums by hour, spend, the audit and published documents are never forgotten.
 

@@ -1,9 +1,8 @@
 //! Budgets of which nine tenths are spent. They are noted when spend or a budget changes, so that reading them costs as much as
 //! there are of them, not as many budgets as there are.
 
-use rust_decimal::Decimal;
 use trilane::config::document::BudgetDocument;
-use trilane::money::{Amount, decimal};
+use trilane::money::Amount;
 
 use crate::api::moment;
 use crate::ledger::Sum;
@@ -20,7 +19,7 @@ pub struct NearlySpentBudget {
     /// `2026-11-24` or `2026-11`, `key`, `owner`, `team` or `group`, and its id.
     pub of: NearlySpentKey,
     /// How much may be spent.
-    pub budget: Decimal,
+    pub budget: Amount,
     /// How much is.
     pub spent: Sum,
     /// The currency of both.
@@ -34,12 +33,12 @@ pub fn periods(now: i64) -> [String; 2] {
 }
 
 /// What may be spent in a day, or in a month.
-pub fn amount(budget: &BudgetDocument, period: &str) -> Option<Decimal> {
+pub fn amount(budget: &BudgetDocument, period: &str) -> Option<Amount> {
     let written = match period.len() {
         10 => budget.per_day.as_deref(),
         _ => budget.per_month.as_deref(),
     };
-    decimal::money(written?, Amount::WRITTEN_PLACES, Amount::MAX).ok()
+    Amount::parse(written?).ok()
 }
 
 /// Notes of a subject whose budget has changed, at a moment in microseconds since 1970, whether it is nearly spent.

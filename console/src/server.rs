@@ -1,16 +1,19 @@
 //! Serves the API and the pages.
 
 use core::future::Future;
-use std::io;
+use core::time::Duration;
 use std::net::SocketAddr;
 
-use axum::extract::Request;
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use axum::serve::ListenerExt as _;
 use axum::{Router, middleware};
+use tower_service::Service as _;
 
 use crate::api::{self, ApiProblem, ConsoleState};
+use crate::connections::{self, ConnectionLimits, ConnectionTimeouts, ReceivedBody};
 use crate::peer_listener::PeerListener;
+use crate::store::Workload;
 use crate::{client_address, metrics, pages};
 
 /// All that the console serves.
@@ -22,8 +25,15 @@ pub fn router(state: ConsoleState) -> Router {
         .reset_fallback()
         .merge(pages)
         .fallback(not_found)
+        .layer(middleware::from_fn(as_workload))
         .layer(middleware::from_fn(metrics::count_requests))
         .layer(addresses)
+}
+
+/// Handles a request with the connections of its workload.
+async fn as_workload(request: Request, next: Next) -> Response {
+    let workload = Workload::of_request(request.method(), request.uri().path());
+    workload.scope(next.run(request)).await
 }
 
 /// What is at no path: told in JSON below `/api`, and as a page elsewhere.
@@ -35,23 +45,39 @@ async fn not_found(request: Request) -> Response {
     }
 }
 
+/// The connections: agents ask every second or two, and a part of a page that somebody looks at is sent every five. A proxy in front has
+/// one address, and a connection for each of what it passes on.
+const LIMITS: ConnectionLimits = ConnectionLimits {
+    most: 1024,
+    of_an_address: 512,
+    timeouts: ConnectionTimeouts {
+        head: Duration::from_secs(10),
+        idle: Duration::from_secs(75),
+        answer: Duration::from_secs(60),
+        renewed: true,
+    },
+    watch: |event| metrics::counted().connection(event),
+};
+
 /// Serves until `stop`, then finishes the responses in progress.
-///
-/// # Errors
-/// The listener fails.
 pub async fn serve(
     listener: PeerListener,
     state: ConsoleState,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
+) {
     let live = state.live.clone();
     let stop = async move {
         stop.await;
         live.end();
     };
-    let service = router(state).into_make_service_with_connect_info::<SocketAddr>();
-    // axum knows the peers' addresses of its own listeners and of those with a tap.
-    axum::serve(listener.tap_io(|_| ()), service)
-        .with_graceful_shutdown(stop)
-        .await
+    let router = router(state);
+    let handler = move |mut request: hyper::Request<ReceivedBody>, peer: SocketAddr| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let mut router = router.clone();
+        async move {
+            let Ok(response) = router.call(request).await;
+            response
+        }
+    };
+    connections::serve(listener, LIMITS, handler, stop).await;
 }

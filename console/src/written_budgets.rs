@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use rust_decimal::Decimal;
 use trilane::config::Document;
 use trilane::config::document::{BudgetDocument, LimitsDocument};
+use trilane::money::Amount;
 
 use crate::store::{StoreError, Transaction, documents, keys, spend_feed};
 
@@ -88,9 +88,9 @@ pub fn of_limits(limits: Option<&str>) -> Option<BudgetDocument> {
 }
 
 /// Whether so many percent of a budget are spent.
-pub fn is_reached(spent: Decimal, budget: Decimal, percent: u32) -> bool {
-    let part = Decimal::new(i64::from(percent), 2);
-    budget.checked_mul(part).is_some_and(|part| spent >= part)
+pub fn is_reached(spent: Amount, budget: Amount, percent: u32) -> bool {
+    let hundredfold = spent.units().saturating_mul(100);
+    hundredfold >= budget.units().saturating_mul(percent.into())
 }
 
 #[cfg(test)]
@@ -107,9 +107,10 @@ mod tests {
             ("5", "5.00", 100, true),
             ("7", "5", 100, true),
             ("999999999", "1000000000", 100, false),
+            ("3402823669209384634", "1000000000", 100, true),
         ];
         for (spent, budget, percent, want) in cases {
-            let read = |text| Decimal::from_str_exact(text).unwrap();
+            let read = |text| Amount::read(text).unwrap();
             let got = is_reached(read(spent), read(budget), percent);
             assert_eq!(got, want, "{spent} of {budget}, {percent} %");
         }

@@ -31,6 +31,7 @@ mod key;
 mod ledger_files;
 mod metrics_listener;
 mod models;
+mod open_files;
 mod output;
 mod prices;
 mod reference;
@@ -54,6 +55,7 @@ use trilane_console::timestamp;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    open_files::raise_limit();
     match cli::Cli::parse().command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -62,11 +62,7 @@ impl MetricsAddress {
         let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
         let text = format!("metrics at http://{address}/metrics");
         teller.news("metrics", &text, json!({"address": address.to_string()}));
-        let serving = tokio::spawn(async move {
-            if let Err(error) = serve(listener, sources, relayed).await {
-                teller.trouble(&format!("no more metrics: {error}"));
-            }
-        });
+        let serving = tokio::spawn(serve(listener, sources, relayed));
         Ok(Some(MetricsListener(serving)))
     }
 }

@@ -14,12 +14,12 @@ use super::decimal::{self, Fault};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Amount(u128);
 
-/// Fractional digits of an amount.
-const PLACES: u32 = 20;
 /// Units of one of the currency.
-const ONE: u128 = 10_u128.pow(PLACES);
+const ONE: u128 = 10_u128.pow(Amount::PLACES);
 
 impl Amount {
+    /// Fractional digits of an amount.
+    pub const PLACES: u32 = 20;
     /// Nothing.
     pub const ZERO: Self = Self(0);
     /// The greatest there is.
@@ -47,6 +47,45 @@ impl Amount {
         }
     }
 
+    /// Reads a sum as it is displayed, however great: with at most 20 fractional digits, zeros at the end not counted.
+    ///
+    /// # Errors
+    /// The [`Fault`]; out of range is what is more than about 3.4 · 10^18.
+    pub fn read(text: &str) -> Result<Self, Fault> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let digits =
+            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) {
+            return Err(Fault::NotPlain);
+        }
+        let fraction = fraction.trim_end_matches('0');
+        let places = u32::try_from(fraction.len()).map_err(|_| Fault::TooManyPlaces)?;
+        let left = Self::PLACES
+            .checked_sub(places)
+            .ok_or(Fault::TooManyPlaces)?;
+        let units = |digits: &str, each: u32| {
+            let number = if digits.is_empty() {
+                Some(0)
+            } else {
+                digits.parse::<u128>().ok()
+            };
+            number?.checked_mul(10_u128.checked_pow(each)?)
+        };
+        let sum =
+            units(whole, Self::PLACES).and_then(|whole| whole.checked_add(units(fraction, left)?));
+        sum.map(Self).ok_or(Fault::OutOfRange)
+    }
+
+    /// So many units of 10^-20.
+    pub const fn of_units(units: u128) -> Self {
+        Self(units)
+    }
+
+    /// The number of its units.
+    pub const fn units(self) -> u128 {
+        self.0
+    }
+
     /// The amount of a charge; `None` where it has more digits than prices and multipliers can give it.
     pub fn of(charge: Charge) -> Option<Self> {
         Self::of_decimal(charge.value())
@@ -54,12 +93,12 @@ impl Amount {
 
     fn of_decimal(value: Decimal) -> Option<Self> {
         let value = value.normalize();
-        let shift = PLACES.checked_sub(value.scale())?;
+        let shift = Self::PLACES.checked_sub(value.scale())?;
         let mantissa = u128::try_from(value.mantissa()).ok()?;
         mantissa.checked_mul(10_u128.checked_pow(shift)?).map(Self)
     }
 
-    /// The sum, saturating at about 10^18 of the currency.
+    /// The sum, saturating at about 3.4 · 10^18 of the currency: at three thousand million charges of 10^9.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
@@ -138,6 +177,39 @@ mod tests {
     }
 
     #[test]
+    fn sums_as_displayed() {
+        let cases = [
+            ("0", Ok("0")),
+            ("0.1000000000000000000000", Ok("0.1")),
+            ("007.50", Ok("7.5")),
+            (
+                "3402823669209384634.63374607431768211455",
+                Ok("3402823669209384634.63374607431768211455"),
+            ),
+            (
+                "3402823669209384634.63374607431768211456",
+                Err(Fault::OutOfRange),
+            ),
+            (
+                "99999999999999999999999999999999999999999999",
+                Err(Fault::OutOfRange),
+            ),
+            ("0.000000000000000000001", Err(Fault::TooManyPlaces)),
+            ("-1", Err(Fault::NotPlain)),
+            ("+1", Err(Fault::NotPlain)),
+            ("1e3", Err(Fault::NotPlain)),
+            ("1.", Err(Fault::NotPlain)),
+            (".5", Err(Fault::NotPlain)),
+            ("1.2.3", Err(Fault::NotPlain)),
+            ("", Err(Fault::NotPlain)),
+        ];
+        for (text, want) in cases {
+            let got = Amount::read(text).map(|amount| amount.to_string());
+            assert_eq!(got.as_deref().map_err(|fault| *fault), want, "{text}");
+        }
+    }
+
+    #[test]
     fn sums_and_differences_stay_in_range() {
         let amount = |text| Amount::parse(text).unwrap();
         let most = Amount::GREATEST;
@@ -177,9 +249,11 @@ mod tests {
             }
             prop_assert_eq!(sum, Amount(want));
             prop_assert_eq!(Amount::from_bytes(sum.to_bytes()), sum);
+            prop_assert_eq!(Amount::of_units(sum.units()), sum);
             let (whole, fraction) = (want / ONE, want % ONE);
             let written = format!("{whole}.{fraction:020}");
             let shown = sum.to_string();
+            prop_assert_eq!(Amount::read(&shown), Ok(sum));
             prop_assert!(written.starts_with(&shown), "{} {}", written, shown);
             prop_assert!(written[shown.len()..].trim_start_matches('.').bytes().all(|b| b == b'0'));
         }

@@ -78,7 +78,11 @@ SPEND_METRICS = {
 }
 
 #: Those of a console (console_metrics.py has all of them).
-CONSOLE_HISTOGRAMS = {"trilane_console_database_change_seconds", "trilane_console_request_seconds"}
+CONSOLE_HISTOGRAMS = {
+    "trilane_console_database_change_seconds",
+    "trilane_console_key_change_seconds",
+    "trilane_console_request_seconds",
+}
 
 #: What begins like a metric of Envoy's and is a label.
 ENVOY_LABELS = {

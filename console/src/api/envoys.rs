@@ -18,6 +18,7 @@ use crate::in_transaction;
 use crate::intake::LedgerBatch;
 use crate::secret::{self, NewSecret};
 use crate::store::envoys::{self as stored, Envoy};
+use crate::{envoy_clock, timestamp};
 
 /// What an agent says of its Envoy, each time that it asks for something new.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -38,6 +39,10 @@ pub struct EnvoyReport {
     /// The version of the feed of keys up to which it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
+    /// Its time, as RFC 3339, when it said this: that of its Envoy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 64)]
+    pub clock: Option<String>,
     /// Bytes of the ledger that it has not sent yet.
     #[serde(default)]
     pub ledger_waiting: u64,
@@ -52,7 +57,8 @@ impl EnvoyReport {
     fn is_within_bounds(&self) -> bool {
         let document = self.document.as_deref().unwrap_or_default();
         let in_force = self.in_force.as_deref().unwrap_or_default();
-        let texts = [self.version.as_str(), document, in_force];
+        let clock = self.clock.as_deref().unwrap_or_default();
+        let texts = [self.version.as_str(), document, in_force, clock];
         let numbers = [self.keys.unwrap_or_default(), self.ledger_waiting];
         texts.iter().all(|text| text.chars().count() <= 64)
             && numbers.iter().all(|number| i64::try_from(*number).is_ok())
@@ -81,6 +87,9 @@ pub struct EnvoyView {
     /// What it said then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) report: Option<EnvoyReport>,
+    /// How far its clock was ahead of the console's then, in milliseconds; less than 0: it was behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clock_offset_ms: Option<i64>,
     /// When it was added.
     pub(crate) created_at: String,
 }
@@ -142,6 +151,7 @@ fn view(envoy: Envoy) -> EnvoyView {
         report: envoy
             .report
             .and_then(|report| serde_json::from_str(&report).ok()),
+        clock_offset_ms: envoy.clock_offset,
         created_at: moment(envoy.created_at),
     }
 }
@@ -295,6 +305,8 @@ pub async fn report(
     InPath(id): InPath<String>,
     Body(report): Body<EnvoyReport>,
 ) -> Result<StatusCode, ApiProblem> {
+    // Before anything is waited for.
+    let now = state.now();
     if caller.role == Role::Agent && caller.id != id {
         return Err(ApiProblem::forbidden("an agent reports of its own Envoy"));
     }
@@ -306,12 +318,13 @@ pub async fn report(
         ));
     }
     if !report.is_within_bounds() {
-        let reason = "version, document and in_force have at most 64 characters, numbers 63 bits, and troubles are at most 10";
+        let reason = "version, document, in_force and clock have at most 64 characters, numbers 63 bits, and troubles are at most 10";
         return Err(ApiProblem::invalid("", reason));
     }
-    let now = state.now();
+    let clock = report.clock.as_deref().and_then(timestamp::parse);
+    let offset = clock.map(|clock| envoy_clock::offset(clock, now));
     let known = in_transaction!(state.store, transaction => {
-        stored::note_report(transaction, &id, &text, now).await
+        stored::note_report(transaction, &id, &text, offset, now).await
     })?;
     if !known {
         return Err(ApiProblem::not_found());

@@ -2,8 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive as _;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -36,18 +34,18 @@ pub struct NearlySpentView {
 
 impl From<NearlySpentBudget> for NearlySpentView {
     fn from(of: NearlySpentBudget) -> Self {
-        let share = of.spent.value().checked_div(of.budget);
-        let percent = share.and_then(|share| share.checked_mul(Decimal::ONE_HUNDRED));
+        let hundredfold = of.spent.value().units().saturating_mul(100);
+        let percent = hundredfold.checked_div(of.budget.units());
         let (period, kind, id) = of.of;
         Self {
             kind,
             id,
             period,
-            budget: of.budget.normalize().to_string(),
+            budget: of.budget.to_string(),
             spent: of.spent.text(),
             currency: of.currency,
             percent: percent
-                .and_then(|percent| percent.trunc().to_u64())
+                .and_then(|percent| u64::try_from(percent).ok())
                 .unwrap_or(u64::MAX),
         }
     }

@@ -232,7 +232,6 @@ impl From<IntakeError> for ApiProblem {
                     error.to_string(),
                 )
             },
-            error @ IntakeError::Inexact => Self::invalid("trilane.charge", error.to_string()),
             IntakeError::Store(error) => error.into(),
         }
     }

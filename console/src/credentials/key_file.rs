@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use super::sealed_for::SealedFor;
 use super::sealed_value::SealedValue;
 use super::sealing::SealingKey;
+use crate::named_file;
 
 /// Where the keys are. They are read whenever they are needed, so that a console notices a new one.
 #[derive(Debug, Clone)]
@@ -68,7 +69,8 @@ impl SealingKeyFile {
                 "the file of sealing keys {name} may be read by others than its owner: chmod 600"
             ));
         }
-        let text = Zeroizing::new(fs::read_to_string(&self.0).map_err(failed)?);
+        let text =
+            Zeroizing::new(named_file::read_text(&self.0, named_file::SECRET).map_err(failed)?);
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let keys: Option<Vec<SealingKey>> = lines.map(SealingKey::parse).collect();
         let mut keys = keys.unwrap_or_default().into_iter();

@@ -4,11 +4,11 @@ use core::mem;
 use std::collections::{BTreeMap, HashMap};
 
 use memchr::{memchr, memchr_iter};
-use rust_decimal::Decimal;
-use time::{Date, OffsetDateTime};
+use time::{Date, Duration, OffsetDateTime};
+use trilane::money::Amount;
 
 use super::batch::LedgerBatch;
-use crate::ledger::{Inexact, LedgerRecord, Sum, Unread, owner_member};
+use crate::ledger::{LedgerRecord, Sum, Unread, owner_member};
 use crate::store::erasures::Pseudonyms;
 use crate::store::hour_counts::{self, AttemptKey, FirstByteKey};
 use crate::store::lines_aside::AsideLine;
@@ -21,11 +21,6 @@ use crate::store::usage_rows::{OWNER, UsageKey, UsageRows};
 pub const LONGEST: usize = 1 << 20;
 /// The most of a line that is kept aside, in bytes.
 const KEPT: usize = 1000;
-/// The longest id or name in a line, in bytes. No line of a gateway has a longer one, and an index cannot.
-const NAME: usize = 256;
-/// The most fractional digits of a charge, and what it is less than: what a gateway can charge, so that sums stay exact.
-const PLACES: u32 = 20;
-const MOST: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
 
 /// What the lines of a batch add up to.
 #[derive(Debug, Default)]
@@ -36,6 +31,8 @@ pub struct Gathered {
     pub read: usize,
     /// Whether that is within a line that is too long.
     pub skipping: bool,
+    /// By how much the times of lines are set back.
+    correction: Duration,
     /// Usage by hour.
     pub hours: UsageRows,
     /// Charges by subject and period.
@@ -56,15 +53,13 @@ pub struct Gathered {
 
 impl Gathered {
     /// Reads the whole lines of a batch. `skipping`: it begins within a line that is too long. If its file ends with it, the
-    /// last line is one, whole or not.
-    ///
-    /// # Errors
-    /// A sum of charges cannot be held.
-    pub fn of(batch: &LedgerBatch<'_>, skipping: bool) -> Result<Self, Inexact> {
+    /// last line is one, whole or not. Times are set back by the `correction` of its Envoy's clock.
+    pub fn of(batch: &LedgerBatch<'_>, skipping: bool, correction: Duration) -> Self {
         let (bytes, from, ends) = (batch.bytes(), batch.from(), batch.ends());
         let mut gathered = Self {
             envoy: batch.envoy().to_owned(),
             file: batch.file().to_owned(),
+            correction,
             ..Self::default()
         };
         if skipping {
@@ -73,7 +68,7 @@ impl Gathered {
                 None => {
                     gathered.read = bytes.len();
                     gathered.skipping = !ends;
-                    return Ok(gathered);
+                    return gathered;
                 }
             }
         }
@@ -82,36 +77,33 @@ impl Gathered {
         for end in memchr_iter(b'\n', rest) {
             let end = start.saturating_add(end);
             let line = bytes.get(gathered.read..end).unwrap_or_default();
-            gathered.line(line, place(from, gathered.read), true)?;
+            gathered.line(line, place(from, gathered.read), true);
             gathered.read = end.saturating_add(1);
         }
         let tail = bytes.get(gathered.read..).unwrap_or_default();
         if ends {
-            gathered.line(tail, place(from, gathered.read), false)?;
+            gathered.line(tail, place(from, gathered.read), false);
             gathered.read = bytes.len();
         } else if tail.len() > LONGEST {
             // Its end may be anywhere: no batch needs to have all of it.
-            gathered.line(tail, place(from, gathered.read), false)?;
+            gathered.line(tail, place(from, gathered.read), false);
             gathered.read = bytes.len();
             gathered.skipping = true;
         }
-        Ok(gathered)
+        gathered
     }
 
-    fn line(&mut self, line: &[u8], position: i64, ended: bool) -> Result<(), Inexact> {
+    fn line(&mut self, line: &[u8], position: i64, ended: bool) {
         if line.trim_ascii().is_empty() {
-            return Ok(());
+            return;
         }
         if line.len() > LONGEST {
             let why = format!("longer than {LONGEST} bytes");
             self.keep_aside(line, position, "too_long", why);
-            return Ok(());
+            return;
         }
         match LedgerRecord::parse(line) {
-            Ok(record) => match unusable(&record) {
-                None => return self.record(&record, line, position),
-                Some(why) => self.keep_aside(line, position, "damaged", why.to_owned()),
-            },
+            Ok(record) => self.record(&record, line, position),
             Err(Unread::Foreign(why)) => self.keep_aside(line, position, "foreign", why),
             Err(Unread::Damaged(why)) => self.keep_aside(line, position, "damaged", why),
             Err(Unread::Cut) => {
@@ -123,18 +115,19 @@ impl Gathered {
                 self.keep_aside(line, position, "cut", why.to_owned());
             }
         }
-        Ok(())
     }
 
-    fn record(
-        &mut self,
-        record: &LedgerRecord<'_>,
-        line: &[u8],
-        position: i64,
-    ) -> Result<(), Inexact> {
-        let at = microseconds(record.time);
+    /// A time of a line, by the console's clock.
+    fn corrected(&self, time: OffsetDateTime) -> OffsetDateTime {
+        let corrected = time.checked_sub(self.correction);
+        corrected.filter(|time| time.year() >= 0).unwrap_or(time)
+    }
+
+    fn record(&mut self, record: &LedgerRecord<'_>, line: &[u8], position: i64) {
+        let begun = self.corrected(record.time);
+        let at = microseconds(begun);
         let key = UsageKey::from([
-            hour(record.time),
+            hour(begun),
             text(record.key()),
             text(record.owner()),
             text(record.team()),
@@ -162,15 +155,15 @@ impl Gathered {
             line: text(&String::from_utf8_lossy(line)),
         });
         self.count(record);
-        self.hours.entry(key).or_default().add(record)?;
+        self.hours.entry(key).or_default().add(record);
         if !record.key().is_empty() {
             let used = self.used.entry(text(record.key())).or_insert(at);
             *used = at.max(*used);
         }
-        let Some(charge) = record.charge.filter(|charge| !charge.is_zero()) else {
-            return Ok(());
+        let Some(charge) = record.charge.filter(|charge| *charge != Amount::ZERO) else {
+            return;
         };
-        let end = record.end().date();
+        let end = self.corrected(record.end()).date();
         for (kind, subject, counted) in record.subjects() {
             if subject.is_empty() {
                 continue;
@@ -187,21 +180,17 @@ impl Gathered {
                         of: key.clone(),
                         instance: record.instance().to_owned(),
                     };
-                    self.shares.entry(share).or_default().add(charge)?;
+                    self.shares.entry(share).or_default().add(charge);
                 }
-                self.charges.entry(key).or_default().add(charge)?;
+                self.charges.entry(key).or_default().add(charge);
             }
         }
-        Ok(())
     }
 
     /// Gives what belongs to persons whose data is erased to their pseudonyms.
-    ///
-    /// # Errors
-    /// A sum of charges cannot be held.
-    pub fn give_pseudonyms(&mut self, pseudonyms: &Pseudonyms) -> Result<(), Inexact> {
+    pub fn give_pseudonyms(&mut self, pseudonyms: &Pseudonyms) {
         if pseudonyms.is_empty() {
-            return Ok(());
+            return;
         }
         for aside in &mut self.aside {
             let other = |owner: &str| pseudonyms.of(owner).map(str::to_owned);
@@ -222,26 +211,25 @@ impl Gathered {
             request.owner.clone_from(pseudonym);
         }
         if others.is_empty() {
-            return Ok(());
+            return;
         }
         for (mut key, totals) in mem::take(&mut self.hours) {
             give(key.get_mut(OWNER), &others);
-            self.hours.entry(key).or_default().add_all(&totals)?;
+            self.hours.entry(key).or_default().add_all(&totals);
         }
         for (mut key, charge) in mem::take(&mut self.charges) {
             give(owner_of(&mut key), &others);
-            self.charges.entry(key).or_default().add(charge.value())?;
+            self.charges.entry(key).or_default().add(charge.value());
         }
         for (mut share, charge) in mem::take(&mut self.shares) {
             give(owner_of(&mut share.of), &others);
-            self.shares.entry(share).or_default().add(charge.value())?;
+            self.shares.entry(share).or_default().add(charge.value());
         }
-        Ok(())
     }
 
     /// Counts what the line says of the time to the first byte, and of attempts.
     fn count(&mut self, record: &LedgerRecord<'_>) {
-        let hour = hour(record.time);
+        let hour = hour(self.corrected(record.time));
         let is_good = (200..300).contains(&record.status_code());
         if let Some(microseconds) = record.first_byte_us().filter(|_| is_good) {
             let bound = hour_counts::bound(microseconds);
@@ -268,7 +256,11 @@ impl Gathered {
             position,
             length: i64::try_from(line.len()).unwrap_or(i64::MAX),
             reason: reason.to_owned(),
-            detail: text(detail.get(..KEPT).unwrap_or(&detail)),
+            detail: text(
+                detail
+                    .get(..detail.floor_char_boundary(KEPT))
+                    .unwrap_or_default(),
+            ),
             line: text(&String::from_utf8_lossy(kept)),
         });
     }
@@ -284,30 +276,6 @@ fn give(owner: Option<&mut String>, others: &HashMap<String, String>) {
     {
         owner.clone_from(other);
     }
-}
-
-/// Why a record cannot be stored, though it can be read.
-fn unusable(record: &LedgerRecord<'_>) -> Option<&'static str> {
-    let names = [
-        record.key(),
-        record.owner(),
-        record.team(),
-        record.group(),
-        record.source(),
-        record.account(),
-        record.model(),
-        record.entry(),
-        record.outcome(),
-        record.currency(),
-    ];
-    if names.iter().any(|name| name.len() > NAME) {
-        return Some("an id or name has more than 256 bytes");
-    }
-    let charge = record.charge.unwrap_or_default();
-    if charge.normalize().scale() > PLACES || charge >= MOST {
-        return Some("trilane.charge has more than 20 fractional digits, or is 10^9 or more");
-    }
-    None
 }
 
 /// A text that both engines store: PostgreSQL has none with a zero.

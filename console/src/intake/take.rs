@@ -6,13 +6,13 @@ use time::OffsetDateTime;
 
 use super::batch::LedgerBatch;
 use super::gathered::Gathered;
+use crate::envoy_clock;
 use crate::in_transaction;
-use crate::ledger::Inexact;
 use crate::metrics::{BatchOutcome, counted};
 use crate::store::erasures::Pseudonyms;
 use crate::store::{
-    AsStoreError, Store, StoreError, Transaction, hour_counts, ledger_files, lines_aside, requests,
-    spend, spend_feed, usage_days,
+    AsStoreError, Store, StoreError, Transaction, envoys, hour_counts, ledger_files, lines_aside,
+    requests, spend, spend_feed, usage_days,
 };
 
 /// What became of a batch.
@@ -34,8 +34,6 @@ pub enum IntakeError {
         /// Where to go on.
         position: i64,
     },
-    /// A sum of charges would need more than 28 digits.
-    Inexact,
     /// The database.
     Store(StoreError),
 }
@@ -44,9 +42,6 @@ impl fmt::Display for IntakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Elsewhere { position } => write!(f, "go on from {position}"),
-            Self::Inexact => {
-                f.write_str("a sum of charges needs more than 28 digits, and nothing is rounded")
-            }
             Self::Store(error) => error.fmt(f),
         }
     }
@@ -57,12 +52,6 @@ impl core::error::Error for IntakeError {}
 impl From<StoreError> for IntakeError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
-    }
-}
-
-impl From<Inexact> for IntakeError {
-    fn from(_: Inexact) -> Self {
-        Self::Inexact
     }
 }
 
@@ -88,7 +77,6 @@ pub async fn take(
         }
         Ok(_) => (BatchOutcome::Repeated, 0, 0),
         Err(IntakeError::Elsewhere { .. }) => (BatchOutcome::Elsewhere, 0, 0),
-        Err(IntakeError::Inexact) => (BatchOutcome::Inexact, 0, 0),
         Err(IntakeError::Store(_)) => (BatchOutcome::Failed, 0, 0),
     };
     counted().batch(batch.envoy(), outcome, lines, aside);
@@ -126,8 +114,10 @@ async fn take_in(
             position: before.position,
         });
     }
-    let mut gathered = Gathered::of(batch, before.skipping)?;
-    gathered.give_pseudonyms(&pseudonyms)?;
+    let offset = envoys::clock_offset(transaction, envoy).await?;
+    let correction = envoy_clock::correction(offset);
+    let mut gathered = Gathered::of(batch, before.skipping, correction);
+    gathered.give_pseudonyms(&pseudonyms);
     let read = i64::try_from(gathered.read).unwrap_or(i64::MAX);
     let after = ledger_files::FilePosition {
         position: before.position.saturating_add(read),

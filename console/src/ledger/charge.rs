@@ -1,70 +1,85 @@
-//! Exact sums of charges, and the one place that rounds them, for display.
+//! Charges of ledger lines, exact sums of them, and the one place that rounds them, for display.
+//!
+//! A charge is less than 10^9 of its currency and has at most 20 fractional digits; a sum counts units of 10^-20 in 128 bits. So
+//! three thousand million lines of the greatest charge fit, and no sum is rounded or becomes a float. A database has a sum as a decimal
+//! number, which may be greater.
 
-use rust_decimal::{Decimal, RoundingStrategy};
-use trilane::money::decimal::{self, Fault};
+use trilane::money::Amount;
+use trilane::money::decimal::Fault;
 
 /// Reads a charge of a ledger line: a plain decimal number, not negative.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn parse(text: &str) -> Result<Decimal, &'static str> {
-    decimal::plain(text).map_err(|fault| match fault {
-        Fault::NotPlain | Fault::Comma => "is no plain decimal number",
-        Fault::OutOfRange | Fault::TooManyPlaces => {
-            "has more digits than the 28 that can be added up exactly"
-        }
-    })
+pub fn parse(text: &str) -> Result<Amount, &'static str> {
+    let most = Amount::parse("1000000000").unwrap_or_default();
+    match Amount::read(text) {
+        Ok(charge) if charge < most => Ok(charge),
+        Ok(_) | Err(Fault::OutOfRange) => Err("is 10^9 or more"),
+        Err(Fault::TooManyPlaces) => Err("has more than 20 fractional digits"),
+        Err(Fault::NotPlain | Fault::Comma) => Err("is no plain decimal number"),
+    }
 }
 
-/// A sum would need more than the 28 digits that a decimal can hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Inexact;
-
-/// A sum of charges of one currency, exact or not at all.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sum(Decimal);
+/// A sum of charges of one currency.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sum(Amount);
 
 impl Sum {
-    /// Adds an amount.
+    /// A sum as [`Sum::text`] writes it.
     ///
     /// # Errors
-    /// The exact sum cannot be held; it stays as it was.
-    pub fn add(&mut self, amount: Decimal) -> Result<(), Inexact> {
-        self.0 = decimal::sum(self.0, amount)
-            // Zeros at the end take room and say nothing.
-            .or_else(|| decimal::sum(self.0.normalize(), amount.normalize()))
-            .ok_or(Inexact)?;
-        Ok(())
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        match Amount::read(text) {
+            Ok(sum) => Ok(Self(sum)),
+            Err(Fault::OutOfRange) => Err("is greater than a sum can be"),
+            Err(Fault::TooManyPlaces) => Err("has more than 20 fractional digits"),
+            Err(Fault::NotPlain | Fault::Comma) => Err("is no plain decimal number"),
+        }
+    }
+
+    /// Adds an amount.
+    pub fn add(&mut self, amount: Amount) {
+        self.0 = self.0.plus(amount);
     }
 
     /// Its value.
-    pub fn value(&self) -> Decimal {
+    pub fn value(&self) -> Amount {
         self.0
+    }
+
+    /// Whether it is nothing.
+    pub fn is_zero(&self) -> bool {
+        self.0 == Amount::ZERO
     }
 
     /// Fractional digits that the exact value needs.
     pub fn places(&self) -> u32 {
-        self.0.normalize().scale()
+        let text = self.text();
+        let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
+        u32::try_from(fraction.len()).unwrap_or(u32::MAX)
     }
 
     /// The exact value, without zeros at its end.
     pub fn text(&self) -> String {
-        self.0.normalize().to_string()
+        self.0.to_string()
     }
 
     /// With so many fractional digits, rounded half away from zero where the exact value has more.
     pub fn shown(&self, places: u32) -> String {
-        let rounded = self
-            .0
-            .round_dp_with_strategy(places, RoundingStrategy::MidpointAwayFromZero);
-        // Not by `{:.places$}`: the type panics where digits and zeros together exceed its buffer.
-        let mut text = rounded.to_string();
-        let zeros = places.saturating_sub(rounded.scale());
-        if rounded.scale() == 0 && zeros > 0 {
-            text.push('.');
+        let cut = Amount::PLACES.saturating_sub(places);
+        let step = 10_u128.checked_pow(cut).unwrap_or(1);
+        let half = step.checked_div(2).unwrap_or_default();
+        let units = self.0.units().saturating_add(half);
+        let units = units.saturating_sub(units.checked_rem(step).unwrap_or_default());
+        let text = Amount::of_units(units).to_string();
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        if places == 0 {
+            return whole.to_owned();
         }
-        text.extend((0..zeros).map(|_| '0'));
-        text
+        let width = usize::try_from(places).unwrap_or(usize::MAX);
+        format!("{whole}.{fraction:0<width$}")
     }
 }
 
@@ -73,12 +88,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sum(texts: &[&str]) -> Result<String, Inexact> {
+    fn sum(texts: &[&str]) -> String {
         let mut sum = Sum::default();
         for text in texts {
-            sum.add(parse(text).unwrap())?;
+            sum.add(parse(text).unwrap());
         }
-        Ok(sum.text())
+        sum.text()
     }
 
     #[test]
@@ -87,10 +102,17 @@ mod tests {
             ("ordinary", "0.000123", true),
             ("integer", "12", true),
             ("zero", "0", true),
-            ("28 places", "0.0000000000000000000000000001", true),
-            ("29 places", "0.00000000000000000000000000001", false),
-            ("greatest", "79228162514264337593543950335", true),
-            ("greater", "79228162514264337593543950336", false),
+            ("20 places", "0.00000000000000000001", true),
+            ("21 places", "0.000000000000000000001", false),
+            ("zeros at the end", "0.5000000000000000000000", true),
+            ("greatest", "999999999.99999999999999999999", true),
+            ("greater", "1000000000", false),
+            ("far greater", "79228162514264337593543950336", false),
+            (
+                "greater than 128 bits",
+                "999999999999999999999999999999999999999999",
+                false,
+            ),
             ("negative", "-1", false),
             ("sign", "+1", false),
             ("exponent", "1e-3", false),
@@ -109,44 +131,35 @@ mod tests {
 
     #[test]
     fn sums() {
-        let smallest = "0.0000000000000000000000000001";
-        let cases: [(&str, &[&str], Result<&str, Inexact>); 8] = [
-            ("nothing", &[], Ok("0")),
-            ("different scales", &["0.1", "0.02", "3"], Ok("3.12")),
-            ("zeros at the end go", &["0.50", "0.50"], Ok("1")),
-            ("no binary fraction in sight", &["0.1", "0.2"], Ok("0.3")),
+        let (smallest, greatest) = ("0.00000000000000000001", "999999999.99999999999999999999");
+        let cases: [(&str, &[&str], &str); 7] = [
+            ("nothing", &[], "0"),
+            ("different scales", &["0.1", "0.02", "3"], "3.12"),
+            ("zeros at the end go", &["0.50", "0.50"], "1"),
+            ("no binary fraction in sight", &["0.1", "0.2"], "0.3"),
             (
                 "as fine as it gets",
                 &["7", smallest],
-                Ok("7.0000000000000000000000000001"),
+                "7.00000000000000000001",
             ),
+            ("great and fine", &[greatest, smallest], "1000000000"),
             (
-                "great and fine",
-                &["79228162514264337593543950335", smallest],
-                Err(Inexact),
-            ),
-            (
-                "rounded by Decimal's own addition",
-                &["8", smallest],
-                Err(Inexact),
-            ),
-            (
-                "zeros make room",
-                &["70000000000000.00000000000000", "0.00000000000001000"],
-                Ok("70000000000000.00000000000001"),
+                "more than 28 digits",
+                &[greatest, greatest],
+                "1999999999.99999999999999999998",
             ),
         ];
         for (case, texts, want) in cases {
-            assert_eq!(sum(texts), want.map(str::to_owned), "{case}");
+            assert_eq!(sum(texts), want, "{case}");
+            assert_eq!(Sum::parse(want).unwrap().text(), want, "{case}");
         }
     }
 
     #[test]
-    fn a_sum_that_overflows_stays_as_it_was() {
-        let mut sum = Sum::default();
-        sum.add(Decimal::MAX).unwrap();
-        assert_eq!(sum.add(Decimal::ONE), Err(Inexact));
-        assert_eq!(sum.value(), Decimal::MAX);
+    fn as_many_lines_fit_as_is_said() {
+        let greatest = parse("999999999.99999999999999999999").unwrap();
+        let lines = u128::MAX / greatest.units();
+        assert!(lines > 3_000_000_000, "{lines}");
     }
 
     #[test]
@@ -159,49 +172,39 @@ mod tests {
             ("to integers", "0.5", 0, "1"),
             ("padded", "1.5", 4, "1.5000"),
             ("zero", "0", 2, "0.00"),
-            ("all places", "1.5", 28, "1.5000000000000000000000000000"),
             (
-                "great and all places",
-                "79228162514264337593543950335",
+                "more places than there are",
+                "1.5",
+                28,
+                "1.5000000000000000000000000000",
+            ),
+            (
+                "great",
+                "79228162514264337.5935",
                 3,
-                "79228162514264337593543950335.000",
+                "79228162514264337.594",
             ),
         ];
         for (case, text, places, want) in cases {
-            assert_eq!(Sum(parse(text).unwrap()).shown(places), want, "{case}");
+            assert_eq!(Sum::parse(text).unwrap().shown(places), want, "{case}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_sum_is_what_integers_say(amounts in prop::collection::vec((0_u64..=1_000_000_000_000_000, 0_u32..=12), 0..50)) {
+        fn a_sum_is_what_integers_say(amounts in prop::collection::vec((0_u64..=1_000_000_000_000_000, 0_usize..=12), 0..50)) {
             let mut sum = Sum::default();
-            let mut want = 0_i128;
-            for (units, scale) in amounts {
-                sum.add(Decimal::from_i128_with_scale(i128::from(units), scale)).unwrap();
-                want += i128::from(units) * 10_i128.pow(12 - scale);
+            let mut want = 0_u128;
+            for (units, places) in amounts {
+                let digits = format!("{units:0>width$}", width = places + 1);
+                let (whole, fraction) = digits.split_at(digits.len() - places);
+                let text = if places == 0 { whole.to_owned() } else { format!("{whole}.{fraction}") };
+                sum.add(Amount::read(&text).unwrap());
+                want += u128::from(units) * 10_u128.pow(u32::try_from(12 - places).unwrap());
             }
             let text = sum.shown(12).replace('.', "");
-            prop_assert_eq!(text.parse::<i128>().unwrap(), want);
-            prop_assert_eq!(Decimal::from_str_exact(&sum.text()).unwrap(), sum.value());
-        }
-
-        #[test]
-        fn a_sum_is_exact_or_refused(a in any::<(u64, u32)>(), x in 0_u32..=28, b in any::<(u64, u32)>(), y in 0_u32..=28) {
-            let units = |(low, high): (u64, u32)| i128::from(low) | (i128::from(high) << 64);
-            let (a, b) = (units(a), units(b));
-            let mut sum = Sum::default();
-            sum.add(Decimal::from_i128_with_scale(a, x)).unwrap();
-            if sum.add(Decimal::from_i128_with_scale(b, y)).is_ok() {
-                // Compared by remainders of two primes, since 28 more digits do not fit an i128.
-                for prime in [1_000_000_007_i128, 998_244_353] {
-                    let at = |units: i128, scale: u32| {
-                        (0..28 - scale).fold(units % prime, |value, _| value * 10 % prime)
-                    };
-                    let got = at(sum.value().mantissa(), sum.value().scale());
-                    prop_assert_eq!(got, (at(a, x) + at(b, y)) % prime);
-                }
-            }
+            prop_assert_eq!(text.parse::<u128>().unwrap(), want);
+            prop_assert_eq!(Sum::parse(&sum.text()), Ok(sum));
         }
     }
 }

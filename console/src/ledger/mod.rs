@@ -1,12 +1,13 @@
 //! Lines of the ledger (docs/ledger.md): what one says, and exact sums over many.
 
+mod bounds;
 mod charge;
 mod measure;
 pub mod owner_member;
 mod record;
 mod totals;
 
-pub use charge::{Inexact, Sum, parse as parse_charge};
+pub use charge::Sum;
 pub use measure::Measure;
 pub(crate) use record::FAILURES;
 pub use record::{LedgerRecord, Status, Unread};

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use hashbrown::HashSet;
-use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use time::OffsetDateTime;
+use trilane::money::Amount;
 
-use super::charge;
 use super::measure::Measure;
+use super::{bounds, charge};
 use crate::timestamp;
 
 /// How an attempt ended that was answered, and one before whose answer the client left.
@@ -84,7 +84,7 @@ pub struct LedgerRecord<'a> {
     /// The status of its usage.
     pub status: Status,
     /// Its charge; `None` if the model has no prices or the usage is not known.
-    pub charge: Option<Decimal>,
+    pub charge: Option<Amount>,
 }
 
 /// Why a line gives no record.
@@ -424,24 +424,30 @@ impl<'a> LineMembers<'a> {
     fn into_record(self) -> Result<LedgerRecord<'a>, String> {
         let written = present(&self.timestamp);
         let time = timestamp::parse(written)
-            .ok_or_else(|| format!("timestamp {written:?} is no RFC 3339 time"))?;
+            .ok_or_else(|| format!("timestamp {:?} is no RFC 3339 time", start(written)))?;
         let status = present(&self.status);
         let status = Status::parse(status)
-            .ok_or_else(|| format!("trilane.usage.status {status:?} is not known"))?;
+            .ok_or_else(|| format!("trilane.usage.status {:?} is not known", start(status)))?;
         let charge = match present(&self.charge) {
             "" => None,
             text => {
                 let amount = charge::parse(text);
-                Some(amount.map_err(|why| format!("trilane.charge {text:?} {why}"))?)
+                Some(amount.map_err(|why| format!("trilane.charge {:?} {why}", start(text)))?)
             }
         };
-        Ok(LedgerRecord {
+        let record = LedgerRecord {
             line: self,
             time,
             status,
             charge,
-        })
+        };
+        bounds::problem(&record).map_or(Ok(record), Err)
     }
+}
+
+/// The beginning of a text, for a reason that names it.
+fn start(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(64)).unwrap_or_default()
 }
 
 /// Why a line could not be read as a ledger line.

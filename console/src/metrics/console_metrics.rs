@@ -5,18 +5,19 @@ use core::future::Future;
 use core::pin::Pin;
 use core::time::Duration;
 
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use time::OffsetDateTime;
 use tokio::time::timeout;
 
-use super::counted::counted;
+use super::counted::{MetricLabels, counted, one};
 use super::fleet;
 use super::server::{MetricsSource, MetricsText};
 use crate::live::LiveParts;
 use crate::store::disk_use::{self, DiskUse};
-use crate::store::{Store, StoreError, fleet as stored};
+use crate::store::{PoolStanding, Store, StoreError, Workload, fleet as stored};
 
 /// How long the database may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,7 +38,8 @@ impl fmt::Debug for ConsoleMetrics {
 
 impl ConsoleMetrics {
     /// Those of the console over this database, with these parts of pages.
-    pub const fn new(store: Store, live: LiveParts) -> Self {
+    pub fn new(store: Store, live: LiveParts) -> Self {
+        let store = store.of(Workload::Background);
         Self { store, live }
     }
 
@@ -75,6 +77,29 @@ fn register_room(registry: &mut Registry, room: DiskUse) {
     }
 }
 
+fn register_pools(registry: &mut Registry, pools: &[PoolStanding]) {
+    let connections = Family::<MetricLabels, Gauge>::default();
+    let most = Family::<MetricLabels, Gauge>::default();
+    for pool in pools {
+        for (state, count) in [("busy", pool.busy), ("idle", pool.idle)] {
+            let labels = vec![("pool", pool.name.to_owned()), ("state", state.to_owned())];
+            connections.get_or_create(&labels).set(count.into());
+        }
+        most.get_or_create(&one("pool", pool.name))
+            .set(pool.most.into());
+    }
+    registry.register(
+        "database_connections",
+        "Connections of the database, by what they are for",
+        connections,
+    );
+    registry.register(
+        "database_connections_most",
+        "The most connections of the database that there may be, by what they are for",
+        most,
+    );
+}
+
 impl MetricsSource for ConsoleMetrics {
     fn write<'a>(
         &'a self,
@@ -88,8 +113,10 @@ impl MetricsSource for ConsoleMetrics {
             let standing = timeout(PATIENCE, self.standing()).await;
             let standing = standing.ok().and_then(Result::ok);
             let up: Gauge = Gauge::default();
-            up.set(i64::from(standing.is_some()));
-            registry.register("database_up", "Whether the database answers", up);
+            let can_change = timeout(PATIENCE, self.store.can_change()).await;
+            up.set(i64::from(matches!(can_change, Ok(Ok(())))));
+            registry.register("database_up", "Whether a change can be made", up);
+            register_pools(&mut registry, &self.store.pools());
             if let Some(standing) = &standing {
                 let now = OffsetDateTime::now_utc().unix_timestamp();
                 fleet::register(&mut registry, standing, now);

@@ -1,15 +1,18 @@
 //! What this process has done since it started.
 
+use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::store::StoreError;
+use crate::connections::ConnectionEvent;
+use crate::store::{StoreError, Workload};
 
 /// The labels of a metric.
 pub(super) type MetricLabels = Vec<(&'static str, String)>;
@@ -36,27 +39,18 @@ pub enum BatchOutcome {
     Repeated,
     /// It does not begin where the batches before ended.
     Elsewhere,
-    /// A sum would have been rounded.
-    Inexact,
     /// The database did not take it.
     Failed,
 }
 
 impl BatchOutcome {
-    const ALL: [Self; 5] = [
-        Self::Taken,
-        Self::Repeated,
-        Self::Elsewhere,
-        Self::Inexact,
-        Self::Failed,
-    ];
+    const ALL: [Self; 4] = [Self::Taken, Self::Repeated, Self::Elsewhere, Self::Failed];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Taken => "taken",
             Self::Repeated => "repeated",
             Self::Elsewhere => "elsewhere",
-            Self::Inexact => "inexact",
             Self::Failed => "failed",
         }
     }
@@ -125,6 +119,12 @@ pub struct ConsoleCounters {
     webhooks: Family<MetricLabels, Counter>,
     errors: Family<MetricLabels, Counter>,
     changes: Histogram,
+    waits: Family<MetricLabels, Histogram>,
+    without_connection: Family<MetricLabels, Counter>,
+    connections: Gauge,
+    closed: Family<MetricLabels, Counter>,
+    propagations: Histogram,
+    pending: Gauge<f64, AtomicU64>,
     envoys: Mutex<BTreeSet<String>>,
 }
 
@@ -139,10 +139,30 @@ impl ConsoleCounters {
             webhooks: Family::default(),
             errors: Family::default(),
             changes: seconds(),
+            waits: Family::new_with_constructor(seconds),
+            without_connection: Family::default(),
+            connections: Gauge::default(),
+            closed: Family::default(),
+            propagations: Histogram::new([
+                0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.5, 10.0, 15.0, 30.0, 60.0, 300.0,
+            ]),
+            pending: Gauge::default(),
             envoys: Mutex::default(),
         };
         for kind in ERRORS {
             drop(counters.errors.get_or_create(&one("kind", kind)));
+        }
+        for workload in Workload::ALL {
+            let labels = one("workload", workload.name());
+            drop(counters.waits.get_or_create(&labels));
+            drop(counters.without_connection.get_or_create(&labels));
+        }
+        for why in [
+            ConnectionEvent::TimedOut,
+            ConnectionEvent::AddressCrowded,
+            ConnectionEvent::Crowded,
+        ] {
+            drop(counters.closed.get_or_create(&one("reason", reason(why))));
         }
         for outcome in SignInOutcome::ALL {
             drop(
@@ -234,6 +254,41 @@ impl ConsoleCounters {
         self.errors.get_or_create(&one("kind", kind)).inc();
     }
 
+    /// Counts how long somebody waited for a connection of the database, and whether there was one.
+    pub fn database_wait<T>(
+        &self,
+        workload: Workload,
+        took: Duration,
+        got: &Result<T, sqlx::Error>,
+    ) {
+        let labels = one("workload", workload.name());
+        self.waits
+            .get_or_create(&labels)
+            .observe(took.as_secs_f64());
+        if matches!(got, Err(sqlx::Error::PoolTimedOut)) {
+            self.without_connection.get_or_create(&labels).inc();
+        }
+    }
+
+    /// Counts what becomes of a client's connection.
+    pub fn connection(&self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::Opened => drop(self.connections.inc()),
+            ConnectionEvent::Ended => drop(self.connections.dec()),
+            why => drop(self.closed.get_or_create(&one("reason", reason(why))).inc()),
+        }
+    }
+
+    /// Counts how long it took until all Envoys that are there had a change of keys.
+    pub fn key_change(&self, took: Duration) {
+        self.propagations.observe(took.as_secs_f64());
+    }
+
+    /// Notes since when a change of keys waits that some Envoy does not have.
+    pub fn key_change_pending(&self, since: Duration) {
+        self.pending.set(since.as_secs_f64());
+    }
+
     /// Counts a change of the database, from its first attempt to its end.
     pub fn database_change(&self, took: Duration) {
         self.changes.observe(took.as_secs_f64());
@@ -276,10 +331,50 @@ impl ConsoleCounters {
             self.errors.clone(),
         );
         registry.register(
+            "database_wait_seconds",
+            "How long was waited for a connection of the database, by workload",
+            self.waits.clone(),
+        );
+        registry.register(
+            "database_without_connection",
+            "How often there was no connection of the database in time, by workload",
+            self.without_connection.clone(),
+        );
+        registry.register(
+            "connections",
+            "Connections of clients",
+            self.connections.clone(),
+        );
+        registry.register(
+            "connections_closed",
+            "Connections of clients that this console closed, by why",
+            self.closed.clone(),
+        );
+        registry.register(
+            "key_change_seconds",
+            "How long it took until all Envoys that were heard of had a change of keys",
+            self.propagations.clone(),
+        );
+        registry.register(
+            "key_change_pending_seconds",
+            "Since when a change of keys waits that some Envoy that was heard of does not have; 0: there is none",
+            self.pending.clone(),
+        );
+        registry.register(
             "database_change_seconds",
             "How long changes of the database took, waiting for others included",
             self.changes.clone(),
         );
+    }
+}
+
+/// Why a connection is closed.
+const fn reason(event: ConnectionEvent) -> &'static str {
+    match event {
+        ConnectionEvent::TimedOut => "timed_out",
+        ConnectionEvent::AddressCrowded => "address_crowded",
+        ConnectionEvent::Crowded => "crowded",
+        ConnectionEvent::Opened | ConnectionEvent::Ended => "",
     }
 }
 

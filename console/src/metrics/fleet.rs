@@ -1,5 +1,7 @@
 //! How the fleet stands, as metrics.
 
+use core::sync::atomic::AtomicU64;
+
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
@@ -71,6 +73,7 @@ struct OfEnvoys {
     troubles: Family<MetricLabels, Gauge>,
     position: Family<MetricLabels, Gauge>,
     taken: Family<MetricLabels, Gauge>,
+    clocks: Family<MetricLabels, Gauge<f64, AtomicU64>>,
 }
 
 impl OfEnvoys {
@@ -92,6 +95,12 @@ impl OfEnvoys {
         if let Some(seen) = envoy.seen_at.or(envoy.enrolled_at) {
             set(&self.seen, age(seen, now));
         }
+        if let Some(offset) = envoy.clock_offset {
+            let milliseconds =
+                i32::try_from(offset).unwrap_or(if offset < 0 { i32::MIN } else { i32::MAX });
+            let seconds = f64::from(milliseconds) / 1000.0;
+            self.clocks.get_or_create(&of).set(seconds);
+        }
         let report = envoy.report.as_deref();
         let report = report.and_then(|text| serde_json::from_str::<EnvoyReport>(text).ok());
         if let Some(report) = report {
@@ -111,6 +120,11 @@ impl OfEnvoys {
     }
 
     fn register(self, registry: &mut Registry) {
+        registry.register(
+            "envoy_clock_offset_seconds",
+            "How far the clock of an Envoy is ahead of the console's; less than 0: it is behind",
+            self.clocks,
+        );
         for (name, help, family) in [
             (
                 "envoy_seen_age_seconds",

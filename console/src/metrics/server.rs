@@ -1,9 +1,11 @@
 //! Serves metrics, as OpenMetrics text, on a listener of its own.
 
-use core::future::Future;
+use core::future::{Future, pending};
 use core::pin::Pin;
+use core::time::Duration;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -12,10 +14,27 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
+use hyper::Request;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
+use tower_service::Service as _;
+
+use crate::connections::{self, ConnectionLimits, ConnectionTimeouts, ReceivedBody};
+
+/// The connections: those of a Prometheus or two.
+const LIMITS: ConnectionLimits = ConnectionLimits {
+    most: 33,
+    of_an_address: 33,
+    timeouts: ConnectionTimeouts {
+        head: Duration::from_secs(10),
+        idle: Duration::from_secs(120),
+        answer: Duration::from_secs(60),
+        renewed: true,
+    },
+    watch: |_| {},
+};
 
 /// What Prometheus knows the text by.
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -73,14 +92,11 @@ impl fmt::Debug for RelayedPage {
 type MetricsSources = Arc<Mutex<Vec<Box<dyn MetricsSource>>>>;
 
 /// Serves `/metrics` of these sources, and a page of another program, until this is dropped.
-///
-/// # Errors
-/// The listener fails.
 pub async fn serve(
     listener: TcpListener,
     sources: Vec<Box<dyn MetricsSource>>,
     relayed: Option<RelayedPage>,
-) -> io::Result<()> {
+) {
     let sources: MetricsSources = Arc::new(Mutex::new(sources));
     let mut router = Router::new().route("/metrics", get(respond));
     if let Some(page) = relayed {
@@ -89,7 +105,15 @@ pub async fn serve(
         router = router.route(path, get(move || relay(page)));
     }
     let router = router.fallback(|| async { StatusCode::NOT_FOUND });
-    axum::serve(listener, router.with_state(sources)).await
+    let router = router.with_state(sources);
+    let handler = move |request: Request<ReceivedBody>, _: SocketAddr| {
+        let mut router = router.clone();
+        async move {
+            let Ok(response) = router.call(request).await;
+            response
+        }
+    };
+    connections::serve(listener, LIMITS, handler, pending()).await;
 }
 
 async fn relay(page: Arc<Mutex<RelayedPage>>) -> Response {

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use rust_decimal::Decimal;
+use trilane::money::Amount;
 
 use super::text;
-use crate::ledger::{Inexact, Sum};
+use crate::ledger::Sum;
 
 /// Series with a colour of their own; all others are one.
 const SERIES: usize = 4;
 /// Height and width of a picture.
 const WHOLE: u64 = 1000;
+/// Units of one.
+const ONE: u128 = 10_u128.pow(Amount::PLACES);
 
 /// What a chart is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +24,8 @@ pub enum Unit {
 }
 
 impl Unit {
-    fn text(&self, value: Decimal) -> String {
-        let plain = value.normalize().to_string();
+    fn text(&self, value: Amount) -> String {
+        let plain = value.to_string();
         match self {
             Self::Money(currency) => text::amount(currency, &plain),
             Self::Count => plain.parse().map_or(plain, |count| text::number(&count)),
@@ -94,38 +96,37 @@ pub struct Chart {
 /// Values by period and series.
 pub type Values = BTreeMap<(String, String), Sum>;
 
+/// The value of so many things that are counted.
+pub fn counted(count: u64) -> Amount {
+    Amount::of_units(u128::from(count).saturating_mul(ONE))
+}
+
 /// Draws values over these periods, the largest series first; `None` if there is nothing to draw.
-///
-/// # Errors
-/// A sum would not be exact.
 pub fn stacked(
     title: impl Into<String>,
     unit: &Unit,
     periods: &[String],
     values: &Values,
-) -> Result<Option<Chart>, Inexact> {
+) -> Option<Chart> {
     let mut totals: BTreeMap<&str, Sum> = BTreeMap::new();
     for ((_, name), value) in values {
-        totals.entry(name).or_default().add(value.value())?;
+        totals.entry(name).or_default().add(value.value());
     }
     let mut totals: Vec<(&str, Sum)> = totals.into_iter().collect();
-    totals.retain(|(_, total)| !total.value().is_zero());
+    totals.retain(|(_, total)| !total.is_zero());
     totals.sort_by_key(|(_, total)| core::cmp::Reverse(total.value()));
     let names: Vec<&str> = totals.into_iter().map(|(name, _)| name).collect();
     in_order(title, unit, periods, values, &names)
 }
 
 /// Draws values over these periods, with series in this order; `None` if there is nothing to draw.
-///
-/// # Errors
-/// A sum would not be exact.
 pub fn in_order(
     title: impl Into<String>,
     unit: &Unit,
     periods: &[String],
     values: &Values,
     names: &[&str],
-) -> Result<Option<Chart>, Inexact> {
+) -> Option<Chart> {
     let place_of = |name: &str| {
         let place = names.iter().position(|of| *of == name);
         place.unwrap_or(SERIES).min(SERIES)
@@ -142,16 +143,17 @@ pub fn in_order(
             let place = place_of(name);
             let cells = [row.get_mut(place), sums.get_mut(place)];
             for cell in cells.into_iter().flatten() {
-                cell.add(value.value())?;
+                cell.add(value.value());
             }
-            total.add(value.value())?;
+            total.add(value.value());
         }
         rows.push((row, total));
     }
     let most = rows.iter().map(|(_, total)| total.value()).max();
     let most = most.unwrap_or_default();
-    let (Some(first), Some(last), false) = (periods.first(), periods.last(), most.is_zero()) else {
-        return Ok(None);
+    let (Some(first), Some(last), false) = (periods.first(), periods.last(), most == Amount::ZERO)
+    else {
+        return None;
     };
     let top = round_up(most);
     let slots = u64::try_from(periods.len()).unwrap_or(u64::MAX);
@@ -185,13 +187,13 @@ pub fn in_order(
     let series: Vec<Series> = series.collect();
     let mut all = Sum::default();
     for sum in &sums {
-        all.add(sum.value())?;
+        all.add(sum.value());
     }
     let parts: Vec<String> = series
         .iter()
         .map(|of| format!("{} {}", of.name, of.total))
         .collect();
-    Ok(Some(Chart {
+    Some(Chart {
         title: title.into(),
         currency: match unit {
             Unit::Money(currency) => Some(currency.clone()),
@@ -214,7 +216,7 @@ pub fn in_order(
         top: unit.text(top),
         first: first.replace('T', " "),
         last: last.replace('T', " "),
-    }))
+    })
 }
 
 fn class(place: usize) -> String {
@@ -222,12 +224,12 @@ fn class(place: usize) -> String {
 }
 
 /// The parts of a bar. Each ends where the sum up to it ends, so no rounding adds up.
-fn blocks(row: &[Sum], top: Decimal) -> Vec<BarSegment> {
-    let mut below = Decimal::ZERO;
+fn blocks(row: &[Sum], top: Amount) -> Vec<BarSegment> {
+    let mut below = Amount::ZERO;
     let mut end = WHOLE;
     let mut blocks = Vec::new();
     for (place, value) in row.iter().enumerate() {
-        below = below.saturating_add(value.value());
+        below = below.plus(value.value());
         let y = WHOLE.saturating_sub(share(below, top));
         if y < end {
             blocks.push(BarSegment {
@@ -241,33 +243,35 @@ fn blocks(row: &[Sum], top: Decimal) -> Vec<BarSegment> {
     blocks
 }
 
-/// Thousandths of the whole.
-fn share(part: Decimal, whole: Decimal) -> u64 {
-    let share = part.checked_div(whole);
-    let share = share.and_then(|share| share.checked_mul(Decimal::ONE_THOUSAND));
-    share
-        .and_then(|share| u64::try_from(share.round()).ok())
-        .map_or(0, |share| share.min(WHOLE))
+/// Thousandths of the whole, rounded.
+fn share(part: Amount, whole: Amount) -> u64 {
+    let (mut part, mut whole) = (part.units(), whole.units());
+    // What is great is drawn without its last digits.
+    while part > u128::MAX.div_euclid(2000) {
+        (part, whole) = (part.div_euclid(2000), whole.div_euclid(2000));
+    }
+    let half = whole.div_euclid(2);
+    let rounded = part.saturating_mul(WHOLE.into()).saturating_add(half);
+    let share = rounded.checked_div(whole).unwrap_or_default();
+    u64::try_from(share).map_or(WHOLE, |share| share.min(WHOLE))
 }
 
 /// The next 1, 2 or 5 with zeros.
-fn round_up(value: Decimal) -> Decimal {
-    let mut one = Decimal::new(1, 20);
-    while one < value {
-        for factor in [Decimal::TWO, Decimal::from(5), Decimal::TEN] {
-            let Some(step) = one.checked_mul(factor) else {
-                return value;
-            };
-            if step >= value {
-                return step.normalize();
+fn round_up(value: Amount) -> Amount {
+    let mut one = 1_u128;
+    loop {
+        for factor in [1, 2, 5] {
+            match one.checked_mul(factor).map(Amount::of_units) {
+                Some(step) if step >= value => return step,
+                Some(_) => {}
+                None => return value,
             }
         }
-        let Some(next) = one.checked_mul(Decimal::TEN) else {
-            return value;
+        one = match one.checked_mul(10) {
+            Some(next) => next,
+            None => return value,
         };
-        one = next;
     }
-    one.normalize()
 }
 
 #[cfg(test)]
@@ -278,8 +282,8 @@ mod tests {
         let mut values = Values::new();
         for (period, name, value) in of {
             let key = ((*period).to_owned(), (*name).to_owned());
-            let value = value.parse().expect("a number");
-            values.entry(key).or_default().add(value).expect("exact");
+            let value = Amount::read(value).expect("a number");
+            values.entry(key).or_default().add(value);
         }
         values
     }
@@ -287,7 +291,7 @@ mod tests {
     fn draw(periods: &[&str], of: &[(&str, &str, &str)]) -> Option<Chart> {
         let periods: Vec<String> = periods.iter().map(|period| (*period).to_owned()).collect();
         let unit = Unit::Money("USD".to_owned());
-        stacked("Spend", &unit, &periods, &values(of)).expect("exact")
+        stacked("Spend", &unit, &periods, &values(of))
     }
 
     #[test]
@@ -379,8 +383,11 @@ mod tests {
             ("51", "100"),
             ("9000", "10000"),
         ] {
-            let value: Decimal = value.parse().expect("a number");
+            let value = Amount::read(value).expect("a number");
             assert_eq!(round_up(value).to_string(), want);
         }
+        let most = Amount::of_units(u128::MAX);
+        assert_eq!(round_up(most), most);
+        assert_eq!(share(most, most), WHOLE);
     }
 }

@@ -1,7 +1,7 @@
 //! How values are written on pages.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use rust_decimal::Decimal;
+use trilane::money::Amount;
 
 /// A moment for readers without JavaScript: `2026-11-24 11:00 UTC`. What is no moment stays as it is.
 pub fn utc(rfc3339: &str) -> String {
@@ -69,17 +69,16 @@ pub fn bytes(bytes: i64) -> String {
 
 /// An amount with every digit, at least two places and commas: `1,904.77`. What is none stays as it is.
 pub fn money(amount: &str) -> String {
-    let Ok(mut amount) = amount.parse::<Decimal>() else {
+    let (sign, plain) = match amount.strip_prefix('-') {
+        Some(plain) => ("−", plain),
+        None => ("", amount),
+    };
+    let Ok(exact) = Amount::read(plain) else {
         return amount.to_owned();
     };
-    amount.normalize_assign();
-    if amount.scale() < 2 {
-        amount.rescale(2);
-    }
-    let text = amount.abs().to_string();
+    let text = exact.to_string();
     let (whole, places) = text.split_once('.').unwrap_or((&text, ""));
-    let sign = if amount.is_sign_negative() { "−" } else { "" };
-    format!("{sign}{}.{places}", grouped(whole))
+    format!("{sign}{}.{places:0<2}", grouped(whole))
 }
 
 /// An amount with its currency: `$1.50`, `1.50 EUR`.
@@ -93,16 +92,15 @@ pub fn amount(currency: &str, value: &str) -> String {
 
 /// How much of a whole a part is, in percent from 0 to 100; 100 only for all of it.
 pub fn percent(part: &str, whole: &str) -> u8 {
-    let (Ok(part), Ok(whole)) = (part.parse::<Decimal>(), whole.parse::<Decimal>()) else {
+    let (Ok(part), Ok(whole)) = (Amount::read(part), Amount::read(whole)) else {
         return 0;
     };
     if part >= whole {
         return 100;
     }
-    let share = part.checked_mul(Decimal::ONE_HUNDRED);
-    let share = share.and_then(|share| share.checked_div(whole));
+    let share = part.units().saturating_mul(100).checked_div(whole.units());
     share
-        .and_then(|share| u8::try_from(share.trunc()).ok())
+        .and_then(|share| u8::try_from(share).ok())
         .map_or(0, |share| share.min(100))
 }
 

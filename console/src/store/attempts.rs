@@ -10,6 +10,8 @@ use crate::metrics::counted;
 
 /// How often a change is done again.
 const MOST: u32 = 10;
+/// For how long: whoever waits behind it waits as well.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Errors of changes, which may be the store's own.
 pub trait AsStoreError {
@@ -50,7 +52,9 @@ impl TransactionAttempts {
             }
         };
         match done {
-            Err(error) if self.failed < MOST && error.is_conflict() => {
+            Err(error)
+                if self.failed < MOST && self.begun.elapsed() < PATIENCE && error.is_conflict() =>
+            {
                 self.failed = self.failed.saturating_add(1);
                 let pause = Duration::from_millis(5).saturating_mul(self.failed);
                 tokio::time::sleep(pause).await;

@@ -20,6 +20,8 @@ pub struct Envoy {
     pub report: Option<String>,
     /// When that was.
     pub seen_at: Option<i64>,
+    /// How far its clock was ahead then, in milliseconds.
+    pub clock_offset: Option<i64>,
     /// When it was added.
     pub created_at: i64,
 }
@@ -31,6 +33,7 @@ type EnrolledEnvoyRow = (
     Option<i64>,
     Option<i64>,
     Option<String>,
+    Option<i64>,
     Option<i64>,
     i64,
 );
@@ -44,11 +47,12 @@ fn of(row: EnrolledEnvoyRow) -> Envoy {
         enrolled_at: row.4,
         report: row.5,
         seen_at: row.6,
-        created_at: row.7,
+        clock_offset: row.7,
+        created_at: row.8,
     }
 }
 
-const BY_ID: &str = "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, envoys.created_at \
+const BY_ID: &str = "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, clock_offset, envoys.created_at \
                      FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id = $1";
 
 /// Adds an Envoy, for the person of this id.
@@ -108,7 +112,7 @@ pub async fn enrol(
     }))
 }
 
-/// Notes what an agent says of its Envoy. False: there is no such Envoy.
+/// Notes what an agent says of its Envoy, and how far its clock is ahead, in milliseconds. False: there is no such Envoy.
 ///
 /// # Errors
 /// Those of the database.
@@ -116,12 +120,14 @@ pub async fn note_report(
     transaction: &mut Transaction,
     id: &str,
     report: &str,
+    clock_offset: Option<i64>,
     now: i64,
 ) -> Result<bool, StoreError> {
     let changed = on_either!(transaction, connection => {
-        sqlx::query("UPDATE envoys SET report = $2, seen_at = $3 WHERE id = $1")
+        sqlx::query("UPDATE envoys SET report = $2, clock_offset = $3, seen_at = $4 WHERE id = $1")
             .bind(id)
             .bind(report)
+            .bind(clock_offset)
             .bind(now)
             .execute(connection)
             .await?
@@ -167,7 +173,7 @@ pub async fn list(
 ) -> Result<Vec<Envoy>, StoreError> {
     let rows: Vec<EnrolledEnvoyRow> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, envoys.created_at \
+            "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, clock_offset, envoys.created_at \
              FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id > $1 ORDER BY envoys.id LIMIT $2",
         )
         .bind(after)
@@ -194,6 +200,41 @@ pub async fn seen_between(
         )
         .bind(from)
         .bind(to)
+        .fetch_all(connection)
+        .await?
+    }))
+}
+
+/// How far the clock of an Envoy was ahead when its agent said how it stands, in milliseconds; `None`: nobody knows.
+///
+/// # Errors
+/// Those of the database.
+pub async fn clock_offset(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<i64>, StoreError> {
+    let found: Option<Option<i64>> = on_either!(transaction, connection => {
+        sqlx::query_scalar("SELECT clock_offset FROM envoys WHERE id = $1")
+            .bind(id)
+            .fetch_optional(connection)
+            .await?
+    });
+    Ok(found.flatten())
+}
+
+/// What was said since a moment of each Envoy that was not revoked.
+///
+/// # Errors
+/// Those of the database.
+pub async fn reports_since(
+    transaction: &mut Transaction,
+    since: i64,
+) -> Result<Vec<Option<String>>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar(
+            "SELECT report FROM envoys JOIN people ON people.id = envoys.id WHERE NOT disabled AND seen_at > $1",
+        )
+        .bind(since)
         .fetch_all(connection)
         .await?
     }))

@@ -67,6 +67,8 @@ impl StoreError {
                 match &*code {
                     // PostgreSQL: a serialization failure, a deadlock, a lock that was waited for too long. SQLite: busy, in its three kinds.
                     "40001" | "40P01" | "55P03" | "5" | "261" | "517" => Self::Conflict,
+                    // PostgreSQL: a statement took too long.
+                    "57014" => Self::Unreachable("a statement took too long".to_owned()),
                     // PostgreSQL: shut down, or going to.
                     "57P01" | "57P02" | "57P03" | "53300" => {
                         Self::Unreachable(error.message().to_owned())
@@ -83,7 +85,9 @@ impl StoreError {
             }
             sqlx::Error::Io(error) => Self::Unreachable(error.to_string()),
             sqlx::Error::Tls(error) => Self::Unreachable(error.to_string()),
-            sqlx::Error::PoolTimedOut => Self::Unreachable("no connection within 10 s".to_owned()),
+            sqlx::Error::PoolTimedOut => {
+                Self::Unreachable("others take too long: no connection is free".to_owned())
+            }
             sqlx::Error::PoolClosed => Self::Unreachable("the console is about to end".to_owned()),
             sqlx::Error::ColumnDecode { index, .. } => Self::Value(index),
             error => Self::Other(error.to_string()),

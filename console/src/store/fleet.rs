@@ -44,6 +44,8 @@ pub struct EnvoyStanding {
     pub seen_at: Option<i64>,
     /// What it said then: JSON.
     pub report: Option<String>,
+    /// How far its clock was ahead then, in milliseconds.
+    pub clock_offset: Option<i64>,
     /// What of its ledger was taken in.
     pub ledger: Option<LedgerStanding>,
 }
@@ -57,7 +59,13 @@ pub struct LedgerStanding {
     pub taken_at: i64,
 }
 
-type EnvoyRow = (String, Option<i64>, Option<i64>, Option<String>);
+type EnvoyRow = (
+    String,
+    Option<i64>,
+    Option<i64>,
+    Option<String>,
+    Option<i64>,
+);
 
 /// How the fleet stands.
 ///
@@ -82,22 +90,24 @@ pub async fn read(transaction: &mut Transaction) -> Result<FleetStanding, StoreE
     let mut ledgers = ledgers(transaction).await?;
     let envoys: Vec<EnvoyRow> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT envoys.id, enrolled_at, seen_at, report FROM envoys JOIN people ON people.id = envoys.id \
+            "SELECT envoys.id, enrolled_at, seen_at, report, clock_offset FROM envoys JOIN people ON people.id = envoys.id \
              WHERE NOT disabled ORDER BY envoys.id LIMIT $1",
         )
         .bind(MOST)
         .fetch_all(connection)
         .await?
     });
-    let envoys = envoys
-        .into_iter()
-        .map(|(id, enrolled_at, seen_at, report)| EnvoyStanding {
-            ledger: ledgers.remove(&id),
-            id,
-            enrolled_at,
-            seen_at,
-            report,
-        });
+    let envoys =
+        envoys.into_iter().map(
+            |(id, enrolled_at, seen_at, report, clock_offset)| EnvoyStanding {
+                ledger: ledgers.remove(&id),
+                id,
+                enrolled_at,
+                seen_at,
+                report,
+                clock_offset,
+            },
+        );
     let (document, etag) = document
         .map(|(version, published_at, etag)| ((version, published_at), etag))
         .unzip();

@@ -1,5 +1,8 @@
 //! Lines of the ledger that could not be counted.
 
+use sqlx::AssertSqlSafe;
+
+use super::sqlite_rows::{self, ROWS};
 use super::{StoreError, Transaction, on_either};
 
 /// A line that was kept aside.
@@ -17,6 +20,10 @@ pub struct AsideLine {
     pub line: String,
 }
 
+/// `INSERT INTO` all columns.
+const INTO: &str =
+    "INSERT INTO lines_aside (envoy_id, file_id, position, length, reason, detail, line, taken_at)";
+
 /// Keeps lines aside.
 ///
 /// # Errors
@@ -28,23 +35,38 @@ pub async fn insert(
     lines: &[AsideLine],
     now: i64,
 ) -> Result<(), StoreError> {
-    for line in lines {
-        on_either!(transaction, connection => {
-            sqlx::query(
-                "INSERT INTO lines_aside (envoy_id, file_id, position, length, reason, detail, line, taken_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            )
+    match transaction {
+        Transaction::Sqlite(inner, _) => {
+            for lines in lines.chunks(ROWS) {
+                let sql = format!("{INTO} {}", sqlite_rows::values(lines.len(), 8));
+                let mut insert = sqlx::query(AssertSqlSafe(sql)).persistent(lines.len() == ROWS);
+                for line in lines {
+                    insert = insert.bind(envoy).bind(file).bind(line.position);
+                    insert = insert.bind(line.length).bind(&line.reason);
+                    insert = insert.bind(&line.detail).bind(&line.line).bind(now);
+                }
+                insert.execute(&mut **inner).await?;
+            }
+        }
+        Transaction::Postgres(inner) => {
+            let numbers = |of: fn(&AsideLine) -> i64| lines.iter().map(of).collect::<Vec<_>>();
+            let texts = |of: fn(&AsideLine) -> &str| lines.iter().map(of).collect::<Vec<_>>();
+            sqlx::query(AssertSqlSafe(format!(
+                "{INTO} SELECT $1, $2, position, length, reason, detail, line, $3 \
+                 FROM unnest($4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[]) \
+                   AS new (position, length, reason, detail, line)"
+            )))
             .bind(envoy)
             .bind(file)
-            .bind(line.position)
-            .bind(line.length)
-            .bind(&line.reason)
-            .bind(&line.detail)
-            .bind(&line.line)
             .bind(now)
-            .execute(connection)
+            .bind(numbers(|line| line.position))
+            .bind(numbers(|line| line.length))
+            .bind(texts(|line| &line.reason))
+            .bind(texts(|line| &line.detail))
+            .bind(texts(|line| &line.line))
+            .execute(&mut **inner)
             .await?;
-        });
+        }
     }
     Ok(())
 }

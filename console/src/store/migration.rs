@@ -30,6 +30,8 @@ const RETENTION: &str = include_str!("retention.sql");
 const TEAMS: &str = include_str!("teams.sql");
 const SIGN_IN_DEVICES: &str = include_str!("sign_in_devices.sql");
 const OVERVIEW_NEEDS: &str = include_str!("overview_needs.sql");
+const WRITE_PROBE: &str = include_str!("write_probe.sql");
+const ENVOY_CLOCKS: &str = include_str!("envoy_clocks.sql");
 
 const SQLITE: &[MigrationStep] = &[
     (1, "keys", KEYS),
@@ -55,6 +57,8 @@ const SQLITE: &[MigrationStep] = &[
         "places of requests",
         include_str!("sqlite/request_places.sql"),
     ),
+    (22, "write probe", WRITE_PROBE),
+    (23, "clocks of Envoys", ENVOY_CLOCKS),
     (24, "devices", SIGN_IN_DEVICES),
 ];
 const POSTGRES: &[MigrationStep] = &[
@@ -92,6 +96,8 @@ const POSTGRES: &[MigrationStep] = &[
         "places of requests",
         include_str!("postgres/request_places.sql"),
     ),
+    (22, "write probe", WRITE_PROBE),
+    (23, "clocks of Envoys", ENVOY_CLOCKS),
     (24, "devices", SIGN_IN_DEVICES),
 ];
 
@@ -111,6 +117,10 @@ pub async fn run(store: &Store) -> Result<(), StoreError> {
                 .await?;
         }
         Transaction::Postgres(inner) => {
+            // It takes as long as it takes.
+            sqlx::raw_sql("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
+                .execute(&mut **inner)
+                .await?;
             let encoding: String = sqlx::query_scalar("SHOW server_encoding")
                 .fetch_one(&mut **inner)
                 .await?;

@@ -45,6 +45,7 @@ pub mod nearly_spent;
 pub mod old_rows;
 pub mod passwords;
 pub mod people;
+mod pools;
 pub mod requests;
 pub mod sessions;
 pub mod sign_in_devices;
@@ -63,6 +64,8 @@ pub mod usage_rows;
 pub mod usage_top;
 mod usage_windows;
 pub mod webhooks;
+mod workload;
+mod write_probe;
 
 use core::fmt;
 use core::str::FromStr as _;
@@ -72,25 +75,31 @@ use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
-use sqlx::Executor as _;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use tokio::sync::Mutex;
+use sqlx::{Connection as _, Postgres, Sqlite};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::timeout;
 
 pub use address::DatabaseAddress;
 pub use attempts::{AsStoreError, TransactionAttempts};
 pub use error::StoreError;
 pub use locked_row::LockedRow;
+pub use pools::PoolStanding;
+use pools::{Pools, postgres_pool};
 pub use transaction::Transaction;
 pub(crate) use transaction::on_either;
+pub use workload::Workload;
+use write_probe::ProbeResult;
 
-/// How long to wait for a connection, or for another writer of SQLite.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// The most connections.
-const CONNECTIONS: u32 = 10;
+use crate::metrics::counted;
+
+/// How long to wait for another writer of SQLite, or for another program that writes to it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the connection that writes may keep of SQLite's database, in KiB as SQLite takes it: the pages that a batch of the ledger
 /// changes. With less they are written before the transaction ends, and read again.
@@ -99,32 +108,37 @@ const WRITER_CACHE: &str = "-65536";
 /// A commit waits for the disk all the same.
 const CHECKPOINT: &str = "16384";
 
-/// A console whose host is gone leaves its transaction open, with its locks, until TCP notices, which takes hours: PostgreSQL is
-/// to end it sooner.
-const GONE: &str = "SET idle_in_transaction_session_timeout = '30s'";
-
 /// An open database. Clones share it.
 #[derive(Clone)]
 pub struct Store {
     engine: Engine,
+    /// What it is used for, where that is not what the request is that is handled.
+    workload: Option<Workload>,
+    /// Whether a change could be made, the last time that somebody asked.
+    probed: Arc<Mutex<Option<ProbeResult>>>,
 }
 
 #[derive(Clone)]
 enum Engine {
     Sqlite {
         directory: Arc<Path>,
-        readers: SqlitePool,
+        readers: Pools<Sqlite>,
         /// The one connection that writes.
         writer: SqlitePool,
         /// Held by whoever writes: SQLite itself makes others ask again and again.
         turn: Arc<Mutex<()>>,
+        /// Held by whoever takes lines of the ledger in, before the turn: one of them at most is before a revocation.
+        intake: Arc<Mutex<()>>,
     },
     Postgres {
-        pool: PgPool,
+        pools: Pools<Postgres>,
         /// The latest day (as a Julian day) for which there is room for lines of the ledger.
         room: Arc<AtomicI32>,
     },
 }
+
+/// The turn of whoever writes to SQLite, and to take lines in.
+pub type WriteTurn = (OwnedMutexGuard<()>, Option<OwnedMutexGuard<()>>);
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,70 +166,139 @@ impl Store {
                     .synchronous(SqliteSynchronous::Full)
                     .foreign_keys(true)
                     .busy_timeout(PATIENCE);
-                let pool = |connections| {
-                    SqlitePoolOptions::new()
-                        .max_connections(connections)
-                        .acquire_timeout(PATIENCE)
-                };
                 let writing = options
                     .clone()
                     .pragma("cache_size", WRITER_CACHE)
                     .pragma("wal_autocheckpoint", CHECKPOINT);
+                let pool = |connections, patience| {
+                    SqlitePoolOptions::new()
+                        .max_connections(connections)
+                        .acquire_timeout(patience)
+                        .after_release(|connection, _| {
+                            Box::pin(async move {
+                                // What a transaction that was dropped has left to do.
+                                connection.ping().await?;
+                                // After a full disk or an error of one SQLite has ended the transaction by itself, and the
+                                // connection waits for an end that never comes: another one takes its place.
+                                Ok(!connection.is_in_transaction())
+                            })
+                        })
+                };
                 Engine::Sqlite {
                     directory: directory.as_path().into(),
-                    writer: pool(1).connect_with(writing).await?,
-                    readers: pool(CONNECTIONS).connect_with(options).await?,
+                    writer: pool(1, PATIENCE).connect_with(writing).await?,
+                    readers: Pools::new(|of| {
+                        pool(of.connections(), of.patience()).connect_lazy_with(options.clone())
+                    }),
                     turn: Arc::default(),
+                    intake: Arc::default(),
                 }
             }
             DatabaseAddress::Postgres(url) => {
                 let options = PgConnectOptions::from_str(url.reveal())
                     .map_err(|_| StoreError::Address)?
                     .application_name("trilane-console");
-                let pool = PgPoolOptions::new()
-                    .max_connections(CONNECTIONS)
-                    .acquire_timeout(PATIENCE)
-                    .after_connect(|connection, _| {
-                        Box::pin(async move { connection.execute(GONE).await.map(drop) })
-                    });
+                let pools = Pools::new(|of| postgres_pool(of).connect_lazy_with(options.clone()));
+                // Whether it is there is told at once.
+                drop(pools.of(Workload::Background).acquire().await?);
                 Engine::Postgres {
-                    pool: pool.connect_with(options).await?,
+                    pools,
                     room: Arc::new(AtomicI32::new(i32::MIN)),
                 }
             }
         };
-        let store = Self { engine };
-        migration::run(&store).await?;
+        let store = Self {
+            engine,
+            workload: None,
+            probed: Arc::default(),
+        };
+        migration::run(&store.of(Workload::Background)).await?;
         Ok(store)
+    }
+
+    /// The same database, for this workload.
+    #[must_use]
+    pub fn of(&self, workload: Workload) -> Self {
+        Self {
+            workload: Some(workload),
+            ..self.clone()
+        }
+    }
+
+    fn workload(&self) -> Workload {
+        let of = self.workload.or_else(Workload::current);
+        of.unwrap_or(Workload::Pages)
     }
 
     /// Begins a transaction that changes something.
     ///
     /// # Errors
-    /// The database is not there.
+    /// The database is not there, or others take too long.
     pub async fn begin(&self) -> Result<Transaction, StoreError> {
-        Ok(match &self.engine {
-            Engine::Sqlite { writer, turn, .. } => {
-                let turn = Arc::clone(turn).lock_owned().await;
-                let inner = writer.begin_with("BEGIN IMMEDIATE").await?;
-                Transaction::Sqlite(inner, Some(turn))
+        let (workload, begun) = (self.workload(), Instant::now());
+        let transaction = match &self.engine {
+            Engine::Sqlite {
+                writer,
+                turn,
+                intake,
+                ..
+            } => {
+                let turn = async {
+                    let intake = match workload {
+                        Workload::Intake => Some(Arc::clone(intake).lock_owned().await),
+                        _ => None,
+                    };
+                    (Arc::clone(turn).lock_owned().await, intake)
+                };
+                match timeout(workload.patience(), turn).await {
+                    Ok(turn) => {
+                        let inner = writer.begin_with("BEGIN IMMEDIATE").await;
+                        inner.map(|inner| Transaction::Sqlite(inner, Some(turn)))
+                    }
+                    Err(_) => Err(sqlx::Error::PoolTimedOut),
+                }
             }
-            Engine::Postgres { pool, .. } => Transaction::Postgres(pool.begin().await?),
-        })
+            Engine::Postgres { pools, .. } => {
+                pools.of(workload).begin().await.map(Transaction::Postgres)
+            }
+        };
+        counted().database_wait(workload, begun.elapsed(), &transaction);
+        Ok(transaction?)
     }
 
     /// Begins a transaction that only reads, all of one state of the database.
     ///
     /// # Errors
-    /// The database is not there.
+    /// The database is not there, or others take too long.
     pub async fn read(&self) -> Result<Transaction, StoreError> {
-        Ok(match &self.engine {
-            Engine::Sqlite { readers, .. } => Transaction::Sqlite(readers.begin().await?, None),
-            Engine::Postgres { pool, .. } => {
-                let begin = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
-                Transaction::Postgres(pool.begin_with(begin).await?)
+        let (workload, begun) = (self.workload(), Instant::now());
+        let transaction = match &self.engine {
+            Engine::Sqlite { readers, .. } => {
+                let inner = readers.of(workload).begin().await;
+                inner.map(|inner| Transaction::Sqlite(inner, None))
             }
-        })
+            Engine::Postgres { pools, .. } => {
+                let begin = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
+                let inner = pools.of(workload).begin_with(begin).await;
+                inner.map(Transaction::Postgres)
+            }
+        };
+        counted().database_wait(workload, begun.elapsed(), &transaction);
+        Ok(transaction?)
+    }
+
+    /// How its connections are used.
+    pub fn pools(&self) -> Vec<PoolStanding> {
+        match &self.engine {
+            Engine::Sqlite {
+                readers, writer, ..
+            } => {
+                let mut standing = readers.standing();
+                standing.push(PoolStanding::of("writer", writer));
+                standing
+            }
+            Engine::Postgres { pools, .. } => pools.standing(),
+        }
     }
 
     /// Closes all connections.
@@ -228,7 +311,7 @@ impl Store {
                 readers.close().await;
                 writer.close().await;
             }
-            Engine::Postgres { pool, .. } => pool.close().await,
+            Engine::Postgres { pools, .. } => pools.close().await,
         }
     }
 }

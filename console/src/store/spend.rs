@@ -6,7 +6,7 @@ use sqlx::AssertSqlSafe;
 
 use super::sqlite_rows::{self, ROWS};
 use super::{StoreError, Transaction, on_either};
-use crate::ledger::{Inexact, Sum};
+use crate::ledger::Sum;
 
 /// Whose charges, of when: in the order of the primary key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ pub struct SpendKey {
 /// Adds charges.
 ///
 /// # Errors
-/// Those of the database, or [`Inexact`] as a value.
+/// Those of the database.
 pub async fn add(
     transaction: &mut Transaction,
     charges: &BTreeMap<SpendKey, Sum>,
@@ -187,8 +187,7 @@ pub async fn last_use(transaction: &mut Transaction, key: &str) -> Result<Option
 /// An amount as it is stored, and a charge, together.
 pub(super) fn plus(before: Option<&str>, charge: &Sum) -> Result<String, StoreError> {
     let mut sum = sum(before.unwrap_or("0"))?;
-    let added = sum.add(charge.value());
-    added.map_err(|Inexact| StoreError::Value("a sum of more than 28 digits".to_owned()))?;
+    sum.add(charge.value());
     Ok(sum.text())
 }
 
@@ -196,10 +195,9 @@ pub(super) fn plus(before: Option<&str>, charge: &Sum) -> Result<String, StoreEr
 pub(super) fn sum(amounts: &str) -> Result<Sum, StoreError> {
     let mut sum = Sum::default();
     for amount in amounts.split(' ') {
-        let amount = crate::ledger::parse_charge(amount);
+        let amount = Sum::parse(amount);
         let amount = amount.map_err(|why| StoreError::Value(format!("an amount that {why}")))?;
-        let added = sum.add(amount);
-        added.map_err(|Inexact| StoreError::Value("a sum of more than 28 digits".to_owned()))?;
+        sum.add(amount.value());
     }
     Ok(sum)
 }

@@ -83,7 +83,7 @@ async fn next_versions(
 /// processes of this Envoy have in their own counters.
 ///
 /// # Errors
-/// Those of the database, or [`Inexact`](crate::ledger::Inexact) as a value.
+/// Those of the database.
 pub async fn add(
     transaction: &mut Transaction,
     envoy: &str,

@@ -41,7 +41,7 @@ pub fn number(place: usize) -> i64 {
 /// Adds to the `amount` of a table's rows, each of which has a primary key of texts. SQLite's own sums would be floats.
 ///
 /// # Errors
-/// Those of the database, or a sum that cannot be held.
+/// Those of the database.
 pub async fn add_amounts(
     connection: &mut SqliteConnection,
     table: &str,

@@ -2,18 +2,13 @@
 
 use core::fmt;
 
+use super::{StoreError, WriteTurn};
 use sqlx::{Postgres, Sqlite};
-use tokio::sync::OwnedMutexGuard;
-
-use super::StoreError;
 
 /// A transaction. One that is dropped changes nothing.
 pub enum Transaction {
     /// Of SQLite, with the turn of one that writes.
-    Sqlite(
-        sqlx::Transaction<'static, Sqlite>,
-        Option<OwnedMutexGuard<()>>,
-    ),
+    Sqlite(sqlx::Transaction<'static, Sqlite>, Option<WriteTurn>),
     /// Of PostgreSQL.
     Postgres(sqlx::Transaction<'static, Postgres>),
 }

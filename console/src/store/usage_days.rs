@@ -18,7 +18,7 @@ const LOCK: i64 = 0x0074_7269_6c61_6e67;
 const WAIT: &str = "SET LOCAL lock_timeout = '200ms'";
 
 /// How long after its end an hour is rolled up: later than most of its lines come.
-const LATER: Duration = Duration::hours(2);
+const LATER: Duration = Duration::minutes(5);
 /// The rows of hours that one transaction rolls up, beside what else their last hour has of its last key.
 const STEP: usize = 1000;
 
@@ -54,7 +54,7 @@ pub(super) async fn share_place(transaction: &mut Transaction) -> Result<(), Sto
 /// Adds sums by hour, to their days too where these are rolled up.
 ///
 /// # Errors
-/// Those of the database, or a sum that cannot be held.
+/// Those of the database.
 pub async fn add(transaction: &mut Transaction, hours: &UsageRows) -> Result<(), StoreError> {
     if hours.is_empty() {
         return Ok(());
@@ -64,22 +64,22 @@ pub async fn add(transaction: &mut Transaction, hours: &UsageRows) -> Result<(),
     let RolledUp([last_hour, last_key]) = rolled_up(transaction).await?;
     let is_late = |[hour, key, ..]: &UsageKey| (hour, key) <= (&last_hour, &last_key);
     let late = hours.iter().filter(|(key, _)| is_late(key));
-    let days = by_day(late)?;
+    let days = by_day(late);
     usage_rows::add(transaction, UsageTable::Hours, hours).await?;
     usage_rows::add(transaction, UsageTable::Days, &days).await
 }
 
 fn by_day<'a>(
     hours: impl Iterator<Item = (&'a UsageKey, &'a crate::ledger::UsageTotals)>,
-) -> Result<UsageRows, StoreError> {
+) -> UsageRows {
     let mut days = UsageRows::new();
     for (key, totals) in hours {
         let mut key = key.clone();
         let [period, ..] = &mut key;
         period.truncate(10);
-        usage_rows::add_row(&mut days, key, totals)?;
+        usage_rows::add_row(&mut days, key, totals);
     }
-    Ok(days)
+    days
 }
 
 /// Rolls up the hours that are over, a bounded number of rows in each transaction. Several consoles may do it at once.
@@ -140,7 +140,7 @@ async fn step(transaction: &mut Transaction, until: &str) -> Result<bool, StoreE
             hours.insert(usage_rows::key(&row)?, usage_rows::totals(&row, COLUMNS.len().saturating_add(1))?);
         }
     });
-    usage_rows::add(transaction, UsageTable::Days, &by_day(hours.iter())?).await?;
+    usage_rows::add(transaction, UsageTable::Days, &by_day(hours.iter())).await?;
     on_either!(transaction, connection => {
         let moved = sqlx::query("UPDATE usage_by_day_to SET hour = $1, key_id = $2");
         moved.bind(&hour).bind(&key).execute(connection).await?;

@@ -128,7 +128,7 @@ pub struct UsageSums {
 /// Sums, in the order of their values. The transaction is one that reads all of one state.
 ///
 /// # Errors
-/// Those of the database, or a sum that cannot be held.
+/// Those of the database.
 pub async fn sums(
     transaction: &mut Transaction,
     asked: &UsageQuery,

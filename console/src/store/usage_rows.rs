@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Row, SqliteConnection, Type};
 use super::spend::{plus, sum};
 use super::sqlite_rows::{self, ROWS};
 use super::{StoreError, Transaction, on_either};
-use crate::ledger::{Inexact, Measure, UsageTotals};
+use crate::ledger::{Measure, UsageTotals};
 
 /// What usage is looked at by behind its period, and its currency: with the period the primary key of a table, in its order.
 pub const COLUMNS: [&str; 10] = [
@@ -95,7 +95,7 @@ const PARAMETERS: usize = COLUMNS.len() + 1 + Measure::ALL.len() + 2;
 /// Adds sums to a table.
 ///
 /// # Errors
-/// Those of the database, or a sum that cannot be held.
+/// Those of the database.
 pub async fn add(
     transaction: &mut Transaction,
     table: UsageTable,
@@ -209,17 +209,8 @@ fn count(totals: &UsageTotals, measure: Measure) -> Result<i64, StoreError> {
 }
 
 /// Adds sums to those of a key among others.
-///
-/// # Errors
-/// The sum cannot be held.
-pub fn add_row(
-    rows: &mut UsageRows,
-    key: UsageKey,
-    totals: &UsageTotals,
-) -> Result<(), StoreError> {
-    let sums = rows.entry(key).or_default();
-    let added = sums.add_all(totals);
-    added.map_err(|Inexact| StoreError::Value("a sum of more than 28 digits".to_owned()))
+pub fn add_row(rows: &mut UsageRows, key: UsageKey, totals: &UsageTotals) {
+    rows.entry(key).or_default().add_all(totals);
 }
 
 /// Takes some rows of an owner away.

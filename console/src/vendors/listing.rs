@@ -1,7 +1,6 @@
 //! The one request that tests a credential: the vendor's list of models.
 
 use core::time::Duration;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,6 +16,7 @@ use super::credential::VendorCredential;
 use super::failure::ListFailure;
 use super::listed::{self, ListedModel};
 use super::vendor::Vendor;
+use crate::named_file;
 use crate::outgoing::{AllowedAddresses, GuardedResolver, NoAddress};
 
 /// The longest list, in bytes, with all of its pages.
@@ -123,11 +123,8 @@ fn roots(reach: &Reach<'_>) -> Result<RootCerts, ListFailure> {
         None => return Ok(RootCerts::PlatformVerifier),
     };
     let failed = |why: String| ListFailure::Authorities(format!("{} {why}", file.display()));
-    if !file.is_file() {
-        // Opening a pipe blocks.
-        return Err(failed("is no file".to_owned()));
-    }
-    let text = fs::read(file).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let text = named_file::read(file, named_file::AUTHORITIES);
+    let text = text.map_err(|error| failed(format!("cannot be read: {error}")))?;
     let items = parse_pem(&text).filter_map(|item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
         _ => None,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rust_decimal::Decimal;
 use serde_json::json;
 use time::OffsetDateTime;
 use trilane::config::document::BudgetDocument;
+use trilane::money::Amount;
 
 use super::message::NewMessage;
 use crate::store::nearly_spent as notes;
@@ -81,7 +81,7 @@ impl BudgetWatch {
         change: &SpendChange,
         keys: &BTreeMap<String, BudgetDocument>,
         now: OffsetDateTime,
-    ) -> Vec<(String, Decimal)> {
+    ) -> Vec<(String, Amount)> {
         let document = &self.document.1;
         let subject = &change.subject;
         let given = BudgetDocument {
@@ -108,7 +108,7 @@ impl BudgetWatch {
         transaction: &mut Transaction,
         hooks: &[Webhook],
         change: &SpendChange,
-        (period, budget): (&str, Decimal),
+        (period, budget): (&str, Amount),
         now: OffsetDateTime,
     ) -> Result<(), StoreError> {
         let currency = &self.document.1.currency;
@@ -130,7 +130,7 @@ impl BudgetWatch {
                     ("period", json!(period)),
                     ("threshold", json!(threshold)),
                     ("spent", json!(spent.text())),
-                    ("budget", json!(budget.normalize().to_string())),
+                    ("budget", json!(budget.to_string())),
                     ("currency", json!(currency)),
                 ];
                 let message = NewMessage::new("budget.threshold", &facts, now)?;

@@ -5,7 +5,7 @@ use trilane_console::in_transaction;
 use trilane_console::intake::{IntakeError, LedgerBatch, TakenBatch, take};
 use trilane_console::store::keys::{self, StoredKey};
 use trilane_console::store::requests::RequestQuery;
-use trilane_console::store::{StoreError, ledger_files, lines_aside, requests, spend};
+use trilane_console::store::{StoreError, ledger_files, lines_aside, requests, spend, usage_days};
 
 use crate::database::on_both;
 use crate::ledger::{NOW, expected, line, position, send, spent, stored};
@@ -238,14 +238,16 @@ on_both! {
 }
 
 on_both! {
-    /// A sum that cannot be held changes nothing.
-    async fn a_sum_of_too_many_digits(database: &TestDatabase) {
+    /// A sum has more digits than any of its charges, and loses none.
+    async fn a_sum_of_many_digits(database: &TestDatabase) {
         let store = database.open().await;
-        let great: String = (0..9).map(|_| line("2026-11-24T11:00:00Z", "k", "m", "99999999.00000000000000000001")).collect();
-        let refused = send(&store, "e", 0, great.as_bytes()).await;
-        assert!(matches!(refused, Err(IntakeError::Inexact)), "{refused:?}");
-        assert!(stored(&store).await.is_empty());
-        assert_eq!(position(send(&store, "e", 0, b"").await), 0);
+        let great: String = (0..9).map(|_| line("2026-11-24T11:00:00Z", "k", "m", "999999999.99999999999999999999")).collect();
+        send(&store, "e", 0, great.as_bytes()).await.unwrap();
+        send(&store, "other", 0, great.as_bytes()).await.unwrap();
+        assert_eq!(stored(&store).await, expected(&[great.repeat(2).as_bytes()]));
+        assert_eq!(spent(&store, "k", "2026-11").await, "17999999999.99999999999999999982");
+        usage_days::roll_up(&store, NOW + Duration::days(1)).await.unwrap();
+        assert_eq!(stored(&store).await, expected(&[great.repeat(2).as_bytes()]));
     }
 }
 

@@ -11,18 +11,23 @@
     reason = "a test may panic"
 )]
 
+mod absurd_lines;
 mod account_tests;
 mod api;
 mod audit;
 mod authorization;
+mod blocked_tables;
 mod broken_off;
 mod budgets;
+mod clocks;
+mod connections;
 mod credentials;
 mod database;
 mod documents;
 mod envoys;
 mod erasures;
 mod erasures_broken_off;
+mod failed_writes;
 mod feed;
 mod fleet_watch;
 mod holder;

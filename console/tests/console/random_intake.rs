@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tokio::runtime::Runtime;
+use trilane_console::ledger::Sum;
 use trilane_console::store::Store;
 
 use crate::database::TestDatabase;
@@ -93,10 +94,7 @@ fn check(runtime: &Runtime, database: &TestDatabase, files: &[Vec<u8>], steps: &
         let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
         assert_eq!(stored(&store).await, zero_in_names(expected(&files)));
         // What a key has spent in a month is what its hours say.
-        let (text, mut sum) = (
-            spent(&store, "k0", "2026-11").await,
-            rust_decimal::Decimal::ZERO,
-        );
+        let (text, mut sum) = (spent(&store, "k0", "2026-11").await, Sum::default());
         for line in files
             .iter()
             .flat_map(|file| file.split(|byte| *byte == b'\n'))
@@ -104,11 +102,11 @@ fn check(runtime: &Runtime, database: &TestDatabase, files: &[Vec<u8>], steps: &
             if let Ok(record) = trilane_console::ledger::LedgerRecord::parse(line)
                 && record.key() == "k0"
             {
-                sum += record.charge.unwrap_or_default();
+                sum.add(record.charge.unwrap_or_default());
             }
         }
         let text = if text.is_empty() { "0" } else { &text };
-        assert_eq!(text, sum.normalize().to_string());
+        assert_eq!(text, sum.text());
         store.close().await;
     });
 }

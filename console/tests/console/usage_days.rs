@@ -83,7 +83,7 @@ fn of_lines(files: &[&[u8]], query: &UsageQuery) -> Shown {
             other => panic!("{other:?}"),
         };
         let key = query.by.iter().map(value).collect();
-        sums.entry(key).or_default().add(&record).unwrap();
+        sums.entry(key).or_default().add(&record);
     }
     let shown = |totals: &UsageTotals| {
         let counts = trilane_console::ledger::Measure::ALL.map(|measure| totals.count(measure));

@@ -1,12 +1,12 @@
 //! Requests to the console.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
+use trilane_console::named_file;
 use ureq::http::Response;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
@@ -208,7 +208,8 @@ impl ConsoleClient {
 
 fn authorities(file: &Path) -> Result<RootCerts, String> {
     let failed = |why: String| format!("the authorities in {} {why}", file.display());
-    let text = fs::read(file).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let text = named_file::read(file, named_file::AUTHORITIES);
+    let text = text.map_err(|error| failed(format!("cannot be read: {error}")))?;
     let items = parse_pem(&text).filter_map(|item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
         _ => None,

@@ -27,7 +27,7 @@ mod spend_copy;
 mod standing;
 mod worker;
 
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +38,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
+use trilane_console::named_file;
 
 pub use args::AgentArgs;
 pub use client::AgentCredential;
@@ -351,7 +352,7 @@ fn identify(settings: &AgentSettings, console: &ConsoleClient) -> Result<AgentId
             settings.console
         )));
     };
-    let token = fs::read_to_string(enrolment).map_err(|error| {
+    let token = named_file::read_text(enrolment, named_file::SECRET).map_err(|error| {
         Failure::Unreadable(format!("cannot read {}: {error}", enrolment.display()))
     })?;
     AgentIdentity::enrol(console, &token, &file).map_err(Failure::Data)

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use trilane_console::api::EnvoyReport;
+
 use super::client::ConsoleClient;
 use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
@@ -31,7 +35,11 @@ impl Chore for StandingReport {
     const PAUSE: Duration = Duration::from_secs(2);
 
     fn run(&mut self) -> Result<Next, String> {
-        let report = serde_json::to_vec(&self.standing.report()).unwrap_or_default();
+        let report = EnvoyReport {
+            clock: OffsetDateTime::now_utc().format(&Rfc3339).ok(),
+            ..self.standing.report()
+        };
+        let report = serde_json::to_vec(&report).unwrap_or_default();
         let sent = self.console.put(&self.path, &report);
         sent.map_err(|error| error.to_string())?;
         Ok(Next::Later)

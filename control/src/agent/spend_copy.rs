@@ -9,17 +9,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use percent_encoding::percent_decode_str;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use rust_decimal::Decimal;
 use serde_json::{Value, json};
+use trilane::money::Amount;
 use trilane_console::api::{SpendFeedAmount, SpendFeedPage, SpendFeedSubject};
 use trilane_console::feed::PageError;
+use trilane_console::ledger::Sum;
 use trilane_console::secret;
 
 /// The greatest page for a gateway, in subjects, and the default one.
 const MOST: u32 = 1000;
 const DEFAULT: u32 = 100;
 /// The most that a gateway is told of a period: no budget is greater.
-const MOST_SPENT: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
+const MOST_SPENT: Amount = Amount::of_units(10_u128.pow(Amount::PLACES + 9));
 
 const TABLES: &str = "
 PRAGMA journal_mode = WAL;
@@ -293,7 +294,7 @@ fn told_to(subject: &SpendFeedSubject, asked: &AskedPage) -> Result<Value, Strin
     for amount in &subject.spent {
         if amount.currency == asked.currency {
             let rest = spent_elsewhere(amount, &asked.instance)?;
-            if !rest.is_zero() {
+            if rest != Amount::ZERO {
                 elsewhere.insert(amount.period.clone(), rest.to_string().into());
             }
         }
@@ -305,18 +306,17 @@ fn told_to(subject: &SpendFeedSubject, asked: &AskedPage) -> Result<Value, Strin
 }
 
 /// What was spent in a period by all but one process.
-fn spent_elsewhere(amount: &SpendFeedAmount, instance: &str) -> Result<Decimal, String> {
+fn spent_elsewhere(amount: &SpendFeedAmount, instance: &str) -> Result<Amount, String> {
     let read = |text: &str| {
-        let number = Decimal::from_str_exact(text);
-        number.map_err(|error| format!("an amount that is none: {error}"))
+        let sum = Sum::parse(text).map(|sum| sum.value());
+        sum.map_err(|why| format!("an amount that {why}"))
     };
     let total = read(&amount.total)?;
     let own = amount
         .own
         .get(instance)
-        .map_or(Ok(Decimal::ZERO), |own| read(own))?;
-    let rest = total.checked_sub(own).unwrap_or(MOST_SPENT);
-    Ok(rest.clamp(Decimal::ZERO, MOST_SPENT).normalize())
+        .map_or(Ok(Amount::ZERO), |own| read(own))?;
+    Ok(total.less(own).min(MOST_SPENT))
 }
 
 #[cfg(test)]

@@ -170,6 +170,7 @@ impl AgentProgress {
             document: state.documents.back().map(|(_, digest)| digest.clone()),
             in_force: state.in_force.clone(),
             keys: state.keys,
+            clock: None,
             ledger_waiting: state.backlog.waiting(),
             troubles: state.troubles.iter().map(trouble).collect(),
         }

@@ -14,7 +14,7 @@ everybody on this machine can read a command line.
 The API is at /api/v1, described by /api/openapi.json. Every request needs a token: Authorization: Bearer tlc-... The first \
 one is made by --admin-token-file, as long as nobody is there.
 
-/healthz responds with 200 while the database answers, else with 503.
+/healthz responds with 200 while a change can be made in the database, else with 503, within two seconds.
 
 Prometheus reads /metrics at an address of its own (--metrics-listen), without a token: no metric has a secret, and no proxy \
 in front of the console has that address.

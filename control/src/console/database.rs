@@ -1,8 +1,8 @@
 //! Where the database is, as the command line, a file or the environment says.
 
 use std::env;
-use std::fs;
 
+use trilane_console::named_file;
 use trilane_console::store::DatabaseAddress;
 
 use super::args::DatabaseArgs;
@@ -25,7 +25,7 @@ pub fn address(args: &DatabaseArgs) -> Result<DatabaseAddress, Failure> {
             return Err(Failure::Usage(why));
         }
         (Some(text), _) => text.clone(),
-        (None, Some(file)) => fs::read_to_string(file).map_err(|error| {
+        (None, Some(file)) => named_file::read_text(file, named_file::SECRET).map_err(|error| {
             Failure::Unreadable(format!("cannot read {}: {error}", file.display()))
         })?,
         (None, None) => env::var(VARIABLE).map_err(|_| {

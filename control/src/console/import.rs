@@ -1,10 +1,9 @@
 //! What was there before the console comes over once.
 
-use std::fs;
-
 use serde_json::json;
 use trilane_console::documents::PriceResolver;
 use trilane_console::import::{self, ImportError};
+use trilane_console::named_file;
 use trilane_console::store::Store;
 use trilane_console::store::audit::{self, Actor};
 
@@ -12,6 +11,9 @@ use super::running::ConsoleSettings;
 use super::{now, with_prices};
 use crate::failure::Failure;
 use crate::tell::Teller;
+
+/// The longest document, in bytes.
+const DOCUMENT: u64 = 64 << 20;
 
 /// Copies the keys and the document that are named, unless there are some already.
 ///
@@ -26,7 +28,8 @@ pub async fn run(store: &Store, settings: &ConsoleSettings, teller: Teller) -> R
         let name = file.display().to_string();
         let failed =
             |why: String| Failure::Data(format!("cannot import the document {name}: {why}"));
-        let body = fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+        let body = named_file::read_text(file, DOCUMENT);
+        let body = body.map_err(|error| failed(error.to_string()))?;
         let prices = PriceResolver(with_prices);
         let published = import::document(store, body, prices, &actor, now()).await;
         if published.map_err(|error| failed(error.to_string()))? {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
+use time::OffsetDateTime;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -14,6 +15,7 @@ use trilane_console::api::{ConsoleState, Reporter};
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::{self, SealingKeyFile};
 use trilane_console::documents::PriceResolver;
+use trilane_console::key_changes::{self, KeyChangeWatch};
 use trilane_console::live::LiveParts;
 use trilane_console::maintenance::{self, Retention};
 use trilane_console::metrics::ConsoleMetrics;
@@ -21,7 +23,9 @@ use trilane_console::peer_listener::PeerListener;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::storage::StorageWatch;
-use trilane_console::store::{DatabaseAddress, Store, StoreError, documents, key_grams};
+use trilane_console::store::{
+    DatabaseAddress, Store, StoreError, Workload, documents, key_grams, usage_days,
+};
 use trilane_console::vendors::VendorAccess;
 use trilane_console::webhooks::secrets;
 use trilane_console::{first_admin, server};
@@ -34,6 +38,8 @@ use crate::tell::Teller;
 
 /// The interval between two times of forgetting what is old.
 const MAINTAIN: Duration = Duration::from_secs(3600);
+/// The interval between two times of rolling usage up.
+const ROLL_UP: Duration = Duration::from_secs(60);
 /// Between looks for keys that the search is to know of, and after a failure.
 const INDEX: Duration = Duration::from_secs(1);
 const INDEX_LATER: Duration = Duration::from_secs(60);
@@ -75,10 +81,9 @@ pub struct RunningConsole {
     store: Store,
     live: LiveParts,
     stop: oneshot::Sender<()>,
-    serving: JoinHandle<std::io::Result<()>>,
-    maintaining: JoinHandle<()>,
-    indexing: JoinHandle<()>,
-    telling: JoinHandle<()>,
+    serving: JoinHandle<()>,
+    /// What goes on without a request.
+    going_on: [JoinHandle<()>; 5],
 }
 
 impl RunningConsole {
@@ -96,13 +101,15 @@ impl RunningConsole {
             .await
             .map_err(|error| Failure::Data(error.to_string()))?;
         admit_first_admin(&store, settings.admin_token_file.as_deref(), teller).await?;
-        import::run(&store, settings, teller).await?;
+        import::run(&store.of(Workload::Background), settings, teller).await?;
         prepare_sealing(&store, settings.sealing_keys.as_ref(), teller).await?;
-        let maintaining = tokio::spawn(maintain(store.clone(), settings.retention, teller));
-        let indexing = tokio::spawn(index_keys(store.clone(), teller));
+        let background = store.of(Workload::Background);
+        let maintaining = tokio::spawn(maintain(background.clone(), settings.retention, teller));
+        let rolling = tokio::spawn(roll_up(background.clone(), teller));
+        let watching = tokio::spawn(watch_key_changes(background.clone()));
+        let indexing = tokio::spawn(index_keys(background.clone(), teller));
         let sender = WebhookSender::new(settings.private_webhooks);
-        let telling =
-            tokio::spawn(sender.go_on(store.clone(), settings.sealing_keys.clone(), teller));
+        let telling = tokio::spawn(sender.go_on(background, settings.sealing_keys.clone(), teller));
         let live = LiveParts::default();
         let state = ConsoleState {
             store: store.clone(),
@@ -128,9 +135,7 @@ impl RunningConsole {
             live,
             stop,
             serving,
-            maintaining,
-            indexing,
-            telling,
+            going_on: [maintaining, rolling, watching, indexing, telling],
         })
     }
 
@@ -171,9 +176,9 @@ impl RunningConsole {
     pub async fn end(self) {
         let _ = self.stop.send(());
         let _ = timeout(LAST, self.serving).await;
-        self.maintaining.abort();
-        self.indexing.abort();
-        self.telling.abort();
+        for going_on in self.going_on {
+            going_on.abort();
+        }
         let _ = timeout(LAST, self.store.close()).await;
     }
 }
@@ -258,6 +263,25 @@ async fn maintain(store: Store, retention: Retention, teller: Teller) {
             teller.trouble(&format!("what is old stays for now: {error}"));
         }
         sleep(MAINTAIN).await;
+    }
+}
+
+async fn roll_up(store: Store, teller: Teller) {
+    loop {
+        // What is not rolled up is added up by whoever looks at it.
+        if let Err(error) = usage_days::roll_up(&store, OffsetDateTime::now_utc()).await {
+            teller.trouble(&format!("usage is not rolled up for now: {error}"));
+        }
+        sleep(ROLL_UP).await;
+    }
+}
+
+/// A database that does not answer is told elsewhere.
+async fn watch_key_changes(store: Store) {
+    let mut watch = KeyChangeWatch::default();
+    loop {
+        let _ = watch.look(&store, now()).await;
+        sleep(key_changes::EVERY).await;
     }
 }
 

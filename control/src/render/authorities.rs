@@ -1,14 +1,16 @@
 //! Checks files of certificate authorities.
 
-use std::fs;
 use std::path::Path;
+
+use trilane_console::named_file;
 
 /// Checks that a file has a certificate in PEM form. Without authorities Envoy sends nothing to an account.
 ///
 /// # Errors
 /// What is wrong with the file.
 pub fn inspect(file: &Path) -> Result<(), String> {
-    let found = fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
+    let found = named_file::read(file, named_file::AUTHORITIES);
+    let found = found.map_err(|error| format!("cannot be read: {error}"))?;
     let text = String::from_utf8_lossy(&found);
     if text.contains("-----BEGIN CERTIFICATE-----") {
         Ok(())

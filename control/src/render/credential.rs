@@ -1,10 +1,11 @@
 //! Checks that Envoy can send what a credential's file holds. The content is never kept, shown or logged.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use trilane_console::credentials::{LONGEST, ValueFault, check_value};
+use trilane_console::named_file;
 
 /// The state of a credential's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub enum CredentialState {
 
 /// Checks a credential's file.
 pub fn inspect(file: &Path) -> CredentialState {
-    // Opening a pipe blocks, and Envoy reads a directory as an empty file.
+    // Envoy reads a directory as an empty file.
     match fs::metadata(file) {
         Ok(found) if !found.is_file() => return CredentialState::Invalid("is no plain file"),
         Ok(_) => {}
@@ -38,7 +39,7 @@ pub fn inspect(file: &Path) -> CredentialState {
     }
     let mut value = Vec::new();
     let most = u64::try_from(LONGEST).unwrap_or(u64::MAX).saturating_add(1);
-    let read = File::open(file).and_then(|file| file.take(most).read_to_end(&mut value));
+    let read = named_file::open(file).and_then(|file| file.take(most).read_to_end(&mut value));
     match read {
         Ok(_) => of_value(&value),
         Err(_) => CredentialState::Unavailable("cannot be read"),

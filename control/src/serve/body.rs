@@ -7,7 +7,6 @@ use core::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::pulse::ResponseGuard;
 use super::site::Busy;
 
 /// The size of a chunk, in bytes.
@@ -18,17 +17,12 @@ const CHUNK: usize = 64 * 1024;
 pub struct PacedBody {
     rest: Bytes,
     _busy: Option<Busy>,
-    _answering: ResponseGuard,
 }
 
 impl PacedBody {
     /// A body of these bytes.
-    pub fn new(rest: Bytes, busy: Option<Busy>, answering: ResponseGuard) -> Self {
-        Self {
-            rest,
-            _busy: busy,
-            _answering: answering,
-        }
+    pub fn new(rest: Bytes, busy: Option<Busy>) -> Self {
+        Self { rest, _busy: busy }
     }
 }
 

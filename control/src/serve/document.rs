@@ -1,12 +1,13 @@
 //! The served document: the last valid one.
 
-use std::fs;
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use trilane_console::named_file;
 
 use super::watch::{FileState, ReloadableFile};
 use crate::document;
@@ -52,8 +53,13 @@ impl Shelf {
     }
 
     fn read(&self) -> Result<(Served, [usize; 2], Vec<String>), Vec<String>> {
-        let bytes =
-            fs::read(&self.file).map_err(|error| vec![format!("cannot be read: {error}")])?;
+        let most = u64::try_from(MAX_BYTES)
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
+        let mut bytes = Vec::new();
+        let read =
+            named_file::open(&self.file).and_then(|file| file.take(most).read_to_end(&mut bytes));
+        read.map_err(|error| vec![format!("cannot be read: {error}")])?;
         let too_long = |bytes: &[u8]| {
             let problem =
                 format!("is longer than {MAX_BYTES} bytes, which is all that the gateway reads");

@@ -2,7 +2,7 @@
 //!
 //! A [`site`] serves the [`document`], and a [`feed`] from a file ([`keys_file`]) or a database ([`sqlite`]). Files are
 //! reloaded when they change ([`watch`]). A [`server`] accepts connections; each [`response`] is sent in chunks ([`body`]), and
-//! a client that does not read it is disconnected ([`pulse`]). The pages of the feed are
+//! a client that does not read it is disconnected ([`trilane_console::connections`]). The pages of the feed are
 //! those of [`trilane_console::feed`]. docs/keys-feed.md describes the protocol.
 
 mod args;
@@ -11,7 +11,6 @@ mod document;
 mod feed;
 mod feed_reads;
 mod keys_file;
-mod pulse;
 mod response;
 mod server;
 mod site;

@@ -1,7 +1,7 @@
 //! The totals of each group of records.
 
 use hashbrown::HashMap;
-use trilane_console::ledger::{Inexact, LedgerRecord, Measure, UsageTotals};
+use trilane_console::ledger::{LedgerRecord, Measure, UsageTotals};
 
 use super::column::Column;
 use super::report::{UsageReport, UsageRow};
@@ -36,10 +36,7 @@ impl Groups {
     }
 
     /// Adds a record.
-    ///
-    /// # Errors
-    /// A sum of charges would not be exact. The totals are invalid then.
-    pub fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Inexact> {
+    pub fn add(&mut self, record: &LedgerRecord<'_>) {
         self.key.clear();
         for column in &self.columns {
             self.key.extend_from_slice(column.value(record).as_bytes());
@@ -51,17 +48,17 @@ impl Groups {
         self.groups
             .entry_ref(self.key.as_slice())
             .or_default()
-            .add(record)?;
+            .add(record);
         if record.charge.is_none() && record.amount(Measure::Complete) == 1 {
             self.uncharged = self.uncharged.saturating_add(1);
         }
         if let Some((_, totals)) = self.all.iter_mut().find(|(known, _)| **known == *currency) {
-            return totals.add(record);
+            totals.add(record);
+            return;
         }
         let mut totals = UsageTotals::default();
-        totals.add(record)?;
+        totals.add(record);
         self.all.push((currency.into(), totals));
-        Ok(())
     }
 
     /// The sorted report.
@@ -108,7 +105,7 @@ impl Groups {
         let mut currencies = self
             .all
             .iter()
-            .filter(|(currency, totals)| !currency.is_empty() || !totals.charge.value().is_zero())
+            .filter(|(currency, totals)| !currency.is_empty() || !totals.charge.is_zero())
             .map(|(currency, _)| currency.to_string());
         let one = currencies.next().unwrap_or_default();
         currencies.next().is_none().then_some(one)
@@ -123,7 +120,7 @@ fn merged(mut rows: Vec<UsageRow>) -> Vec<UsageRow> {
         if alike {
             kept.totals.add_counts(&row.totals);
             // One of the two had no currency, so it has no charge.
-            if kept.totals.charge.value().is_zero() {
+            if kept.totals.charge.is_zero() {
                 kept.totals.charge = row.totals.charge;
                 kept.totals.estimated_charge = row.totals.estimated_charge;
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use trilane_console::ledger::{Inexact, LedgerRecord, Unread};
+use trilane_console::ledger::{LedgerRecord, Unread};
 
 use super::args::UsageArgs;
 use super::groups::Groups;
@@ -34,27 +34,17 @@ pub trait Book {
     ///
     /// # Errors
     /// It cannot be added up with the others. The sums are invalid then.
-    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Unsummed>;
+    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), OtherCurrency>;
 }
 
-/// Why a charge cannot be added.
+/// A charge has another currency than those before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsummed {
-    /// The sum would not be exact.
-    Inexact,
-    /// Its currency is not that of the charges before.
-    OtherCurrency,
-}
-
-impl From<Inexact> for Unsummed {
-    fn from(_: Inexact) -> Self {
-        Self::Inexact
-    }
-}
+pub struct OtherCurrency;
 
 impl Book for Groups {
-    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Unsummed> {
-        Ok(Self::add(self, record)?)
+    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), OtherCurrency> {
+        Self::add(self, record);
+        Ok(())
     }
 }
 
@@ -86,7 +76,7 @@ impl<'a, B: Book> LedgerReader<'a, B> {
     /// Adds a line, `ended` by a line feed or by the end of its source.
     ///
     /// # Errors
-    /// A sum of charges would not be exact.
+    /// A charge cannot be added to those before.
     pub fn line(&mut self, line: &[u8], ended: bool, place: LinePlace<'_>) -> Result<(), Failure> {
         if line.trim_ascii().is_empty() {
             return Ok(());
@@ -99,7 +89,7 @@ impl<'a, B: Book> LedgerReader<'a, B> {
                 if counts {
                     self.book
                         .add(&record)
-                        .map_err(|why| unsummed(why, &record, place))?;
+                        .map_err(|OtherCurrency| unsummed(&record, place))?;
                 } else {
                     self.tally.left_out = self.tally.left_out.saturating_add(1);
                 }
@@ -133,17 +123,11 @@ impl<'a, B: Book> LedgerReader<'a, B> {
     }
 }
 
-fn unsummed(why: Unsummed, record: &LedgerRecord<'_>, place: LinePlace<'_>) -> Failure {
+fn unsummed(record: &LedgerRecord<'_>, place: LinePlace<'_>) -> Failure {
     let charge = record.charge.unwrap_or_default();
     let currency = printable(record.currency());
-    Failure::Data(match why {
-        Unsummed::Inexact => format!(
-            "{place}: with this charge of {charge} {currency} a sum needs more than 28 digits, and nothing is rounded: \
-             add up shorter periods (--since, --until) or single groups (--group)"
-        ),
-        Unsummed::OtherCurrency => format!(
-            "{place}: this charge of {charge} {currency} is not of the currency of those before: a budget has one. Give the \
-             ledger from where the currency changed"
-        ),
-    })
+    Failure::Data(format!(
+        "{place}: this charge of {charge} {currency} is not of the currency of those before: a budget has one. Give the \
+         ledger from where the currency changed"
+    ))
 }

@@ -45,13 +45,11 @@ impl UsageReport {
     pub fn has_estimated_charges(&self) -> bool {
         self.totals
             .iter()
-            .any(|row| !row.totals.estimated_charge.value().is_zero())
+            .any(|row| !row.totals.estimated_charge.is_zero())
     }
 
     /// Whether anything was charged.
     pub fn has_charges(&self) -> bool {
-        self.totals
-            .iter()
-            .any(|row| !row.totals.charge.value().is_zero())
+        self.totals.iter().any(|row| !row.totals.charge.is_zero())
     }
 }

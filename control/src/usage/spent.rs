@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use hashbrown::HashMap;
-use rust_decimal::Decimal;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use time::{Date, OffsetDateTime};
+use trilane::money::Amount;
 use trilane_console::ledger::{LedgerRecord, Sum};
 
-use super::reading::{Book, Unsummed};
+use super::reading::{Book, OtherCurrency};
 use crate::output::write_json;
 use crate::timestamp;
 
@@ -46,9 +46,9 @@ impl ChargedPeriod {
     }
 
     /// Adds a charge, unless it is of an earlier month than the last.
-    fn add(&mut self, day: Date, charge: Decimal) -> Result<(), Unsummed> {
+    fn add(&mut self, day: Date, charge: Amount) {
         if month(day) < month(self.day) {
-            return Ok(());
+            return;
         }
         if month(day) > month(self.day) {
             self.in_month = Sum::default();
@@ -57,11 +57,10 @@ impl ChargedPeriod {
             self.in_day = Sum::default();
             self.day = day;
         }
-        self.in_month.add(charge)?;
+        self.in_month.add(charge);
         if day == self.day {
-            self.in_day.add(charge)?;
+            self.in_day.add(charge);
         }
-        Ok(())
     }
 }
 
@@ -71,17 +70,17 @@ fn month(day: Date) -> (i32, u8) {
 }
 
 impl Book for SpentBook {
-    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), Unsummed> {
+    fn add(&mut self, record: &LedgerRecord<'_>) -> Result<(), OtherCurrency> {
         let end = record.end();
         self.last = self.last.max(Some(end));
-        let Some(charge) = record.charge.filter(|charge| !charge.is_zero()) else {
+        let Some(charge) = record.charge.filter(|charge| *charge != Amount::ZERO) else {
             return Ok(());
         };
         let currency = self
             .currency
             .get_or_insert_with(|| Box::from(record.currency()));
         if **currency != *record.currency() {
-            return Err(Unsummed::OtherCurrency);
+            return Err(OtherCurrency);
         }
         let (only, key) = (&self.only, record.key());
         let (of_key, of_group) = (
@@ -96,7 +95,7 @@ impl Book for SpentBook {
             if !id.is_empty() && asked {
                 all.entry_ref(id)
                     .or_insert_with(|| ChargedPeriod::on(end.date()))
-                    .add(end.date(), charge)?;
+                    .add(end.date(), charge);
             }
         }
         Ok(())

@@ -1,12 +1,11 @@
 //! The limits and budgets that bind a key: its own, and those of its owner, its team and its group.
 
-use rust_decimal::Decimal;
 use serde::Serialize;
 use time::OffsetDateTime;
 use trilane::config::document::{BudgetDocument, LimitsDocument, SpentDocument};
 use trilane::limits::Window;
 use trilane::limits::budget::until_next;
-use trilane::money::{Amount, decimal};
+use trilane::money::Amount;
 use utoipa::ToSchema;
 
 use crate::api::state::moment;
@@ -96,15 +95,14 @@ pub(super) async fn read(
         let spent = spend::of(transaction, kind, id, &period).await?;
         let is_counted = |of: &str| currency.is_none_or(|currency| currency == of);
         let counted = spent.iter().find(|(of, _)| is_counted(of));
-        let counted = counted.map_or(Decimal::ZERO, |(_, sum)| sum.value());
+        let counted = counted.map_or(Amount::ZERO, |(_, sum)| sum.value());
         let told = budget.spent.as_ref().map(|spent| told(spent, window, now));
         let used = counted.max(told.unwrap_or_default());
-        let left = allowed.checked_sub(used).unwrap_or_default();
         subject.budgets.push(RemainingBudget {
             window: window.name(),
-            allowed: text(allowed),
-            used: text(used),
-            left: text(left.max(Decimal::ZERO)),
+            allowed: allowed.to_string(),
+            used: used.to_string(),
+            left: allowed.less(used).to_string(),
             renews_at: renewal(window, now),
         });
     }
@@ -112,22 +110,13 @@ pub(super) async fn read(
     Ok(binds.then_some(subject))
 }
 
-fn text(amount: Decimal) -> String {
-    amount.normalize().to_string()
-}
-
-/// An amount as limits are written.
-fn written(amount: &str) -> Option<Decimal> {
-    decimal::money(amount, Amount::WRITTEN_PLACES, Amount::MAX).ok()
-}
-
 /// What a window may cost.
-fn allowed(budget: &BudgetDocument, window: Window) -> Option<Decimal> {
+fn allowed(budget: &BudgetDocument, window: Window) -> Option<Amount> {
     let amount = match window {
         Window::Day => budget.per_day.as_deref(),
         Window::Month => budget.per_month.as_deref(),
     };
-    written(amount?)
+    Amount::parse(amount?).ok()
 }
 
 /// The day or month of a moment, as spend has it.
@@ -140,17 +129,17 @@ fn period(window: Window, now: i64) -> String {
 }
 
 /// What the key's author says was spent in this very day or month. Gateways count at least that.
-fn told(spent: &SpentDocument, window: Window, now: i64) -> Decimal {
+fn told(spent: &SpentDocument, window: Window, now: i64) -> Amount {
     let at = spent.at.as_deref().and_then(timestamp::parse);
     let then = at.map(OffsetDateTime::unix_timestamp).unwrap_or_default();
     if period(window, then.saturating_mul(1_000_000)) != period(window, now) {
-        return Decimal::ZERO;
+        return Amount::ZERO;
     }
     let amount = match window {
         Window::Day => spent.in_day.as_deref(),
         Window::Month => spent.in_month.as_deref(),
     };
-    let amount = amount.and_then(written);
+    let amount = amount.and_then(|amount| Amount::parse(amount).ok());
     amount.unwrap_or_default()
 }
 
@@ -203,8 +192,12 @@ mod tests {
             ("2026-11-25T00:00:00Z", "0", "2.5"),
             ("2026-12-01T00:00:00Z", "0", "0"),
         ] {
-            assert_eq!(text(told(&spent, Window::Day, at(now))), day, "{now}");
-            assert_eq!(text(told(&spent, Window::Month, at(now))), month, "{now}");
+            assert_eq!(told(&spent, Window::Day, at(now)).to_string(), day, "{now}");
+            assert_eq!(
+                told(&spent, Window::Month, at(now)).to_string(),
+                month,
+                "{now}"
+            );
         }
     }
 }

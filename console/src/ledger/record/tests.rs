@@ -43,9 +43,9 @@ fn records() {
             "gen_ai.usage.cache_creation.input_tokens":9,
             "trilane.usage.cache_creation_5m.input_tokens":4,"trilane.usage.cache_creation_1h.input_tokens":5,
             "gen_ai.usage.reasoning.output_tokens":6,"trilane.usage.tool_use.input_tokens":7,
-            "trilane.usage.image.input_tokens":8,"trilane.usage.images":18446744073709551615,
+            "trilane.usage.image.input_tokens":8,"trilane.usage.images":1000000000,
             "trilane.usage.reported":{"input_tokens":77,"trilane.charge":"9"},"what":["comes",{"later":null}]"#,
-            "k/g/m/s/u/e/finished Complete Some(\"0.10\") USD [1, 2, 3, 4, 5, 6, 7, 8, 18446744073709551615]",
+            "k/g/m/s/u/e/finished Complete Some(\"0.1\") USD [1, 2, 3, 4, 5, 6, 7, 8, 1000000000]",
         ),
         (
             "cache writes without detail are for five minutes",
@@ -165,6 +165,36 @@ fn lines_that_are_damaged() {
             "trilane.charge \"-1\" is no plain",
         ),
         (
+            "a charge that no sum holds",
+            r#""trilane.charge":"1000000000""#,
+            "trilane.charge \"1000000000\" is 10^9 or more",
+        ),
+        (
+            "a charge that is too fine",
+            r#""trilane.charge":"0.000000000000000000001""#,
+            "trilane.charge \"0.000000000000000000001\" has more than 20",
+        ),
+        (
+            "more tokens than 10^9",
+            r#""gen_ai.usage.input_tokens":1000000001"#,
+            "the count of input is more than 10^9",
+        ),
+        (
+            "more cache writes than 10^9, of which few are for five minutes",
+            r#""gen_ai.usage.cache_creation.input_tokens":18446744073709551615,"trilane.usage.cache_creation_1h.input_tokens":18446744073709551615"#,
+            "the count of cache_write_1h is more than 10^9",
+        ),
+        (
+            "a currency of HTML",
+            r#""trilane.currency":"<b>""#,
+            "trilane.currency is no code",
+        ),
+        (
+            "a currency of small letters",
+            r#""trilane.currency":"usd""#,
+            "trilane.currency is no code",
+        ),
+        (
             "an unknown status",
             r#""trilane.usage.status":"done""#,
             "trilane.usage.status \"done\"",
@@ -185,6 +215,36 @@ fn lines_that_are_damaged() {
             Err(Unread::Damaged(why)) => assert!(why.starts_with(want), "{case}: {why}"),
             other => panic!("{case}: {other:?}"),
         }
+    }
+    let long = "\u{20ac}".repeat(90);
+    let names = [
+        "owner", "team", "group", "source", "account", "entry", "model", "outcome",
+    ];
+    let member = |name: &str| {
+        let prefix = if ["owner", "team"].contains(&name) {
+            "trilane.key."
+        } else {
+            "trilane."
+        };
+        format!(r#","{prefix}{name}":"{}""#, "x".repeat(256))
+    };
+    for (case, members, want) in [
+        (
+            "a long name",
+            format!(r#","trilane.model":"{long}""#),
+            "an id or name has more than 256 bytes",
+        ),
+        (
+            "many long names",
+            names.map(member).concat(),
+            "all ids and names have more than 2000 bytes",
+        ),
+    ] {
+        assert_eq!(
+            parse(&format!("{HEAD}{members}")),
+            Err(Unread::Damaged(want.to_owned())),
+            "{case}"
+        );
     }
     let bad_time = r#""timestamp":"yesterday","trilane.usage.status":"none""#;
     assert!(matches!(parse(bad_time), Err(Unread::Damaged(_))));

@@ -73,9 +73,7 @@ impl FailureQuery {
             None => format!("Failed attempts by {} and kind", self.period),
         };
         let values = values(&counts.0.items);
-        let drawn = values.map(|values| chart::stacked(title, &Unit::Count, &periods, &values));
-        // A sum that cannot be held is not drawn.
-        Ok(drawn.and_then(Result::ok).flatten())
+        Ok(chart::stacked(title, &Unit::Count, &periods, &values))
     }
 
     /// Attempts of the same time by account, in the order of their ids.
@@ -97,16 +95,17 @@ impl FailureQuery {
     }
 }
 
-/// The failures of each period by kind. `None`: a sum cannot be held.
-fn values(counts: &[AttemptsView]) -> Option<Values> {
+/// The failures of each period by kind.
+fn values(counts: &[AttemptsView]) -> Values {
     let mut values = Values::new();
     for of in counts {
         for (kind, count) in of.ended.iter().filter(|(end, _)| is_failure(end)) {
             let place = (of.period.clone(), kind.clone());
-            values.entry(place).or_default().add((*count).into()).ok()?;
+            let count = u64::try_from(*count).unwrap_or_default();
+            values.entry(place).or_default().add(chart::counted(count));
         }
     }
-    Some(values)
+    values
 }
 
 #[cfg(test)]
@@ -145,7 +144,7 @@ mod tests {
             .map(|(end, count)| (end.to_owned(), count))
             .into(),
         };
-        let values = values(&[counts]).expect("sums");
+        let values = values(&[counts]);
         let shown: Vec<_> = values.keys().map(|(_, kind)| kind.as_str()).collect();
         assert_eq!(shown, ["no_answer", "rate_limited"]);
     }

@@ -1,6 +1,7 @@
 //! What needs somebody now.
 
 use axum::extract::State;
+use time::Duration;
 
 use crate::api::envoys::{self, EnvoyView};
 use crate::api::paging::PageParams;
@@ -16,6 +17,8 @@ const ENVOYS: u16 = 100;
 const AWAY: i64 = 60;
 /// Bytes of a ledger that wait: more than one part, which is what is sent at once.
 const WAITING: u64 = 8 << 20;
+/// How far a clock may be off before somebody has to see to it, as its alert has it.
+const CLOCK: Duration = Duration::seconds(30);
 
 /// Something that needs somebody.
 pub struct Need {
@@ -102,6 +105,23 @@ fn needs_of(view: &EnvoyView, now: i64) -> Vec<Need> {
             );
             needs.push(settings("warn", text));
         }
+        let offset = Duration::milliseconds(view.clock_offset_ms.unwrap_or_default());
+        if offset.abs() > CLOCK {
+            let (by, direction) = (
+                offset.whole_seconds(),
+                if offset.is_negative() {
+                    "behind"
+                } else {
+                    "ahead"
+                },
+            );
+            let text = format!(
+                "The clock of {} is {} s {direction}: usage and budgets are counted by days.",
+                view.name,
+                text::count(by.unsigned_abs())
+            );
+            needs.push(settings("warn", text));
+        }
     }
     needs
 }
@@ -168,6 +188,7 @@ mod tests {
             enrolled_at: None,
             seen_at: seen.and_then(timestamp::unix_text),
             report,
+            clock_offset_ms: None,
             created_at: String::new(),
         }
     }
@@ -185,7 +206,19 @@ mod tests {
             },
             ..EnvoyReport::default()
         };
+        let off = |milliseconds| EnvoyView {
+            clock_offset_ms: Some(milliseconds),
+            ..view("enrolled", Some(now), Some(report(0, "")))
+        };
         for (case, view, state, current, needs) in [
+            (
+                "its clock is a little off",
+                off(-30_000),
+                "good",
+                Some(true),
+                0,
+            ),
+            ("its clock is off", off(-31_000), "good", Some(true), 1),
             ("new", view("new", None, None), "off", None, 0),
             ("silent", view("enrolled", None, None), "warn", None, 0),
             (

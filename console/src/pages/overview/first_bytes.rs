@@ -28,26 +28,25 @@ pub async fn chart(
         ..CountParams::default()
     };
     let counts = hour_counts::first_bytes(State(state.clone()), Params(asked)).await?;
-    let Some(values) = values(&counts.0.items) else {
-        return Ok(None);
-    };
+    let values = values(&counts.0.items);
     let names = SERIES.map(|(name, _)| name);
     let title = "How soon responses began, by day";
-    let chart = chart::in_order(title, &Unit::Count, days, &values, &names);
-    Ok(chart.ok().flatten())
+    Ok(chart::in_order(title, &Unit::Count, days, &values, &names))
 }
 
-/// How many began how soon, by day. `None`: a sum cannot be held.
-fn values(counts: &[FirstBytesView]) -> Option<Values> {
+/// How many began how soon, by day.
+fn values(counts: &[FirstBytesView]) -> Values {
     let mut values = Values::new();
     for day in counts {
         for (within, count) in &day.within_ms {
-            let series = SERIES.iter().find(|(_, bound)| within <= bound)?;
-            let place = (day.period.clone(), series.0.to_owned());
-            values.entry(place).or_default().add((*count).into()).ok()?;
+            let found = SERIES.iter().find(|(_, bound)| within <= bound);
+            let name = found.map_or("later", |(name, _)| *name);
+            let place = (day.period.clone(), name.to_owned());
+            let count = u64::try_from(*count).unwrap_or_default();
+            values.entry(place).or_default().add(chart::counted(count));
         }
     }
-    Some(values)
+    values
 }
 
 #[cfg(test)]
@@ -72,7 +71,7 @@ mod tests {
             half_within_ms: 0,
             p95_within_ms: 0,
         };
-        let values = values(&[day]).expect("sums");
+        let values = values(&[day]);
         let shown: Vec<_> = values
             .iter()
             .map(|((_, name), sum)| (name.as_str(), sum.text()))

@@ -9,7 +9,7 @@ use crate::api::paging::PageParams;
 use crate::api::parts::Params;
 use crate::api::usage::{self, UsageParams, UsageView};
 use crate::api::{ApiProblem, Caller, ConsoleState};
-use crate::ledger::{Sum, parse_charge};
+use crate::ledger::Sum;
 use crate::pages::text::path_with;
 use crate::pages::{PageProblem, text};
 
@@ -105,10 +105,9 @@ fn all(rows: &[UsageView], name: &str) -> u64 {
 fn amounts(rows: &[UsageView]) -> Result<String, PageProblem> {
     let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
     for row in rows.iter().filter(|row| !row.currency.is_empty()) {
-        let charge = parse_charge(&row.charge).map_err(ApiProblem::internal)?;
+        let charge = Sum::parse(&row.charge).map_err(ApiProblem::internal)?;
         let sum = sums.entry(&row.currency).or_default();
-        sum.add(charge)
-            .map_err(|_| ApiProblem::internal("a sum of charges cannot be held"))?;
+        sum.add(charge.value());
     }
     if sums.is_empty() {
         return Ok("0.00".to_owned());

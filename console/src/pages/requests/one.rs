@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::Method;
 use serde_json::Value;
+use trilane::money::Amount;
 use trilane::usage::{Call, Kind};
 
 use super::row::RequestRow;
@@ -214,8 +215,10 @@ fn bill_shown(bill: &ItemizedCharge, line: &LedgerLine, version: i64) -> BillSho
     let mut sum = Sum::default();
     let mut is_exact = true;
     for item in &bill.items {
-        let cost = item.cost.parse().ok();
-        is_exact &= cost.is_some_and(|cost| sum.add(cost).is_ok());
+        match Amount::read(&item.cost) {
+            Ok(cost) => sum.add(cost),
+            Err(_) => is_exact = false,
+        }
     }
     let items = bill.items.iter().map(|item| {
         let is_of_tokens = Kind::ALL.iter().any(|kind| kind.name() == item.what);

@@ -1,6 +1,7 @@
 //! The charts of usage, each of which answers one question.
 
 use time::{Duration, OffsetDateTime};
+use trilane::money::Amount;
 
 use super::all;
 use crate::api::usage::{UsageParams, UsageView};
@@ -76,9 +77,9 @@ pub async fn charts(
     Ok(charts)
 }
 
-/// A sum that cannot be exact is not drawn.
+/// A charge that cannot be read is not drawn.
 fn drawn(title: String, unit: &Unit, periods: &[String], values: Option<Values>) -> Option<Chart> {
-    chart::stacked(title, unit, periods, &values?).ok()?
+    chart::stacked(title, unit, periods, &values?)
 }
 
 /// What a chart adds up.
@@ -102,16 +103,15 @@ fn values(
     for row in rows {
         let value = match counted {
             ChartMeasure::Charges(currency) if currency != row.currency => continue,
-            ChartMeasure::Charges(_) => row.charge.parse().ok()?,
-            ChartMeasure::Requests => row.count("requests").into(),
-            ChartMeasure::Tokens => row
-                .count("input")
-                .saturating_add(row.count("output"))
-                .into(),
+            ChartMeasure::Charges(_) => Amount::read(&row.charge).ok()?,
+            ChartMeasure::Requests => chart::counted(row.count("requests")),
+            ChartMeasure::Tokens => {
+                chart::counted(row.count("input").saturating_add(row.count("output")))
+            }
         };
         let text = |name: &str| row.values.get(name).cloned().unwrap_or_default();
         let sum = values.entry((text(column), text(series))).or_default();
-        sum.add(value).ok()?;
+        sum.add(value);
     }
     Some(values)
 }

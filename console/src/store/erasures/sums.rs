@@ -18,7 +18,7 @@ pub(in crate::store) fn renamed(
         {
             *owner = other;
         }
-        usage_rows::add_row(&mut renamed, key, &totals)?;
+        usage_rows::add_row(&mut renamed, key, &totals);
     }
     Ok(renamed)
 }

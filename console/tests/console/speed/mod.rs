@@ -6,6 +6,7 @@
 
 mod intake;
 mod lists;
+mod today;
 mod usage;
 
 use std::fmt;

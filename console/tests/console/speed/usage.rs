@@ -8,39 +8,41 @@ use super::{SpeedMeter, measured, rows, tell};
 use crate::api::Api;
 use crate::database::TestDatabase;
 
+/// The counts of a row.
+pub const COUNTS: [&str; 25] = [
+    "requests",
+    "complete",
+    "estimated",
+    "partial",
+    "none",
+    "failed",
+    "input",
+    "output",
+    "cache_read",
+    "cache_write_5m",
+    "cache_write_1h",
+    "reasoning",
+    "tool_use",
+    "input_image",
+    "images",
+    "input_audio",
+    "output_audio",
+    "output_image",
+    "web_search",
+    "code_execution",
+    "file_search",
+    "maps_search",
+    "estimated_input",
+    "estimated_output",
+    "uncovered",
+];
+
 /// Hours of a month, 100 keys of 20 owners, 5 models, 2 outcomes: ten million requests, some fourteen to a row.
 fn sums(database: &TestDatabase, hours: u64) -> String {
     let columns =
         "hour, key_id, owner, team, group_id, source, account, model, entry, outcome, currency";
-    let counts = [
-        "requests",
-        "complete",
-        "estimated",
-        "partial",
-        "none",
-        "failed",
-        "input",
-        "output",
-        "cache_read",
-        "cache_write_5m",
-        "cache_write_1h",
-        "reasoning",
-        "tool_use",
-        "input_image",
-        "images",
-        "input_audio",
-        "output_audio",
-        "output_image",
-        "web_search",
-        "code_execution",
-        "file_search",
-        "maps_search",
-        "estimated_input",
-        "estimated_output",
-        "uncovered",
-    ];
-    let names = counts.map(|name| format!("\"{name}\"")).join(", ");
-    let values = counts.map(|name| match name {
+    let names = COUNTS.map(|name| format!("\"{name}\"")).join(", ");
+    let values = COUNTS.map(|name| match name {
         "requests" | "complete" => "14",
         "input" | "output" => "14000",
         _ => "0",

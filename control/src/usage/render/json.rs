@@ -97,8 +97,7 @@ struct Charges<'a>(&'a [UsageRow], fn(&UsageTotals) -> Sum);
 impl Serialize for Charges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // A row with neither currency nor charge has no charge.
-        let charged =
-            |row: &&UsageRow| !row.currency.is_empty() || !row.totals.charge.value().is_zero();
+        let charged = |row: &&UsageRow| !row.currency.is_empty() || !row.totals.charge.is_zero();
         let charges = self.0.iter().filter(charged);
         let which = self.1;
         serializer.collect_map(charges.map(|row| (&row.currency, which(&row.totals).text())))

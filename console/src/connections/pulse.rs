@@ -8,13 +8,19 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The timeout of a request's head from its first byte, and of a new connection without a request. A loader sends a head
-/// in one piece.
-const HEAD: Duration = Duration::from_secs(5);
-/// The idle timeout between requests. The slowest loader polls every minute.
-const IDLE: Duration = Duration::from_secs(90);
-/// The timeout of a response.
-const ANSWER: Duration = Duration::from_secs(30);
+/// How long a connection may do nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionTimeouts {
+    /// For the head of a request, from its first byte on, and for the first one of a new connection.
+    pub head: Duration,
+    /// Between requests.
+    pub idle: Duration,
+    /// For a request and its response.
+    pub answer: Duration,
+    /// Whether that begins anew with every byte of either.
+    pub renewed: bool,
+}
+
 /// The time that every response gets, however many connections wait.
 const ANSWER_AT_LEAST: Duration = Duration::from_secs(5);
 
@@ -26,21 +32,12 @@ const NEW: usize = 32;
 enum ConnectionPhase {
     /// The head of a request: the connection is new, or the head has begun.
     Head,
+    /// The rest of a request, whose head is there.
+    Body,
     /// The next request.
     Idle,
     /// The peer, to read a response.
     Answer,
-}
-
-impl ConnectionPhase {
-    /// Its timeout.
-    fn patience(self) -> Duration {
-        match self {
-            Self::Head => HEAD,
-            Self::Idle => IDLE,
-            Self::Answer => ANSWER,
-        }
-    }
 }
 
 /// What a connection waits for, and since when.
@@ -51,6 +48,8 @@ pub struct Pulse(Arc<Mutex<Beat>>);
 struct Beat {
     phase: ConnectionPhase,
     since: Instant,
+    /// When bytes came or went last.
+    moved: Instant,
 }
 
 /// A response is being sent while this is held.
@@ -63,25 +62,47 @@ impl Pulse {
         Self(Arc::new(Mutex::new(Beat {
             phase: ConnectionPhase::Head,
             since: Instant::now(),
+            moved: Instant::now(),
         })))
     }
 
-    /// A request's head was received.
-    pub fn answering(&self) -> ResponseGuard {
-        self.beat(ConnectionPhase::Answer);
+    /// A request's head was received, and all of it, or a body is still to come.
+    pub fn answering(&self, is_whole: bool) -> ResponseGuard {
+        self.beat(if is_whole {
+            ConnectionPhase::Answer
+        } else {
+            ConnectionPhase::Body
+        });
         ResponseGuard(self.clone())
+    }
+
+    /// All of a request was received, or nobody wants the rest.
+    pub fn is_whole(&self) {
+        if self.now().phase == ConnectionPhase::Body {
+            self.beat(ConnectionPhase::Answer);
+        }
     }
 
     /// Bytes were received. They do not extend the timeout of a head that has begun.
     fn received(&self) {
-        if self.now().phase == ConnectionPhase::Idle {
-            self.beat(ConnectionPhase::Head);
+        match self.now().phase {
+            ConnectionPhase::Idle => self.beat(ConnectionPhase::Head),
+            _ => self.moved(),
         }
+    }
+
+    /// Bytes came or went.
+    fn moved(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).moved = Instant::now();
     }
 
     fn beat(&self, phase: ConnectionPhase) {
         let since = Instant::now();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Beat { phase, since };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Beat {
+            phase,
+            since,
+            moved: since,
+        };
     }
 
     fn now(&self) -> Beat {
@@ -89,22 +110,28 @@ impl Pulse {
     }
 
     /// Whether it has timed out.
-    pub fn is_over(&self, now: Instant) -> bool {
+    pub fn is_over(&self, timeouts: ConnectionTimeouts, now: Instant) -> bool {
         let beat = self.now();
-        now.saturating_duration_since(beat.since) > beat.phase.patience()
+        let (since, timeout) = match beat.phase {
+            ConnectionPhase::Head => (beat.since, timeouts.head),
+            ConnectionPhase::Idle => (beat.since, timeouts.idle),
+            _ if timeouts.renewed => (beat.moved, timeouts.answer),
+            _ => (beat.since, timeouts.answer),
+        };
+        now.saturating_duration_since(since) > timeout
     }
 }
 
 /// The connection to close when all places are taken; `None` if none can be spared.
 ///
-/// The oldest without a request goes first, except the youngest [`NEW`], which may be about to send one; then the longest
+/// The oldest without a whole request goes first, except the youngest [`NEW`], which may be about to send one; then the longest
 /// idle; then the longest response.
 pub fn to_spare<'a, K: Copy>(all: impl Iterator<Item = (K, &'a Pulse)>, now: Instant) -> Option<K> {
     let (mut heads, mut idle, mut answers) = (Vec::new(), Vec::new(), Vec::new());
     for (key, pulse) in all {
         let beat = pulse.now();
         match beat.phase {
-            ConnectionPhase::Head => heads.push((beat.since, key)),
+            ConnectionPhase::Head | ConnectionPhase::Body => heads.push((beat.since, key)),
             ConnectionPhase::Idle => idle.push((beat.since, key)),
             ConnectionPhase::Answer => answers.push((beat.since, key)),
         }
@@ -161,7 +188,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if matches!(written, Poll::Ready(Ok(count)) if count > 0) {
+            self.pulse.moved();
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -181,7 +212,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        if matches!(written, Poll::Ready(Ok(count)) if count > 0) {
+            self.pulse.moved();
+        }
+        written
     }
 }
 
@@ -189,18 +224,28 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
 mod tests {
     use super::*;
 
+    const HEAD: Duration = Duration::from_secs(5);
+    const IDLE: Duration = Duration::from_secs(90);
+    const ANSWER: Duration = Duration::from_secs(30);
+    const TIMEOUTS: ConnectionTimeouts = ConnectionTimeouts {
+        head: HEAD,
+        idle: IDLE,
+        answer: ANSWER,
+        renewed: false,
+    };
+
     /// Connections in each state, by what has happened to them.
     fn connections() -> [(&'static str, Pulse, Option<ResponseGuard>, Duration); 5] {
         let new = Pulse::new();
         let answering = Pulse::new();
-        let on_its_way = answering.answering();
+        let on_its_way = answering.answering(true);
         let answered = Pulse::new();
-        drop(answered.answering());
+        drop(answered.answering(true));
         let next = Pulse::new();
-        drop(next.answering());
+        drop(next.answering(true));
         next.received();
         let ahead = Pulse::new();
-        let still = ahead.answering();
+        let still = ahead.answering(true);
         ahead.received();
         [
             ("new", new, None, HEAD),
@@ -225,7 +270,7 @@ mod tests {
     fn for_how_long_it_may_be_still() {
         let second = Duration::from_secs(1);
         for (case, pulse, _answering, patience) in &connections() {
-            let over = |after| pulse.is_over(Instant::now() + after);
+            let over = |after| pulse.is_over(TIMEOUTS, Instant::now() + after);
             assert!(!over(*patience - second), "{case}");
             assert!(over(*patience + second), "{case}");
         }
@@ -241,17 +286,53 @@ mod tests {
     }
 
     #[test]
+    fn more_bytes_of_a_response_win_it_time_where_that_is_meant() {
+        let pulse = Pulse::new();
+        let _answering = pulse.answering(true);
+        let begun = pulse.now().since;
+        std::thread::sleep(Duration::from_millis(20));
+        pulse.moved();
+        let later = begun + ANSWER + Duration::from_millis(10);
+        let renewed = ConnectionTimeouts {
+            renewed: true,
+            ..TIMEOUTS
+        };
+        assert!(pulse.is_over(TIMEOUTS, later));
+        assert!(!pulse.is_over(renewed, later));
+        assert!(pulse.is_over(renewed, later + ANSWER));
+        assert_eq!(pulse.now().since, begun, "it is as old as before");
+    }
+
+    #[test]
+    fn a_body_that_does_not_come_makes_room_as_a_head_does() {
+        let now = Instant::now() + Duration::from_secs(1);
+        let bodies: Vec<Pulse> = (0..=NEW).map(|_| Pulse::new()).collect();
+        let guards: Vec<ResponseGuard> =
+            bodies.iter().map(|pulse| pulse.answering(false)).collect();
+        assert_eq!(to_spare(bodies.iter().enumerate(), now), Some(0));
+        bodies[0].is_whole();
+        assert_eq!(
+            to_spare(bodies.iter().enumerate(), now),
+            None,
+            "it is answered"
+        );
+        drop(guards);
+        bodies[0].is_whole();
+        assert_eq!(bodies[0].now().phase, ConnectionPhase::Idle);
+    }
+
+    #[test]
     fn which_one_makes_room() {
         let now = Instant::now() + Duration::from_secs(1);
         let later = now + ANSWER_AT_LEAST;
         let idle = || {
             let pulse = Pulse::new();
-            drop(pulse.answering());
+            drop(pulse.answering(true));
             pulse
         };
         let answering = || {
             let pulse = Pulse::new();
-            std::mem::forget(pulse.answering());
+            std::mem::forget(pulse.answering(true));
             pulse
         };
         let heads = |count| (0..count).map(|_| Pulse::new()).collect::<Vec<_>>();

@@ -1,0 +1,152 @@
+//! Connections of a server: how many there are, of one address and of all, and how long each may do nothing.
+//!
+//! A connection that says nothing, or says it slowly, is closed in time (`pulse`). Where all places are taken, whoever has waited longest
+//! for nothing makes room (`open`): so a crowd of connections keeps out nobody who has something to say, not even from the same address.
+
+mod guarded;
+mod open;
+mod pulse;
+
+use core::convert::Infallible;
+use core::error::Error;
+use core::pin::pin;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use axum::serve::Listener;
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use guarded::GuardedBody;
+pub use guarded::ReceivedBody;
+use open::ClientConnections;
+pub use pulse::ConnectionTimeouts;
+use pulse::{Noted, Pulse};
+
+/// The buffer of a connection, in bytes: the longest head of a request.
+const BUFFER: usize = 64 * 1024;
+/// The time for responses in progress when the server stops.
+const LAST: Duration = Duration::from_secs(5);
+/// The interval between checks of a connection.
+const LOOK: Duration = Duration::from_secs(1);
+/// The interval between checks of all connections when none could be closed.
+const CROWDED: Duration = Duration::from_millis(100);
+
+/// How many connections a server has, and how long.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectionLimits {
+    /// The most, including a free place for the next.
+    pub most: usize,
+    /// The most of one address.
+    pub of_an_address: usize,
+    /// How long each may do nothing.
+    pub timeouts: ConnectionTimeouts,
+    /// What is told of them.
+    pub watch: fn(ConnectionEvent),
+}
+
+/// What becomes of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionEvent {
+    /// It is there.
+    Opened,
+    /// It is over, whatever ended it.
+    Ended,
+    /// It did nothing for too long, and is closed.
+    TimedOut,
+    /// It makes room for another one of its address.
+    AddressCrowded,
+    /// It makes room for another one.
+    Crowded,
+}
+
+/// Serves until `stop`, then finishes the responses in progress.
+pub async fn serve<L, H, F, B>(
+    mut listener: L,
+    limits: ConnectionLimits,
+    handler: H,
+    stop: impl Future<Output = ()>,
+) where
+    L: Listener<Io = TcpStream, Addr = SocketAddr>,
+    H: Fn(Request<ReceivedBody>, SocketAddr) -> F + Clone + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes> + Unpin + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let mut stop = pin!(stop);
+    let (ending, ended) = watch::channel(false);
+    let mut open = ClientConnections::new(limits);
+    loop {
+        tokio::select! {
+            (stream, peer) = listener.accept(), if open.has_room() => {
+                let pulse = Pulse::new();
+                let conversation = converse(stream, peer, handler.clone(), pulse.clone(), limits, ended.clone());
+                open.add(peer.ip(), pulse, conversation);
+            }
+            () = open.one_ended() => {}
+            // All are busy. One that stays busy is closed.
+            () = sleep(CROWDED), if !open.has_room() => {}
+            () = stop.as_mut() => break,
+        }
+        open.make_room();
+    }
+    drop(listener);
+    let _ = ending.send(true);
+    let _ = timeout(LAST, open.all_ended()).await;
+}
+
+/// Serves one connection.
+async fn converse<H, F, B>(
+    stream: TcpStream,
+    peer: SocketAddr,
+    handler: H,
+    pulse: Pulse,
+    limits: ConnectionLimits,
+    mut stop: watch::Receiver<bool>,
+) where
+    H: Fn(Request<ReceivedBody>, SocketAddr) -> F + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes> + Unpin + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let _ = stream.set_nodelay(true);
+    let stream = Noted::new(stream, pulse.clone());
+    let noted = pulse.clone();
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answering = noted.answering(request.body().is_end_stream());
+        let request = request.map(|body| ReceivedBody::new(body, noted.clone()));
+        let response = handler(request, peer);
+        async move {
+            let response = response.await;
+            Ok::<_, Infallible>(response.map(|body| GuardedBody::new(body, answering)))
+        }
+    });
+    let mut http = http1::Builder::new();
+    // `pulse` has the timeouts.
+    http.header_read_timeout(None).max_buf_size(BUFFER);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let mut look = interval(LOOK);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ending = false;
+    loop {
+        tokio::select! {
+            // An error means that the peer left.
+            _ = connection.as_mut() => break,
+            _ = stop.wait_for(|stop| *stop), if !ending => {
+                ending = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            _ = look.tick() => if pulse.is_over(limits.timeouts, Instant::now()) {
+                (limits.watch)(ConnectionEvent::TimedOut);
+                break;
+            }
+        }
+    }
+}
