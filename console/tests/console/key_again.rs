@@ -92,7 +92,7 @@ on_both! {
         // Each sees one's own, wherever it is; sums lose nothing.
         for (token, want) in [(&ann, json!([2])), (&bob, json!([2])), (&admin, json!([4]))] {
             let usage = api.get(token, "/api/v1/usage?key=k").await.expect(200);
-            let counts: Vec<&Value> = usage["items"].as_array().unwrap().iter().map(|of| &of["requests"]).collect();
+            let counts: Vec<&Value> = usage["items"].as_array().unwrap().iter().map(|of| &of["counts"]["requests"]).collect();
             assert_eq!(json!(counts), want);
         }
 

@@ -486,7 +486,7 @@ fn races() -> Vec<Race> {
             vec![step("PUT /api/v1/envoys/{id}/report", &["e<n>"]).body(json!({"version": "1"})), revoke()], envoy_seen()),
         race("bytes of a ledger come twice, with more behind", vec![ledger("f<n>", 0, "\n")],
             vec![ledger("f<n>", 1, &two_lines), ledger("f<n>", 1, &two_lines)],
-            vec![step("GET /api/v1/usage", &["?key=l<n>"]).places(&["/items/0/requests", "/items/0/charge"]),
+            vec![step("GET /api/v1/usage", &["?key=l<n>"]).places(&["/items/0/counts/requests", "/items/0/charge"]),
                 step("GET /api/v1/ledger/{envoy}/{file}", &["e", "f<n>"]).places(&["/lines", "/aside"])]),
         race("a credential is given twice and removed", vec![put_credential("https://a.example")],
             vec![put_credential("https://b.example"), step("DELETE /api/v1/credentials/{name}", &["c<n>"]), put_credential("https://c.example")],
