@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn pictures_and_sound_are_added_as_such() {
         use Kind::{Output, OutputAudio, OutputImage, Reasoning};
-        type TokenCounts<'a> = &'a [(Kind, u64)];
-        type Case<'a> = (&'a str, TokenCounts<'a>, TokenCounts<'a>, u64);
-        let estimate: TokenCounts<'_> = &[
+        type KindTokens<'a> = &'a [(Kind, u64)];
+        type Case<'a> = (&'a str, KindTokens<'a>, KindTokens<'a>, u64);
+        let estimate: KindTokens<'_> = &[
             (Output, 10),
             (OutputImage, 1000),
             (OutputAudio, 100),
@@ -235,7 +235,7 @@ mod tests {
                 0,
             ),
         ];
-        let usage_of = |tokens: TokenCounts<'_>| {
+        let usage_of = |tokens: KindTokens<'_>| {
             let mut usage = Usage::default();
             tokens.iter().for_each(|(kind, n)| usage.set(*kind, *n));
             usage

@@ -16,7 +16,7 @@ pub struct PictureAsked<'a> {
 
 /// What few bodies say of it.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct OutputOptions {
     size: Option<Box<str>>,
     quality: Option<Box<str>>,
     part_size: Option<Box<str>>,

@@ -1,6 +1,6 @@
 //! The models that a body names beside its own.
 
-use super::made::Made;
+use super::made::OutputOptions;
 use super::part::Parts;
 use super::{JsonScanner, JsonState, StringRole};
 use crate::body::steering::SteeringSet;
@@ -35,7 +35,7 @@ pub(super) struct Rare {
     pub service_tier: Option<Box<str>>,
     pub speed: Option<Box<str>>,
     /// What it says of how its answer is made.
-    pub made: Made,
+    pub made: OutputOptions,
     /// The models named beside the request's own that have not been taken yet.
     others: Vec<OtherModel>,
     /// How many there were.
