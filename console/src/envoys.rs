@@ -1,12 +1,17 @@
 //! How an Envoy's agent comes to its credential: an admin adds the Envoy and passes on a token that is good once, and the agent
 //! exchanges it for one of its own, which can be revoked.
+//!
+//! With that it may have document and keys, and send the ledger. Credentials of accounts it gets when somebody on the console's
+//! machine has approved it ([`approve`]), by the fingerprint that the agent itself shows: whoever has an admin's token could
+//! otherwise enrol as an agent and read them all. An agent that enrols with an enrolment secret ([`make_secret`]), which is made
+//! on that machine as well, is approved by that.
 
 use crate::secret::{self, NewSecret};
 use crate::store::api_tokens::{self, ApiToken};
 use crate::store::audit::{self, Actor};
 use crate::store::envoys::{self, Envoy};
 use crate::store::people::{self, Person};
-use crate::store::{StoreError, Transaction};
+use crate::store::{StoreError, Transaction, enrolment_secrets};
 
 /// How long an enrolment token is good, in microseconds: an hour.
 pub const ENROL_WITHIN: i64 = 3_600_000_000;
@@ -85,11 +90,24 @@ pub async fn enrol(
     if person.is_none_or(|person| person.disabled) {
         return Ok(None);
     }
-    api_tokens::remove_all(transaction, &id).await?;
+    admit(transaction, &id, credential, token_id, address, now).await?;
+    Ok(Some(id))
+}
+
+/// Gives the agent of an Envoy this credential and no other.
+async fn admit(
+    transaction: &mut Transaction,
+    id: &str,
+    credential: &NewSecret,
+    token_id: &str,
+    address: &str,
+    now: i64,
+) -> Result<(), StoreError> {
+    api_tokens::remove_all(transaction, id).await?;
     let own = ApiToken {
         id: token_id.to_owned(),
         digest: credential.digest(),
-        person_id: id.clone(),
+        person_id: id.to_owned(),
         name: ROLE.to_owned(),
         hint: credential.hint().to_owned(),
         expires_at: None,
@@ -97,11 +115,169 @@ pub async fn enrol(
     };
     api_tokens::insert(transaction, &own).await?;
     let actor = Actor {
-        id: id.clone(),
+        id: id.to_owned(),
         address: address.to_owned(),
     };
-    audit::insert(transaction, &actor.entry(now, "envoy.enrol", &id)).await?;
+    audit::insert(transaction, &actor.entry(now, "envoy.enrol", id)).await
+}
+
+/// What became of an agent that enrols with an enrolment secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnrolledBySecret {
+    /// It has its credential, and is approved.
+    Enrolled,
+    /// The secret is not good, or no longer, or the Envoy was revoked.
+    Refused,
+    /// The id is a person's, or that of an Envoy that somebody has added.
+    Taken,
+}
+
+/// Gives the agent of an Envoy a credential for an enrolment secret, and adds the Envoy if there is none of its id. One that has
+/// enrolled by a secret before gets another credential, and the one of before is void.
+///
+/// # Errors
+/// Those of the database.
+pub async fn enrol_by_secret(
+    transaction: &mut Transaction,
+    (secret, id): (&str, &str),
+    credential: &NewSecret,
+    token_id: &str,
+    address: &str,
+    now: i64,
+) -> Result<EnrolledBySecret, StoreError> {
+    let digest = secret::digest(secret);
+    let Some(name) = enrolment_secrets::name(transaction, &digest, now).await? else {
+        return Ok(EnrolledBySecret::Refused);
+    };
+    people::lock(transaction).await?;
+    match envoys::find(transaction, id).await? {
+        Some(envoy) if envoy.disabled => return Ok(EnrolledBySecret::Refused),
+        Some(envoy) if envoy.enrolled_by.is_none() => return Ok(EnrolledBySecret::Taken),
+        Some(_) => {}
+        None => {
+            let actor = Actor {
+                id: format!("enrolment secret {name}"),
+                address: address.to_owned(),
+            };
+            if !add(transaction, id, id, &actor, now).await? {
+                return Ok(EnrolledBySecret::Taken);
+            }
+        }
+    }
+    admit(transaction, id, credential, token_id, address, now).await?;
+    envoys::set_enrolled_by(transaction, id, &name, now).await?;
+    envoys::approve(transaction, id, &credential.digest()).await?;
+    Ok(EnrolledBySecret::Enrolled)
+}
+
+/// A fingerprint's groups of hexadecimal digits, and how many each has: 80 bits together.
+const GROUPS: usize = 5;
+const DIGITS: usize = 4;
+
+/// The fingerprint of an agent, of the digest of its credential: what people compare.
+pub fn fingerprint(digest: &str) -> String {
+    let groups = (0..GROUPS).filter_map(|group| {
+        let start = group.checked_mul(DIGITS)?;
+        digest.get(start..start.checked_add(DIGITS)?)
+    });
+    groups.collect::<Vec<_>>().join("-")
+}
+
+/// The agents that have enrolled and may not have credentials of accounts yet, with their fingerprints.
+///
+/// # Errors
+/// Those of the database.
+pub async fn waiting(transaction: &mut Transaction) -> Result<Vec<(String, Envoy)>, StoreError> {
+    let all = envoys::waiting(transaction).await?.into_iter();
+    let with = |envoy: Envoy| Some((fingerprint(envoy.credential.as_deref()?), envoy));
+    Ok(all.filter_map(with).collect())
+}
+
+/// Lets the agent with this fingerprint have credentials of accounts. The id of its Envoy; `None`: no agent waits that has it.
+///
+/// # Errors
+/// Those of the database.
+pub async fn approve(
+    transaction: &mut Transaction,
+    asked: &str,
+    actor: &Actor,
+    now: i64,
+) -> Result<Option<String>, StoreError> {
+    let asked = asked.trim().to_ascii_lowercase();
+    let mut all = waiting(transaction).await?.into_iter();
+    let found = all.find(|(fingerprint, _)| *fingerprint == asked);
+    let Some((
+        _,
+        Envoy {
+            id,
+            credential: Some(digest),
+            ..
+        },
+    )) = found
+    else {
+        return Ok(None);
+    };
+    approve_credential(transaction, &id, &digest, actor, now).await?;
     Ok(Some(id))
+}
+
+/// Lets whoever has the credential of this digest have the credentials of accounts of an Envoy.
+///
+/// # Errors
+/// Those of the database.
+pub async fn approve_credential(
+    transaction: &mut Transaction,
+    id: &str,
+    digest: &str,
+    actor: &Actor,
+    now: i64,
+) -> Result<(), StoreError> {
+    envoys::approve(transaction, id, digest).await?;
+    let mut entry = actor.entry(now, "envoy.approve", id);
+    entry.after = Some(fingerprint(digest));
+    audit::insert(transaction, &entry).await
+}
+
+/// Makes a secret with which agents enrol, in the place of what had its name. Until then, in microseconds since 1970; `None`:
+/// until it is removed.
+///
+/// # Errors
+/// Those of the database.
+pub async fn make_secret(
+    transaction: &mut Transaction,
+    name: &str,
+    made: &NewSecret,
+    expires_at: Option<i64>,
+    actor: &Actor,
+    now: i64,
+) -> Result<(), StoreError> {
+    enrolment_secrets::put(transaction, name, &made.digest(), expires_at, now).await?;
+    audit::insert(
+        transaction,
+        &actor.entry(now, "enrolment_secret.make", name),
+    )
+    .await
+}
+
+/// Removes such a secret. The agents that have enrolled with it stay. False: there is none of this name.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove_secret(
+    transaction: &mut Transaction,
+    name: &str,
+    actor: &Actor,
+    now: i64,
+) -> Result<bool, StoreError> {
+    if !enrolment_secrets::remove(transaction, name).await? {
+        return Ok(false);
+    }
+    audit::insert(
+        transaction,
+        &actor.entry(now, "enrolment_secret.remove", name),
+    )
+    .await?;
+    Ok(true)
 }
 
 /// Revokes the credential of an Envoy's agent, for good. What it has sent stays. The Envoy as it was; `None`: there is none.
@@ -128,4 +304,16 @@ pub async fn revoke(
     }
     audit::insert(transaction, &actor.entry(now, "envoy.revoke", id)).await?;
     Ok(Some(envoy.into_inner()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fingerprints() {
+        let digest = secret::digest("abc");
+        assert_eq!(fingerprint(&digest), "ba78-16bf-8f01-cfea-4141");
+        assert_ne!(fingerprint(&secret::digest("abd")), fingerprint(&digest));
+    }
 }

@@ -11,6 +11,8 @@ const KEY: &str = "tl-";
 const TOKEN: &str = "tlc-";
 /// The prefix of every token with which an agent enrols, once.
 const ENROLMENT: &str = "tle-";
+/// The prefix of every secret with which agents enrol, as often as they like.
+const ENROLMENT_SECRET: &str = "tlr-";
 /// The prefix of every session of the pages.
 const SESSION: &str = "tls-";
 /// The prefix of every link that signs in, once.
@@ -53,6 +55,14 @@ impl NewSecret {
     /// The system gives no randomness.
     pub fn enrolment() -> Result<Self, String> {
         Self::draw(ENROLMENT)
+    }
+
+    /// Draws a secret with which agents enrol, as often as they like.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn enrolment_secret() -> Result<Self, String> {
+        Self::draw(ENROLMENT_SECRET)
     }
 
     /// Draws the token of a session.
@@ -125,6 +135,11 @@ impl NewSecret {
         let start = self.0.len().saturating_sub(4);
         self.0.get(start..).unwrap_or_default()
     }
+}
+
+/// Whether this is a secret with which agents enrol as often as they like, by its form.
+pub fn is_enrolment_secret(text: &str) -> bool {
+    text.starts_with(ENROLMENT_SECRET)
 }
 
 /// The digest of a key or token that somebody has sent.

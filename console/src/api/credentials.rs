@@ -20,8 +20,10 @@ use crate::credentials::{
     self as life, CredentialDestination, CredentialError, GivenCredential, NewCredential,
     SealingKeyFile, SealingKeys, ValueFault, check_value, is_name,
 };
+use crate::envoys::fingerprint;
 use crate::in_transaction;
 use crate::store::credentials::{self, StoredCredential};
+use crate::store::{audit, envoys};
 
 /// A credential, of which everything is shown but itself.
 #[derive(Debug, Serialize, ToSchema)]
@@ -215,14 +217,47 @@ pub async fn remove(
         .ok_or_else(ApiProblem::not_found)
 }
 
-/// The credentials of the accounts in force, for an agent alone.
+/// Lets an agent read credentials that was approved on the console's machine. Its first reading is noted in the audit.
+async fn admit(state: &ConsoleState, caller: &Caller) -> Result<(), ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let access = envoys::access(&mut transaction, &caller.id, &caller.token).await?;
+    transaction.rollback().await;
+    let fingerprint = access.as_ref().map(|access| fingerprint(&access.digest));
+    let Some(access) = access.filter(|access| access.approved) else {
+        let detail = format!(
+            "this agent waits for its approval: on the console's machine, trilane console approve {}",
+            fingerprint.unwrap_or_default()
+        );
+        return Err(ApiProblem::new(
+            StatusCode::CONFLICT,
+            "/problems/not-approved",
+            detail.trim_end(),
+        ));
+    };
+    if access.has_read {
+        return Ok(());
+    }
+    let (now, actor) = (state.now(), caller.actor());
+    in_transaction!(state.store, transaction => {
+        if envoys::note_read(transaction, &caller.id, &access.digest).await? {
+            let mut entry = actor.entry(now, "credentials.read", &caller.id);
+            entry.after.clone_from(&fingerprint);
+            audit::insert(transaction, &entry).await?;
+        }
+        Ok::<_, ApiProblem>(())
+    })
+}
+
+/// The credentials of the accounts in force, for an agent alone that was approved on the console's machine.
 #[utoipa::path(get, operation_id = "read_feed_credentials", path = "/api/v1/feed/credentials", tag = "agents",
     params(("If-None-Match" = Option<String>, Header)),
     responses((status = 200, body = CredentialsForAgent, headers(("etag" = String))), (status = 304)))]
 pub async fn for_agents(
     State(state): State<ConsoleState>,
+    caller: Caller,
     headers: HeaderMap,
 ) -> Result<Response, ApiProblem> {
+    admit(&state, &caller).await?;
     // Asked for twice a second: why a file cannot be read is told elsewhere.
     let keys = state
         .sealing_keys

@@ -13,7 +13,7 @@ use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
 use super::role::Role;
 use super::state::{ConsoleState, moment};
-use crate::envoys;
+use crate::envoys::{self, EnrolledBySecret};
 use crate::in_transaction;
 use crate::intake::LedgerBatch;
 use crate::secret::{self, NewSecret};
@@ -81,6 +81,11 @@ pub struct EnvoyView {
     /// When its agent enrolled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) enrolled_at: Option<String>,
+    /// What its agent is known by, where it has enrolled. The agent's log says the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fingerprint: Option<String>,
+    /// Whether its agent gets credentials of accounts: `trilane console approve FINGERPRINT`, on the console's machine.
+    pub(crate) approved: bool,
     /// When its agent was last heard of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seen_at: Option<String>,
@@ -121,9 +126,13 @@ pub struct EnrolmentView {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnrolBody {
-    /// The enrolment token.
+    /// The enrolment token, or an enrolment secret.
     #[schema(max_length = 128)]
     token: String,
+    /// With an enrolment secret: the id of its Envoy, which is added if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 128)]
+    envoy: Option<String>,
 }
 
 /// An agent that has enrolled.
@@ -147,6 +156,8 @@ fn view(envoy: Envoy) -> EnvoyView {
         state,
         enrol_until: envoy.enrol_until.map(moment),
         enrolled_at: envoy.enrolled_at.map(moment),
+        fingerprint: envoy.credential.as_deref().map(envoys::fingerprint),
+        approved: envoy.approved,
         seen_at: envoy.seen_at.map(moment),
         report: envoy
             .report
@@ -197,11 +208,7 @@ pub async fn create(
     caller: Caller,
     Body(new): Body<NewEnvoyBody>,
 ) -> Result<(StatusCode, Json<EnrolmentView>), ApiProblem> {
-    // It stands in the ledger's positions.
-    if LedgerBatch::new(&new.id, "file", 0, &[], false).is_err() {
-        let reason = "must be 1 to 128 letters, digits or any of - _ . :";
-        return Err(ApiProblem::invalid("id", reason));
-    }
+    check_id(&new.id).map_err(|reason| ApiProblem::invalid("id", reason))?;
     let name = new.name.unwrap_or_else(|| new.id.clone());
     if !fields::is_name(&name) {
         return Err(ApiProblem::invalid("name", fields::NAME));
@@ -268,7 +275,20 @@ pub async fn revoke(
         .ok_or_else(ApiProblem::not_found)
 }
 
-/// Exchanges an enrolment token for the credential of an agent. It needs no other token, and is good once.
+fn enrolled_as(envoy: String, credential: &NewSecret) -> (StatusCode, Json<EnrolledView>) {
+    let token = credential.reveal().to_owned();
+    (StatusCode::CREATED, Json(EnrolledView { envoy, token }))
+}
+
+/// Whether an Envoy may have this id: it stands in the ledger's positions.
+fn check_id(id: &str) -> Result<(), &'static str> {
+    let batch = LedgerBatch::new(id, "file", 0, &[], false);
+    batch
+        .map(drop)
+        .map_err(|_| "must be 1 to 128 letters, digits or any of - _ . :")
+}
+
+/// Exchanges an enrolment token, which is good once, or an enrolment secret for the credential of an agent. It needs no other token.
 #[utoipa::path(post, operation_id = "enrol", path = "/api/v1/enrol", tag = "agents", request_body = EnrolBody, security(()),
     responses((status = 201, body = EnrolledView)))]
 pub async fn enrol(
@@ -279,8 +299,28 @@ pub async fn enrol(
     let credential = NewSecret::token().map_err(ApiProblem::internal)?;
     let token_id = format!("token_{}", secret::new_id().map_err(ApiProblem::internal)?);
     let now = state.now();
+    let token = asked.token.trim();
+    if secret::is_enrolment_secret(token) {
+        let id = asked.envoy.unwrap_or_default();
+        check_id(&id).map_err(|reason| ApiProblem::invalid("envoy", reason))?;
+        let enrolled = in_transaction!(state.store, transaction => {
+            let of = (token, id.as_str());
+            envoys::enrol_by_secret(transaction, of, &credential, &token_id, &address, now).await
+        })?;
+        return match enrolled {
+            EnrolledBySecret::Enrolled => Ok(enrolled_as(id, &credential)),
+            EnrolledBySecret::Taken => Err(ApiProblem::conflict(
+                "this id is a person's, or that of an Envoy that was added here and enrols with a token of its own",
+            )),
+            EnrolledBySecret::Refused => Err(ApiProblem::new(
+                StatusCode::UNAUTHORIZED,
+                "/problems/enrolment-refused",
+                "this enrolment secret has expired, was removed, or never was one, or this Envoy was revoked",
+            )),
+        };
+    }
     let enrolled = in_transaction!(state.store, transaction => {
-        envoys::enrol(transaction, asked.token.trim(), &credential, &token_id, &address, now).await
+        envoys::enrol(transaction, token, &credential, &token_id, &address, now).await
     })?;
     let refused = || {
         let detail =
@@ -292,8 +332,7 @@ pub async fn enrol(
         )
     };
     let envoy = enrolled.ok_or_else(refused)?;
-    let token = credential.reveal().to_owned();
-    Ok((StatusCode::CREATED, Json(EnrolledView { envoy, token })))
+    Ok(enrolled_as(envoy, &credential))
 }
 
 /// Says what is in force on an Envoy.

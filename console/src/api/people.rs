@@ -78,6 +78,10 @@ fn told(person: &Person) -> String {
     serde_json::to_string(&view(person.clone())).unwrap_or_default()
 }
 
+/// What is told to who would make an agent of a person, or a person of an agent.
+const NO_AGENT: &str =
+    "agent is no person's: Envoys are added (POST /api/v1/envoys), and their agents enrol";
+
 fn check_name(name: &str) -> Result<(), ApiProblem> {
     if !name.is_empty() && !fields::is_name(name) {
         return Err(ApiProblem::invalid(
@@ -122,6 +126,9 @@ pub async fn create(
     check_name(&new.name)?;
     if !people::is_id(&new.id) {
         return Err(ApiProblem::invalid("id", people::ID));
+    }
+    if new.role == Role::Agent {
+        return Err(ApiProblem::invalid("role", NO_AGENT));
     }
     let now = state.now();
     let person = Person {
@@ -199,6 +206,9 @@ pub async fn change(
             person.name.clone_from(name);
         }
         if let Some(role) = change.role {
+            if role == Role::Agent || before.role == Role::Agent.name() {
+                return Err(ApiProblem::invalid("role", NO_AGENT));
+            }
             role.name().clone_into(&mut person.role);
         }
         if let Some(disabled) = change.disabled {

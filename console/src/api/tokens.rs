@@ -144,6 +144,10 @@ pub async fn create(
         match person {
             None => return Err(ApiProblem::invalid("person", "there is nobody with this id")),
             Some(person) if person.disabled => return Err(ApiProblem::invalid("person", "is disabled")),
+            Some(person) if person.role == Role::Agent.name() => {
+                let reason = "is the agent of an Envoy, whose credential comes from its enrolment alone";
+                return Err(ApiProblem::invalid("person", reason));
+            }
             Some(_) => {}
         }
         api_tokens::insert(transaction, &token).await?;

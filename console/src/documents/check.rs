@@ -5,6 +5,7 @@ use core::fmt;
 use sha2::{Digest as _, Sha256};
 use trilane::config::{Document, Problems, compile};
 
+use super::named_files::outside_names;
 use crate::credentials::{CredentialDestination, CredentialDestinations};
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
@@ -46,7 +47,7 @@ pub struct CheckedDocument {
     pub warnings: Problems,
 }
 
-/// Checks a document.
+/// Checks a document as gateways do, and that it [names no files](super::outside_names) that are none of its business.
 ///
 /// # Errors
 /// Every problem, each with its place.
@@ -65,6 +66,10 @@ pub fn check(body: &str, prices: PriceResolver) -> Result<CheckedDocument, Probl
             return Err(problems);
         }
     };
+    let outside = outside_names(&compiled.policy);
+    if !outside.is_empty() {
+        return Err(outside);
+    }
     let Ok(served) = String::from_utf8(text) else {
         problems.push("", "is not UTF-8");
         return Err(problems);

@@ -71,6 +71,7 @@ struct OfEnvoys {
     keys: Family<MetricLabels, Gauge>,
     waiting: Family<MetricLabels, Gauge>,
     troubles: Family<MetricLabels, Gauge>,
+    approved: Family<MetricLabels, Gauge>,
     position: Family<MetricLabels, Gauge>,
     taken: Family<MetricLabels, Gauge>,
     clocks: Family<MetricLabels, Gauge<f64, AtomicU64>>,
@@ -94,6 +95,9 @@ impl OfEnvoys {
         // One that has enrolled and never said anything is missing since then.
         if let Some(seen) = envoy.seen_at.or(envoy.enrolled_at) {
             set(&self.seen, age(seen, now));
+        }
+        if envoy.enrolled_at.is_some() {
+            set(&self.approved, i64::from(envoy.approved));
         }
         if let Some(offset) = envoy.clock_offset {
             let milliseconds =
@@ -150,6 +154,11 @@ impl OfEnvoys {
                 "envoy_troubles",
                 "What an Envoy's agent cannot do, as it said last",
                 self.troubles,
+            ),
+            (
+                "envoy_approved",
+                "Whether an Envoy's agent gets credentials of accounts: somebody has approved it",
+                self.approved,
             ),
             (
                 "ledger_position_bytes",

@@ -1,5 +1,7 @@
 //! The Envoys whose agents are known: how they enrol, and what they said last.
 
+use sqlx::AssertSqlSafe;
+
 use super::locked_row::{LockedRow, for_update};
 use super::{StoreError, Transaction, on_either};
 
@@ -16,6 +18,12 @@ pub struct Envoy {
     pub enrol_until: Option<i64>,
     /// When its agent enrolled.
     pub enrolled_at: Option<i64>,
+    /// The digest of its agent's own credential.
+    pub credential: Option<String>,
+    /// Whether that may have credentials of accounts.
+    pub approved: bool,
+    /// The name of the enrolment secret by which its agent enrolled.
+    pub enrolled_by: Option<String>,
     /// What its agent said last: JSON.
     pub report: Option<String>,
     /// When that was.
@@ -36,6 +44,9 @@ type EnrolledEnvoyRow = (
     Option<i64>,
     Option<i64>,
     i64,
+    Option<String>,
+    Option<String>,
+    Option<String>,
 );
 
 fn of(row: EnrolledEnvoyRow) -> Envoy {
@@ -49,11 +60,16 @@ fn of(row: EnrolledEnvoyRow) -> Envoy {
         seen_at: row.6,
         clock_offset: row.7,
         created_at: row.8,
+        approved: row.9.is_some() && row.9 == row.10,
+        credential: row.10,
+        enrolled_by: row.11,
     }
 }
 
-const BY_ID: &str = "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, clock_offset, envoys.created_at \
-                     FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id = $1";
+/// What is read of an Envoy. An agent has one credential at a time.
+const COLUMNS: &str = "envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, clock_offset, envoys.created_at, \
+    approved, (SELECT MAX(digest) FROM api_tokens WHERE person_id = envoys.id), enrolled_by \
+    FROM envoys JOIN people ON people.id = envoys.id";
 
 /// Adds an Envoy, for the person of this id.
 ///
@@ -112,6 +128,121 @@ pub async fn enrol(
     }))
 }
 
+/// Notes that the agent of an Envoy has enrolled by a secret of this name.
+///
+/// # Errors
+/// Those of the database.
+pub async fn set_enrolled_by(
+    transaction: &mut Transaction,
+    id: &str,
+    secret: &str,
+    now: i64,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "UPDATE envoys SET enrolment = NULL, enrol_until = NULL, enrolled_at = $3, enrolled_by = $2 WHERE id = $1",
+        )
+        .bind(id)
+        .bind(secret)
+        .bind(now)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
+
+/// Lets whoever has the credential of this digest, and nobody else, have the credentials of accounts of an Envoy.
+///
+/// # Errors
+/// Those of the database.
+pub async fn approve(
+    transaction: &mut Transaction,
+    id: &str,
+    digest: &str,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("UPDATE envoys SET approved = $2 WHERE id = $1")
+            .bind(id)
+            .bind(digest)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
+/// The Envoys whose agents have enrolled and wait for an approval.
+///
+/// # Errors
+/// Those of the database.
+pub async fn waiting(transaction: &mut Transaction) -> Result<Vec<Envoy>, StoreError> {
+    let rows: Vec<EnrolledEnvoyRow> = on_either!(transaction, connection => {
+        sqlx::query_as(AssertSqlSafe(format!(
+            "SELECT {COLUMNS} WHERE NOT disabled AND EXISTS (SELECT 1 FROM api_tokens \
+             WHERE person_id = envoys.id AND (approved IS NULL OR approved <> digest)) ORDER BY enrolled_at, envoys.id"
+        )))
+        .fetch_all(connection)
+        .await?
+    });
+    Ok(rows.into_iter().map(of).collect())
+}
+
+/// What a credential of an agent may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentAccess {
+    /// Its digest.
+    pub digest: String,
+    /// Whether it may have credentials of accounts.
+    pub approved: bool,
+    /// Whether it has read them before.
+    pub has_read: bool,
+}
+
+/// What the credential of an Envoy's agent with this id may do. `None`: it is none of an Envoy's agent.
+///
+/// # Errors
+/// Those of the database.
+pub async fn access(
+    transaction: &mut Transaction,
+    id: &str,
+    token: &str,
+) -> Result<Option<AgentAccess>, StoreError> {
+    let row: Option<(String, Option<String>, Option<String>)> = on_either!(transaction, connection => {
+        sqlx::query_as(
+            "SELECT digest, approved, has_read FROM envoys JOIN api_tokens ON person_id = envoys.id \
+             WHERE envoys.id = $1 AND api_tokens.id = $2",
+        )
+        .bind(id)
+        .bind(token)
+        .fetch_optional(connection)
+        .await?
+    });
+    Ok(row.map(|(digest, approved, has_read)| AgentAccess {
+        approved: approved.as_ref() == Some(&digest),
+        has_read: has_read.as_ref() == Some(&digest),
+        digest,
+    }))
+}
+
+/// Notes that the credential of this digest has read credentials of accounts. False: that was noted before.
+///
+/// # Errors
+/// Those of the database.
+pub async fn note_read(
+    transaction: &mut Transaction,
+    id: &str,
+    digest: &str,
+) -> Result<bool, StoreError> {
+    let changed = on_either!(transaction, connection => {
+        sqlx::query("UPDATE envoys SET has_read = $2 WHERE id = $1 AND (has_read IS NULL OR has_read <> $2)")
+            .bind(id)
+            .bind(digest)
+            .execute(connection)
+            .await?
+            .rows_affected()
+    });
+    Ok(changed > 0)
+}
+
 /// Notes what an agent says of its Envoy, and how far its clock is ahead, in milliseconds. False: there is no such Envoy.
 ///
 /// # Errors
@@ -142,7 +273,10 @@ pub async fn note_report(
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Envoy>, StoreError> {
     let row: Option<EnrolledEnvoyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
+        sqlx::query_as(AssertSqlSafe(format!("SELECT {COLUMNS} WHERE envoys.id = $1")))
+        .bind(id)
+        .fetch_optional(connection)
+        .await?
     });
     Ok(row.map(of))
 }
@@ -155,7 +289,11 @@ pub async fn find_locked(
     transaction: &mut Transaction,
     id: &str,
 ) -> Result<Option<LockedRow<Envoy>>, StoreError> {
-    let sql = for_update(transaction, BY_ID).await?;
+    let sql = for_update(
+        transaction,
+        &format!("SELECT {COLUMNS} WHERE envoys.id = $1"),
+    )
+    .await?;
     let row: Option<EnrolledEnvoyRow> = on_either!(transaction, connection => {
         sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
     });
@@ -172,10 +310,7 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<Envoy>, StoreError> {
     let rows: Vec<EnrolledEnvoyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, clock_offset, envoys.created_at \
-             FROM envoys JOIN people ON people.id = envoys.id WHERE envoys.id > $1 ORDER BY envoys.id LIMIT $2",
-        )
+        sqlx::query_as(AssertSqlSafe(format!("SELECT {COLUMNS} WHERE envoys.id > $1 ORDER BY envoys.id LIMIT $2")))
         .bind(after)
         .bind(limit)
         .fetch_all(connection)

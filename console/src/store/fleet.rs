@@ -46,6 +46,8 @@ pub struct EnvoyStanding {
     pub report: Option<String>,
     /// How far its clock was ahead then, in milliseconds.
     pub clock_offset: Option<i64>,
+    /// Whether its agent may have credentials of accounts.
+    pub approved: bool,
     /// What of its ledger was taken in.
     pub ledger: Option<LedgerStanding>,
 }
@@ -65,6 +67,7 @@ type EnvoyRow = (
     Option<i64>,
     Option<String>,
     Option<i64>,
+    bool,
 );
 
 /// How the fleet stands.
@@ -90,8 +93,9 @@ pub async fn read(transaction: &mut Transaction) -> Result<FleetStanding, StoreE
     let mut ledgers = ledgers(transaction).await?;
     let envoys: Vec<EnvoyRow> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT envoys.id, enrolled_at, seen_at, report, clock_offset FROM envoys JOIN people ON people.id = envoys.id \
-             WHERE NOT disabled ORDER BY envoys.id LIMIT $1",
+            "SELECT envoys.id, enrolled_at, seen_at, report, clock_offset, \
+               EXISTS (SELECT 1 FROM api_tokens WHERE person_id = envoys.id AND digest = approved) \
+             FROM envoys JOIN people ON people.id = envoys.id WHERE NOT disabled ORDER BY envoys.id LIMIT $1",
         )
         .bind(MOST)
         .fetch_all(connection)
@@ -99,13 +103,14 @@ pub async fn read(transaction: &mut Transaction) -> Result<FleetStanding, StoreE
     });
     let envoys =
         envoys.into_iter().map(
-            |(id, enrolled_at, seen_at, report, clock_offset)| EnvoyStanding {
+            |(id, enrolled_at, seen_at, report, clock_offset, approved)| EnvoyStanding {
                 ledger: ledgers.remove(&id),
                 id,
                 enrolled_at,
                 seen_at,
                 report,
                 clock_offset,
+                approved,
             },
         );
     let (document, etag) = document

@@ -29,6 +29,7 @@ const KEY_LISTS: &str = include_str!("key_lists.sql");
 const RETENTION: &str = include_str!("retention.sql");
 const TEAMS: &str = include_str!("teams.sql");
 const SIGN_IN_DEVICES: &str = include_str!("sign_in_devices.sql");
+const APPROVAL: &str = include_str!("approval.sql");
 const OVERVIEW_NEEDS: &str = include_str!("overview_needs.sql");
 const WRITE_PROBE: &str = include_str!("write_probe.sql");
 const ENVOY_CLOCKS: &str = include_str!("envoy_clocks.sql");
@@ -60,6 +61,7 @@ const SQLITE: &[MigrationStep] = &[
     (22, "write probe", WRITE_PROBE),
     (23, "clocks of Envoys", ENVOY_CLOCKS),
     (24, "devices", SIGN_IN_DEVICES),
+    (26, "approval of agents", APPROVAL),
 ];
 const POSTGRES: &[MigrationStep] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -99,6 +101,7 @@ const POSTGRES: &[MigrationStep] = &[
     (22, "write probe", WRITE_PROBE),
     (23, "clocks of Envoys", ENVOY_CLOCKS),
     (24, "devices", SIGN_IN_DEVICES),
+    (26, "approval of agents", APPROVAL),
 ];
 
 /// Does what is left to do.

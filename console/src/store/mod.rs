@@ -24,6 +24,7 @@ pub mod credentials;
 pub mod disk_use;
 pub mod documents;
 pub mod drafts;
+pub mod enrolment_secrets;
 pub mod envoys;
 pub mod erasures;
 mod error;

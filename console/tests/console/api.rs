@@ -18,10 +18,11 @@ use trilane_console::credentials::SealingKeyFile;
 use trilane_console::documents::{PriceResolver, ResolvedText};
 use trilane_console::in_transaction;
 use trilane_console::live::LiveParts;
-use trilane_console::secret::NewSecret;
+use trilane_console::secret::{self, NewSecret};
 use trilane_console::server;
 use trilane_console::storage::StorageWatch;
 use trilane_console::store::api_tokens::{self, ApiToken};
+use trilane_console::store::envoys;
 use trilane_console::store::people::{self, Person};
 use trilane_console::store::{Store, StoreError, Transaction};
 use trilane_console::vendors::VendorAccess;
@@ -170,6 +171,17 @@ impl Api {
         let expires_at = expires_at.map(|time| time.unix_timestamp() * 1_000_000);
         in_transaction!(self.store, transaction => add_person(transaction, id, role, &token, expires_at).await).unwrap();
         token.reveal().to_owned()
+    }
+
+    /// The token of an Envoy's agent that was approved on the console's machine.
+    pub async fn approved_agent(&self, id: &str) -> String {
+        let token = self.person(id, Role::Agent).await;
+        in_transaction!(self.store, transaction => {
+            envoys::insert(transaction, id, 0).await?;
+            envoys::approve(transaction, id, &secret::digest(&token)).await
+        })
+        .unwrap();
+        token
     }
 
     pub async fn send(&self, request: Request<Body>) -> ApiReply {

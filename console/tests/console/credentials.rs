@@ -74,7 +74,7 @@ fn label(url: &str) -> String {
 on_both! {
     async fn are_sealed_and_never_shown(database: &TestDatabase) {
         let api = Api::new(database).await;
-        let (admin, agent) = (api.person("root", Role::Admin).await, api.person("edge", Role::Agent).await);
+        let (admin, agent) = (api.person("root", Role::Admin).await, api.approved_agent("edge").await);
         let body = json!({"value": VALUE});
         let problem = put(&api, &admin, "main", body.clone()).await.problem(422);
         assert_eq!(problem["problems"][0]["path"], "destinations", "no account has it");
@@ -129,7 +129,7 @@ on_both! {
     /// Whoever may publish receives no credential that was given for another place.
     async fn go_when_their_account_goes_elsewhere(database: &TestDatabase) {
         let api = Api::new(database).await;
-        let (admin, agent) = (api.person("root", Role::Admin).await, api.person("edge", Role::Agent).await);
+        let (admin, agent) = (api.person("root", Role::Admin).await, api.approved_agent("edge").await);
         let with = |member: &str, value: Value| {
             let mut account = account("https://a.example");
             account[member] = value;
@@ -199,7 +199,7 @@ on_both! {
     /// what a publication discards.
     async fn are_of_no_use_elsewhere(database: &TestDatabase) {
         let api = Api::new(database).await;
-        let (admin, agent) = (api.person("root", Role::Admin).await, api.person("edge", Role::Agent).await);
+        let (admin, agent) = (api.person("root", Role::Admin).await, api.approved_agent("edge").await);
         let tested = async || api.post(&admin, "/api/v1/accounts/g/a0/test", &json!({})).await.expect(200)["outcome"].clone();
         publish(&api, &admin, &document(&[account("https://a.example")])).await;
         put(&api, &admin, "main", json!({"value": VALUE})).await.expect(200);
@@ -223,7 +223,7 @@ on_both! {
 on_both! {
     async fn are_sealed_anew(database: &TestDatabase) {
         let api = Api::new(database).await;
-        let (admin, agent) = (api.person("root", Role::Admin).await, api.person("edge", Role::Agent).await);
+        let (admin, agent) = (api.person("root", Role::Admin).await, api.approved_agent("edge").await);
         let other = json!({"url": "https://b.example", "credential": "second"});
         publish(&api, &admin, &document(&[account("https://a.example"), other])).await;
         for name in ["main", "second"] {

@@ -1,6 +1,9 @@
 //! The life of the document.
 
+use http::Method;
+use serde_json::{Value, json};
 use trilane::config::Problems;
+use trilane_console::api::Role;
 use trilane_console::documents::{
     DocumentError, NewDraft, PriceResolver, ResolvedText, begin, change, publish, publish_again,
 };
@@ -9,6 +12,7 @@ use trilane_console::store::audit::{self, Actor, AuditFilter};
 use trilane_console::store::drafts::{self, Draft};
 use trilane_console::store::{Store, documents};
 
+use crate::api::Api;
 use crate::database::on_both;
 
 const PRICES: PriceResolver = PriceResolver(|text| ResolvedText {
@@ -125,5 +129,46 @@ on_both! {
         transaction.rollback().await;
         let mine = change(&consoles[1], &mine, 1, true, &actor()).await.unwrap();
         assert_eq!(publish(&consoles[1], &mine.id, 2, PRICES, &actor(), 6).await.unwrap().version, 2);
+    }
+}
+
+/// A document with an account that names these files.
+fn naming(credential: &str, ca: &str) -> String {
+    format!(
+        r#"{{"currency": "USD", "keys": [], "groups": [{{"id": "s", "protocol": "A", "clients": "current", "multiplier": "1",
+            "accounts": [{{"id": "one", "url": "https://mallory.example", "credential": "{credential}"{ca}}}],
+            "models": [{{"id": "m", "free": true}}]}}]}}"#
+    )
+}
+
+on_both! {
+    /// Whoever edits a document is not the operator of the gateways' machines.
+    async fn files_of_the_gateways_machines(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        for (case, credential, ca, member) in [
+            ("a plain name", "openai", "", None),
+            ("a path", "/var/lib/trilane/console/sealing.keys", "", Some("credential")),
+            ("upwards", "../agent/agent.json", "", Some("credential")),
+            ("authorities by a path", "openai", r#", "ca": "/etc/shadow""#, Some("ca")),
+        ] {
+            let body = naming(credential, ca);
+            let draft = api.post(&admin, "/api/v1/drafts", &json!({"body": body})).await.expect(201);
+            let path = format!("/api/v1/drafts/{}", draft["id"].as_str().unwrap());
+            let check = api.get(&admin, &format!("{path}/check")).await.expect(200);
+            let places: Vec<_> = check["problems"].as_array().into_iter().flatten().map(|problem| problem["path"].clone()).collect();
+            let want: Vec<_> = member.iter().map(|member| json!(format!("groups[0].accounts[0].{member}"))).collect();
+            assert_eq!(places, want, "{case}: {check}");
+            let published = api.call(&admin, Method::POST, &format!("{path}/publish"), &[("if-match", "\"1\"")], &Value::Null).await;
+            assert_eq!(published.status.as_u16(), if member.is_some() { 422 } else { 201 }, "{case}: {}", published.text);
+        }
+        // One that a console of before has published is not published again.
+        let old = naming("/etc/shadow", "").replace('\'', "''");
+        database.execute(&format!("UPDATE documents SET body = '{old}', served = '{old}' WHERE version = 1")).await.unwrap();
+        let again = api.call(&admin, Method::POST, "/api/v1/documents/1/publish", &[("if-match", "*")], &json!({})).await;
+        assert_ne!(again.status.as_u16(), 201, "{}", again.text);
+        let store = database.open().await;
+        let again = publish_again(&store, 1, 1, "", &actor(), 40).await;
+        assert!(matches!(again, Err(DocumentError::Invalid(_))), "{again:?}");
     }
 }

@@ -46,7 +46,7 @@ on_both! {
     async fn from_nothing_to_a_document_in_force(database: &TestDatabase) {
         let api = Api::with_private_accounts(database).await;
         let admin = api.person("root", Role::Admin).await;
-        let agent = api.person("edge", Role::Agent).await;
+        let agent = api.approved_agent("edge").await;
         let none = api.get(&admin, "/api/v1/setup").await.expect(200);
         assert_eq!(none, json!({"version": 0, "groups_in_force": 0, "vendors": []}));
         let (a, b, r) = (vendors::openai(), vendors::anthropic(), vendors::openrouter());

@@ -9,7 +9,9 @@ use crate::envoy_admin::AdminPlace;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 An admin adds the Envoy to the console (POST /api/v1/envoys), which gives a token that is good once. The agent enrols with it \
-and keeps a credential of its own in its directory, from then on without the token.
+and keeps a credential of its own in its directory, from then on without the token. It gets credentials of accounts once somebody on \
+the console's machine has approved it, by the fingerprint that it shows here (`trilane console approve FINGERPRINT`). With an \
+enrolment secret (`trilane console enrolment-secret FILE`) it needs neither an admin nor an approval.
 
 The agent keeps what it needs on disk, so Envoy and agent start without the console, with document and keys as last known:
   DIR/gateway.json   the document in force, with this agent as its feed of keys
@@ -41,9 +43,13 @@ pub struct AgentArgs {
     #[arg(long, value_name = "FILE", env = "TRILANE_CONSOLE_CA")]
     pub ca: Option<PathBuf>,
 
-    /// Enrol with the token in this file, if the agent has no credential yet
+    /// Enrol with the token or the enrolment secret in this file, if the agent has no credential yet
     #[arg(long, value_name = "FILE", env = "TRILANE_ENROLMENT_TOKEN_FILE")]
     pub enrolment_token_file: Option<PathBuf>,
+
+    /// With an enrolment secret: the id of this Envoy in the console [default: the host's name]
+    #[arg(long, value_name = "ID", env = "TRILANE_ENVOY_ID")]
+    pub envoy_id: Option<String>,
 
     /// The agent's directory
     #[arg(long, value_name = "DIR", env = "TRILANE_AGENT_DATA")]

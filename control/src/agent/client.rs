@@ -48,6 +48,8 @@ pub enum ConsoleError {
     Away(String),
     /// The credential is not good, or not for this.
     Refused(String),
+    /// Nobody has approved this agent on the console's machine.
+    NotApproved,
     /// There is no such thing.
     NotFound,
     /// What was asked for goes on from another place: `position` of a ledger file.
@@ -63,6 +65,7 @@ impl fmt::Display for ConsoleError {
         match self {
             Self::Away(why) => write!(f, "the console does not answer: {why}"),
             Self::Refused(why) => write!(f, "the console refuses this agent: {why}"),
+            Self::NotApproved => f.write_str("this agent waits for its approval"),
             Self::NotFound => f.write_str("the console has no such thing"),
             Self::Elsewhere(position) => write!(f, "the console goes on from {position}"),
             Self::Gone => f.write_str("the console begins its feed anew"),
@@ -83,6 +86,8 @@ pub struct ConsoleAnswer {
 /// What a problem of the console says (RFC 9457).
 #[derive(Debug, Default, Deserialize)]
 struct ConsoleProblem {
+    #[serde(rename = "type")]
+    kind: Option<String>,
     detail: Option<String>,
     position: Option<u64>,
 }
@@ -232,6 +237,9 @@ fn answer(mut response: Response<Body>) -> Result<ConsoleAnswer, ConsoleError> {
     }
     let problem: ConsoleProblem = serde_json::from_slice(&body).unwrap_or_default();
     let detail = problem.detail.unwrap_or_default();
+    if problem.kind.as_deref() == Some("/problems/not-approved") {
+        return Err(ConsoleError::NotApproved);
+    }
     Err(match (status.as_u16(), problem.position) {
         (409, Some(position)) => ConsoleError::Elsewhere(position),
         (401 | 403, _) => ConsoleError::Refused(detail),

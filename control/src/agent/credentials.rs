@@ -17,6 +17,7 @@ use trilane_console::api::CredentialsForAgent;
 use trilane_console::credentials::{check_value, is_label, is_name};
 
 use super::client::{ConsoleClient, ConsoleError};
+use super::identity::AgentIdentity;
 use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
 
@@ -29,13 +30,15 @@ pub struct CredentialCopy {
     console: ConsoleClient,
     directory: PathBuf,
     etag: Option<String>,
+    fingerprint: String,
     standing: Arc<AgentProgress>,
 }
 
 impl CredentialCopy {
-    /// Those of this console, in this directory.
-    pub const fn new(
+    /// Those of this console for this agent, in this directory.
+    pub fn new(
         console: ConsoleClient,
+        identity: &AgentIdentity,
         directory: PathBuf,
         standing: Arc<AgentProgress>,
     ) -> Self {
@@ -43,6 +46,7 @@ impl CredentialCopy {
             console,
             directory,
             etag: None,
+            fingerprint: identity.fingerprint(),
             standing,
         }
     }
@@ -57,6 +61,13 @@ impl CredentialCopy {
             Ok(Some(answer)) => answer,
             // A console of the release before has none.
             Err(ConsoleError::NotFound) => return Ok(()),
+            Err(ConsoleError::NotApproved) => {
+                return Err(format!(
+                    "this agent waits for its approval; what is here stays in use. On the console's machine: trilane console \
+                     approve {}",
+                    self.fingerprint
+                ));
+            }
             Err(error) => return Err(error.to_string()),
         };
         // The error of the parser could have a part of the text.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use super::client::{ConsoleClient, ConsoleError};
 use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
-use trilane::config::document_hash;
+use trilane::config::{Document, compile, document_hash};
+use trilane_console::documents::outside_names;
 use trilane_console::json_span;
 
 use crate::files;
@@ -59,6 +60,7 @@ impl DocumentCopy {
             return Ok(());
         };
         let text = with_feeds(&answer.body).ok_or("what the console gives is no document")?;
+        refuse_paths(&text)?;
         let name = self.file.display();
         let differs = files::put(&self.file, &text);
         let differs = differs.map_err(|error| format!("cannot write {name}: {error}"))?;
@@ -81,6 +83,19 @@ impl Chore for DocumentCopy {
 
     fn run(&mut self) -> Result<Next, String> {
         self.read().map(|()| Next::Later)
+    }
+}
+
+/// Refuses a document that names files elsewhere than in the directory of credentials. One that cannot be compiled is refused
+/// later, by whoever puts it in force.
+fn refuse_paths(text: &[u8]) -> Result<(), String> {
+    let compiled = Document::parse(text).and_then(|document| compile(&document));
+    let outside = compiled.map(|compiled| outside_names(&compiled.policy));
+    match outside.unwrap_or_default().0.first() {
+        None => Ok(()),
+        Some(problem) => Err(format!(
+            "the console's document is refused, the last good one stays: {problem}"
+        )),
     }
 }
 
@@ -111,6 +126,23 @@ fn with_feed(text: &[u8], name: &str, path: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_elsewhere_are_refused() {
+        for (case, credential, refused) in [
+            ("a plain name", "openai", false),
+            ("a path", "/etc/shadow", true),
+            ("upwards", "../agent.json", true),
+        ] {
+            let text = format!(
+                r#"{{"currency": "USD", "keys": [], "groups": [{{"id": "s", "protocol": "A", "clients": "current",
+                    "multiplier": "1", "accounts": [{{"id": "one", "url": "https://v.example", "credential": "{credential}"}}],
+                    "models": [{{"id": "m", "free": true}}]}}]}}"#
+            );
+            let checked = refuse_paths(text.as_bytes());
+            assert_eq!(checked.is_err(), refused, "{case}: {checked:?}");
+        }
+    }
 
     #[test]
     fn the_feeds_are_those_of_the_agent() {

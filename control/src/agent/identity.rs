@@ -7,6 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use trilane_console::{envoys, secret};
+
 use super::client::{AgentCredential, ConsoleClient, ConsoleError};
 
 /// The path of the console's API at which an agent enrols.
@@ -50,12 +52,30 @@ impl AgentIdentity {
         }))
     }
 
-    /// Exchanges an enrolment token for an identity, and keeps that in a file which only this user reads.
+    /// What people compare before they approve this agent: the console shows the same.
+    pub fn fingerprint(&self) -> String {
+        envoys::fingerprint(&secret::digest(self.credential.reveal()))
+    }
+
+    /// Exchanges an enrolment token, or an enrolment secret under this id, for an identity, and keeps that in a file which only
+    /// this user reads.
     ///
     /// # Errors
     /// The console refuses it or is away, or the file cannot be written.
-    pub fn enrol(console: &ConsoleClient, token: &str, file: &Path) -> Result<Self, String> {
-        let body = json!({"token": token.trim()}).to_string();
+    pub fn enrol(
+        console: &ConsoleClient,
+        token: &str,
+        id: Option<&str>,
+        file: &Path,
+    ) -> Result<Self, String> {
+        let token = token.trim();
+        let body = match secret::is_enrolment_secret(token) {
+            false => json!({"token": token}),
+            true => {
+                json!({"token": token, "envoy": id.map_or_else(host_name, |id| Ok(id.to_owned()))?})
+            }
+        };
+        let body = body.to_string();
         let answer = console.post(ENROL, "application/json", body.as_bytes());
         let answer = answer.map_err(|error| match error {
             ConsoleError::Refused(why) => format!("the enrolment token is refused: {why}"),
@@ -91,4 +111,12 @@ impl AgentIdentity {
         new.persist(file).map_err(|failed| failed.error)?;
         fs::File::open(directory)?.sync_all()
     }
+}
+
+/// The name of this machine.
+fn host_name() -> Result<String, String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname");
+    let name =
+        name.map_err(|error| format!("this machine has no name ({error}): --envoy-id ID"))?;
+    Ok(name.trim().to_owned())
 }

@@ -85,8 +85,10 @@ pub struct AgentSettings {
     pub console: ConsoleUrl,
     /// Authorities to trust instead of the system's.
     pub ca: Option<PathBuf>,
-    /// A file with an enrolment token.
+    /// A file with an enrolment token or an enrolment secret.
     pub enrolment: Option<PathBuf>,
+    /// The id under which it enrols with a secret; its machine's name unless it is given.
+    pub envoy_id: Option<String>,
     /// The agent's directory.
     pub place: AgentPlace,
     /// The ledger that Envoy writes.
@@ -285,9 +287,9 @@ fn prepare(
     let place = &settings.place;
     let console = ConsoleClient::new(settings.console.clone(), settings.ca.as_deref());
     let console = console.map_err(Failure::Data)?;
-    let identity = identify(settings, &console)?;
-    let console = console.with(identity.credential.clone());
     let standing = Arc::new(AgentProgress::new(tell));
+    let identity = identify(settings, &console, &standing)?;
+    let console = console.with(identity.credential.clone());
     let file = place.keys();
     let of_keys = |why: String| Failure::Data(format!("the keys in {}: {why}", file.display()));
     let copy = KeyCopy::open(&file).map_err(of_keys)?;
@@ -295,8 +297,12 @@ fn prepare(
     let complete = Arc::new(AtomicBool::new(copy.is_complete()));
     let mut document = DocumentCopy::new(console.clone(), place.document(), Arc::clone(&standing));
     first_document(&mut document, &place.document(), &standing)?;
-    let mut credentials =
-        CredentialCopy::new(console.clone(), place.given(), Arc::clone(&standing));
+    let mut credentials = CredentialCopy::new(
+        console.clone(),
+        &identity,
+        place.given(),
+        Arc::clone(&standing),
+    );
     // So that an Envoy which starts has them; if not, they come later.
     standing.note(CredentialCopy::NAME, credentials.read().err().as_deref());
     let gateway = settings.admin.clone();
@@ -340,7 +346,11 @@ fn prepare(
 }
 
 /// The identity from before, or that of an enrolment.
-fn identify(settings: &AgentSettings, console: &ConsoleClient) -> Result<AgentIdentity, Failure> {
+fn identify(
+    settings: &AgentSettings,
+    console: &ConsoleClient,
+    standing: &AgentProgress,
+) -> Result<AgentIdentity, Failure> {
     let file = settings.place.identity();
     if let Some(identity) = AgentIdentity::read(&file).map_err(Failure::Data)? {
         return Ok(identity);
@@ -355,7 +365,14 @@ fn identify(settings: &AgentSettings, console: &ConsoleClient) -> Result<AgentId
     let token = named_file::read_text(enrolment, named_file::SECRET).map_err(|error| {
         Failure::Unreadable(format!("cannot read {}: {error}", enrolment.display()))
     })?;
-    AgentIdentity::enrol(console, &token, &file).map_err(Failure::Data)
+    let enrolled = AgentIdentity::enrol(console, &token, settings.envoy_id.as_deref(), &file);
+    let identity = enrolled.map_err(Failure::Data)?;
+    standing.tell(&format!(
+        "enrolled as {}; fingerprint {}",
+        identity.envoy,
+        identity.fingerprint()
+    ));
+    Ok(identity)
 }
 
 /// Waits for a document if there is none from before.
@@ -406,6 +423,7 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
         console: args.console.clone(),
         ca: args.ca.clone(),
         enrolment: args.enrolment_token_file.clone(),
+        envoy_id: args.envoy_id.clone(),
         place: place.clone(),
         ledger: args.ledger.clone(),
         admin: args.admin.clone(),

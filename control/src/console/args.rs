@@ -131,6 +131,10 @@ pub enum ConsoleCommand {
     Backup(BackupArgs),
     /// Say that the database was restored from a backup: gateways read all keys anew
     Restored(RestoredArgs),
+    /// Let the agent with this fingerprint have credentials of accounts; without one, list the agents that wait for it
+    Approve(ApproveArgs),
+    /// Make a secret with which agents enrol by themselves and are approved by that: for charts and autoscaling
+    EnrolmentSecret(EnrolmentSecretArgs),
 }
 
 /// The options of `trilane console reseal`.
@@ -208,4 +212,54 @@ pub struct BackupArgs {
 pub struct RestoredArgs {
     #[command(flatten)]
     pub database: DatabaseArgs,
+}
+
+/// The options of `trilane console approve`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+An agent that has enrolled with a token of the API has document and keys at once, and credentials of accounts once it is approved \
+here. Compare the fingerprint with the one that the agent's own log shows: nobody else knows that it is this agent.
+
+Exit codes:
+  0  approved, or listed
+  1  no agent waits that has this fingerprint, or the database cannot be used
+  2  wrong command line")]
+pub struct ApproveArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+
+    /// The fingerprint, as the agent's log shows it
+    #[arg(value_name = "FINGERPRINT")]
+    pub fingerprint: Option<String>,
+}
+
+/// The options of `trilane console enrolment-secret`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Whoever has this secret may enrol as many agents as they like, each under an id that is free, and read credentials of accounts. \
+Agents take it where they take an enrolment token (--enrolment-token-file), with --envoy-id or their host's name as the id.
+
+Exit codes:
+  0  made, or removed
+  1  there is none of this name, or the file or the database cannot be used
+  2  wrong command line")]
+pub struct EnrolmentSecretArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+
+    /// The secret's name. One of this name that was made before is void
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub name: String,
+
+    /// How long it is good [default: until it is removed]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub days: Option<u32>,
+
+    /// Remove it: no agent enrols with it any more, and those that have stay
+    #[arg(long, conflicts_with_all = ["days", "file"])]
+    pub remove: bool,
+
+    /// The new file that gets the secret
+    #[arg(value_name = "FILE", required_unless_present = "remove")]
+    pub file: Option<PathBuf>,
 }

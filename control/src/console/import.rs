@@ -5,10 +5,9 @@ use trilane_console::documents::PriceResolver;
 use trilane_console::import::{self, ImportError};
 use trilane_console::named_file;
 use trilane_console::store::Store;
-use trilane_console::store::audit::{self, Actor};
 
 use super::running::ConsoleSettings;
-use super::{now, with_prices};
+use super::{now, operator, with_prices};
 use crate::failure::Failure;
 use crate::tell::Teller;
 
@@ -20,10 +19,7 @@ const DOCUMENT: u64 = 64 << 20;
 /// # Errors
 /// They cannot be read, or are invalid.
 pub async fn run(store: &Store, settings: &ConsoleSettings, teller: Teller) -> Result<(), Failure> {
-    let actor = Actor {
-        id: audit::COMMAND.to_owned(),
-        address: String::new(),
-    };
+    let actor = operator();
     if let Some(file) = &settings.import_document {
         let name = file.display().to_string();
         let failed =

@@ -3,10 +3,9 @@
 use trilane_console::envoys;
 use trilane_console::in_transaction;
 use trilane_console::secret::{self, NewSecret};
-use trilane_console::store::audit::{self, Actor};
-use trilane_console::store::{Store, StoreError, Transaction, api_tokens};
+use trilane_console::store::{Store, StoreError, Transaction, api_tokens, envoys as stored};
 
-use super::now;
+use super::{now, operator};
 use crate::agent::{AgentCredential, AgentIdentity, AgentPlace};
 use crate::failure::Failure;
 
@@ -25,9 +24,24 @@ pub async fn admit(store: &Store, place: &AgentPlace) -> Result<(), Failure> {
         let mut transaction = store.read().await.map_err(failed)?;
         let digest = secret::digest(identity.credential.reveal());
         let holder = api_tokens::holder(&mut transaction, &digest, now()).await;
+        let access = match holder {
+            Ok(Some((token, agent))) if agent.id == ID => {
+                stored::access(&mut transaction, ID, &token).await
+            }
+            Ok(_) => Ok(None),
+            Err(error) => Err(error),
+        };
         transaction.rollback().await;
-        if holder.map_err(failed)?.is_some() {
-            return Ok(());
+        match access.map_err(failed)? {
+            Some(access) if access.approved => return Ok(()),
+            // Only who runs this machine has its file.
+            Some(_) => {
+                let approved: Result<(), StoreError> = in_transaction!(store, transaction => {
+                    envoys::approve_credential(transaction, ID, &digest, &operator(), now()).await
+                });
+                return approved.map_err(failed);
+            }
+            None => {}
         }
     }
     let token = NewSecret::enrolment().map_err(Failure::Data)?;
@@ -59,18 +73,16 @@ async fn enrol(
     credential: &NewSecret,
     token_id: &str,
 ) -> Result<bool, StoreError> {
-    let (now, actor) = (
-        now(),
-        Actor {
-            id: audit::COMMAND.to_owned(),
-            address: String::new(),
-        },
-    );
+    let (now, actor) = (now(), operator());
     envoys::add(transaction, ID, "The Envoy of `trilane up`", &actor, now).await?;
     if !envoys::let_enrol(transaction, ID, token, &actor, now).await? {
         return Ok(false);
     }
     let token = token.reveal();
     let enrolled = envoys::enrol(transaction, token, credential, token_id, "", now).await?;
-    Ok(enrolled.is_some())
+    if enrolled.is_none() {
+        return Ok(false);
+    }
+    envoys::approve_credential(transaction, ID, &credential.digest(), &actor, now).await?;
+    Ok(true)
 }

@@ -21,6 +21,7 @@ use trilane_console::credentials::SealingKeyFile;
 use trilane_console::documents::ResolvedText;
 use trilane_console::maintenance::Retention;
 use trilane_console::store::DatabaseAddress;
+use trilane_console::store::audit::{self, Actor};
 use trilane_console::vendors::VendorAccess;
 
 use crate::failure::Failure;
@@ -130,6 +131,14 @@ fn now() -> i64 {
     time::OffsetDateTime::now_utc()
         .unix_timestamp()
         .saturating_mul(1_000_000)
+}
+
+/// Whoever runs this machine, for the audit.
+fn operator() -> Actor {
+    Actor {
+        id: audit::COMMAND.to_owned(),
+        address: String::new(),
+    }
 }
 
 /// Numbers in place of `"prices": "catalogue"`.

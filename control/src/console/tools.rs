@@ -7,13 +7,13 @@ use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store, StoreError, backup, key_feed, people};
 use trilane_console::webhooks::secrets;
-use trilane_console::{credentials, first_admin};
+use trilane_console::{credentials, envoys, first_admin, in_transaction};
 
 use super::args::{
-    AdminTokenArgs, BackupArgs, ConsoleCommand, DatabaseArgs, ResealArgs, RestoredArgs,
-    SignInLinkArgs,
+    AdminTokenArgs, ApproveArgs, BackupArgs, ConsoleCommand, DatabaseArgs, EnrolmentSecretArgs,
+    ResealArgs, RestoredArgs, SignInLinkArgs,
 };
-use super::{database, now, sealing_keys};
+use super::{database, now, operator, sealing_keys};
 use crate::failure::Failure;
 use crate::key::Delivery;
 
@@ -33,6 +33,8 @@ pub fn run(command: &ConsoleCommand) -> Result<(), Failure> {
             ConsoleCommand::SignInLink(args) => sign_in_link(args).await,
             ConsoleCommand::Backup(args) => back_up(args).await,
             ConsoleCommand::Restored(args) => restored(args).await,
+            ConsoleCommand::Approve(args) => approve(args).await,
+            ConsoleCommand::EnrolmentSecret(args) => enrolment_secret(args).await,
         }
     })?;
     crate::terminal::say(&said);
@@ -150,4 +152,79 @@ async fn restored(args: &RestoredArgs) -> Result<String, Failure> {
     Ok("gateways read all keys anew. Keys and tokens that were removed or disabled after the backup are good again: remove them \
         once more"
         .to_owned())
+}
+
+async fn approve(args: &ApproveArgs) -> Result<String, Failure> {
+    let (_, store) = open(&args.database).await?;
+    let approved: Result<_, StoreError> = in_transaction!(store, transaction => {
+        let approved = match &args.fingerprint {
+            Some(asked) => envoys::approve(transaction, asked, &operator(), now()).await?,
+            None => None,
+        };
+        Ok((approved, envoys::waiting(transaction).await?))
+    });
+    store.close().await;
+    let (approved, waiting) = approved.map_err(failed)?;
+    let lines = waiting.iter().map(|(fingerprint, envoy)| {
+        let id = &envoy.id;
+        format!("{fingerprint}  {}", crate::terminal::printable(id))
+    });
+    let list = match waiting.is_empty() {
+        true => "no agent waits for an approval".to_owned(),
+        false => format!(
+            "agents that wait for an approval:\n{}",
+            lines.collect::<Vec<_>>().join("\n")
+        ),
+    };
+    match (&args.fingerprint, approved) {
+        (None, _) => Ok(list),
+        (Some(_), Some(id)) => Ok(format!(
+            "the agent of {} gets credentials of accounts from now on",
+            crate::terminal::printable(&id)
+        )),
+        (Some(asked), None) => Err(Failure::Data(format!(
+            "no agent waits that has the fingerprint {}; {list}",
+            crate::terminal::printable(asked)
+        ))),
+    }
+}
+
+async fn enrolment_secret(args: &EnrolmentSecretArgs) -> Result<String, Failure> {
+    const DAY: i64 = 86_400_000_000;
+    let (name, shown) = (&args.name, crate::terminal::printable(&args.name));
+    if name.is_empty() || name.len() > 128 || name.chars().any(char::is_control) {
+        let why = "--name: must be 1 to 128 bytes without control characters";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let (_, store) = open(&args.database).await?;
+    let Some(file) = &args.file else {
+        let removed: Result<bool, StoreError> = in_transaction!(store, transaction => {
+            envoys::remove_secret(transaction, name, &operator(), now()).await
+        });
+        store.close().await;
+        return match removed.map_err(failed)? {
+            true => Ok(format!(
+                "no agent enrols with the secret {shown} any more; revoke those Envoys that it should not have let in"
+            )),
+            false => Err(Failure::Data(format!(
+                "there is no enrolment secret {shown}"
+            ))),
+        };
+    };
+    let secret = NewSecret::enrolment_secret().map_err(Failure::Data)?;
+    // Before it is good: once it is, it must not be lost.
+    let delivery = Delivery::new(file, &secret).map_err(Failure::Data)?;
+    let until = args
+        .days
+        .map(|days| now().saturating_add(DAY.saturating_mul(days.into())));
+    let made: Result<(), StoreError> = in_transaction!(store, transaction => {
+        envoys::make_secret(transaction, name, &secret, until, &operator(), now()).await
+    });
+    store.close().await;
+    made.map_err(failed)?;
+    delivery.keep();
+    Ok(format!(
+        "the enrolment secret {shown} is in {}. Whoever has it reads credentials of accounts",
+        file.display()
+    ))
 }

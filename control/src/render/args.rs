@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use trilane_console::credentials::CredentialDestinations;
+
 use super::control_plane::ControlPlane;
 use super::published_as::PublishedAs;
 use crate::envoy_admin::AdminPlace;
@@ -129,9 +131,13 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
 
-    /// Where an agent keeps the credentials that a console has given for destinations.
+    /// Where an agent keeps the credentials that a console has given for destinations; the document is that console's then.
     #[arg(skip)]
     pub given: Option<PathBuf>,
+
+    /// Where the operator's own document sends the credentials in its files, where the document here is a console's.
+    #[arg(skip)]
+    pub bound: CredentialDestinations,
 
     /// Authorities (`host:port`) of accounts whose requests go to other ones: those of a demonstration.
     #[arg(skip)]
@@ -162,6 +168,7 @@ impl Args {
             watch: false,
             json: false,
             given: None,
+            bound: CredentialDestinations::new(),
             aliases: Vec::new(),
             published_as: None,
         }

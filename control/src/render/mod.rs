@@ -2,7 +2,7 @@
 //!
 //! The document is compiled as the gateway compiles it ([`sources`]) and rendered as text ([`rendering`]): each account is
 //! a cluster ([`account_cluster`]) with a [`secret`], and perhaps a cluster for its [`proxy`]. Only if the document and the files that it
-//! names are valid ([`credential`], perhaps one that a console has [`given`], [`authorities`], [`room`]), the files are written ([`writing`], [`crate::files`]), perhaps with
+//! names are valid ([`credential`], where the document is a console's one that it has [`given`] or that is [bound](binding) to where it goes, [`authorities`], [`room`]), the files are written ([`writing`], [`crate::files`]), perhaps with
 //! clusters that are [`kept`] for now, perhaps as a resource for a [`control_plane`], and perhaps the document is put in
 //! force ([`publication`]), after Envoy has the clusters ([`acknowledgement`] by the digests with which they are [`signed`]). That is a [`pass`], which ends in a [`report`]. With `--watch` ([`watch`]) another pass begins
 //! when one of the [`WatchedFiles`] has changed. Another
@@ -12,6 +12,7 @@ mod account_cluster;
 mod acknowledgement;
 mod args;
 mod authorities;
+mod binding;
 mod control_plane;
 mod credential;
 mod envoy;

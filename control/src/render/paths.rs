@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use trilane_console::credentials::{CredentialDestinations, is_name};
+use trilane_console::documents::NOT_PLAIN;
+
 use super::args::Args;
 use super::control_plane::ControlPlane;
 use crate::failure::Failure;
@@ -17,8 +20,10 @@ pub struct Paths {
     pub publish: Option<PathBuf>,
     /// The directory of the operator's files.
     credentials: Option<PathBuf>,
-    /// The directory of the credentials that a console has given.
+    /// The directory of the credentials that a console has given; the document is that console's then.
     pub given: Option<PathBuf>,
+    /// Where the operator's own document sends the credentials in its files.
+    pub bound: CredentialDestinations,
     /// The certificate authorities of accounts without a `ca` of their own.
     pub system_ca: PathBuf,
 }
@@ -44,6 +49,7 @@ impl Paths {
             out: optional(args.out.as_ref(), "--out")?,
             credentials: optional(args.credentials.as_ref(), "--credentials")?,
             given: optional(args.given.as_ref(), "--data")?,
+            bound: args.bound.clone(),
             system_ca: absolute(&args.system_ca, "--system-ca")?,
         })
     }
@@ -64,15 +70,22 @@ impl Paths {
             .join("secrets")
     }
 
-    /// The path of a file that the document names; `None` for a relative one if there is no `--credentials`.
-    pub fn named(&self, file: &str) -> Option<PathBuf> {
-        if Path::new(file).is_absolute() {
-            Some(PathBuf::from(file))
-        } else {
-            self.credentials
-                .as_ref()
-                .map(|directory| directory.join(file))
+    /// The path of a file that the document names.
+    ///
+    /// # Errors
+    /// There is none: the document is a console's and leads out of the directory of credentials, or there is no `--credentials`.
+    pub fn named(&self, file: &str) -> Result<PathBuf, &'static str> {
+        if self.given.is_some() {
+            if !is_name(file) {
+                return Err(NOT_PLAIN);
+            }
+        } else if Path::new(file).is_absolute() {
+            return Ok(PathBuf::from(file));
         }
+        let directory = self.credentials.as_ref();
+        directory
+            .map(|directory| directory.join(file))
+            .ok_or("begins without a slash: say with --credentials in which directory it is")
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use trilane::config::account::{Account, account_cluster, source_cluster};
 use trilane::config::origin::Origin;
+use trilane_console::credentials::CredentialDestination;
 
 use super::account_cluster::{self, Identity};
 use super::credential::CredentialState;
@@ -18,7 +19,7 @@ use super::secret;
 use super::signed;
 use super::sources::SourceGroup;
 use super::tls::Authorities;
-use super::{authorities, credential, envoy};
+use super::{authorities, binding, credential, envoy};
 use crate::watched_files::WatchedFiles;
 
 /// All that a pass writes.
@@ -123,21 +124,38 @@ impl Renderer<'_> {
         let destination = source.given_for.get(i);
         let given = destination
             .and_then(|destination| given::find(self.paths, account, destination, self.seen));
-        let (secret, file, credential) = match given {
-            Some(GivenFile { destination, file }) => (
-                label::account_given(&source.group, &account.id, &destination),
-                label::given_file(&source.group, &account.id, &destination),
-                Some(file),
-            ),
-            None => (
-                label.clone(),
-                label::secret_file(&source.group, &account.id),
-                self.named(&account.credential, &at),
-            ),
+        let of_account = || {
+            let file = label::secret_file(&source.group, &account.id);
+            (label.clone(), file)
+        };
+        let mut unused = None;
+        let ((secret, file), credential) = match given {
+            Some(Ok(GivenFile {
+                destination,
+                file,
+                unused: why,
+            })) => {
+                unused = why;
+                let secret = label::account_given(&source.group, &account.id, &destination);
+                let names = label::given_file(&source.group, &account.id, &destination);
+                ((secret, names), Some(file))
+            }
+            Some(Err(what)) => {
+                self.problem(&at, what);
+                (of_account(), None)
+            }
+            None => (of_account(), self.named(&account.credential, &at)),
         };
         if let Some(credential) = credential {
             let shown = format!("{}/{}", source.group, account.id);
-            if !self.has_credential(&credential, &at, &shown) {
+            let has = match (unused, destination) {
+                (Some(why), Some(destination)) => {
+                    self.lacks_credential(&at, &shown, account, destination, &why);
+                    false
+                }
+                _ => self.has_credential(&credential, &at, &shown),
+            };
+            if !has {
                 self.unserved.insert(cluster.to_owned());
             }
             let content = secret::credential(&secret, &credential);
@@ -183,6 +201,23 @@ impl Renderer<'_> {
         let label = label::proxy(&source.group, &account.id);
         let cluster = proxy::cluster(proxy, &name, &label, authorities.as_ref());
         (name, cluster)
+    }
+
+    /// Notes that neither the console nor this machine has a credential for where an account is.
+    fn lacks_credential(
+        &mut self,
+        at: &str,
+        shown: &str,
+        account: &Account,
+        destination: &CredentialDestination,
+        why: &str,
+    ) {
+        self.absent.push(shown.to_owned());
+        self.findings.warnings.push(format!(
+            "{at}: account {shown} serves nothing: the console has no credential {} for {}, and {why}",
+            account.credential,
+            binding::line(destination),
+        ));
     }
 
     /// Whether the credential is there. What is wrong with it is noted.
@@ -238,13 +273,7 @@ impl Renderer<'_> {
 
     fn named(&mut self, file: &str, at: &str) -> Option<PathBuf> {
         let named = self.paths.named(file);
-        if named.is_none() {
-            self.problem(
-                at,
-                "begins without a slash: say with --credentials in which directory it is",
-            );
-        }
-        named
+        named.map_err(|what| self.problem(at, what)).ok()
     }
 
     fn secret_path(&self, name: &str) -> String {

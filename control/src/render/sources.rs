@@ -25,8 +25,8 @@ pub struct SourceGroup {
     pub accounts: Rc<Accounts>,
     /// The URLs of each account.
     pub destinations: Vec<Destination>,
-    /// Where the credentials of each account may be sent, by the document as it was written: by that name a console gives them.
-    pub given_for: Vec<String>,
+    /// Where the credentials of each account may be sent, by the document as it was written: for those a console gives them.
+    pub given_for: Vec<CredentialDestination>,
 }
 
 impl SourceGroup {
@@ -125,9 +125,9 @@ fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> (Vec<Source
     (sources, resolved.text)
 }
 
-fn given_for(accounts: &Accounts) -> Vec<String> {
-    let each = accounts.accounts.iter().map(CredentialDestination::of);
-    each.map(|destination| destination.label()).collect()
+fn given_for(accounts: &Accounts) -> Vec<CredentialDestination> {
+    let each = accounts.accounts.iter();
+    each.map(CredentialDestination::of).collect()
 }
 
 #[cfg(test)]

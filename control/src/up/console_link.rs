@@ -61,8 +61,13 @@ impl ConsoleLink {
         let mut here = None;
         let mut admin_token = None;
         let mut sign_in = None;
-        let (url, ca, enrolment) = match console {
-            ConsolePlan::At { url, ca, enrolment } => (url.clone(), ca.clone(), enrolment.clone()),
+        let (url, ca, enrolment, envoy_id) = match console {
+            ConsolePlan::At {
+                url,
+                ca,
+                enrolment,
+                envoy_id,
+            } => (url.clone(), ca.clone(), enrolment.clone(), envoy_id.clone()),
             ConsolePlan::Here {
                 port,
                 peer,
@@ -79,7 +84,7 @@ impl ConsoleLink {
                 here = Some(console);
                 admin_token = token.exists().then_some(token);
                 let url = format!("http://{address}").parse();
-                (url.map_err(Failure::Data)?, None, None)
+                (url.map_err(Failure::Data)?, None, None, None)
             }
         };
         let listener = listen(Ipv4Addr::LOCALHOST, 0).await?;
@@ -88,6 +93,7 @@ impl ConsoleLink {
             console: url.clone(),
             ca,
             enrolment,
+            envoy_id,
             place,
             ledger: plan.ledger.clone(),
             admin: Some(AdminPlace::ToldIn(plan.run.admin_address())),

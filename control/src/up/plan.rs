@@ -49,8 +49,10 @@ pub enum ConsolePlan {
         url: ConsoleUrl,
         /// Authorities to trust instead of the system's.
         ca: Option<PathBuf>,
-        /// The file of an enrolment token.
+        /// The file of an enrolment token or an enrolment secret.
         enrolment: Option<PathBuf>,
+        /// The id under which it enrols with a secret.
+        envoy_id: Option<String>,
     },
 }
 
@@ -138,6 +140,7 @@ impl Plan {
                     .as_deref()
                     .map(absolute)
                     .transpose()?,
+                envoy_id: settings.envoy_id,
             }),
             (false, None) => None,
         };

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use trilane_console::credentials::{CredentialDestination, CredentialDestinations};
+
 use super::console_link::ConsoleLink;
 use super::demo::{self, Simulators};
 use super::ledger::LedgerFile;
@@ -16,7 +18,7 @@ use crate::envoy_admin::AdminPlace;
 use crate::envoy_config::{self, EnvoySettings, LedgerPlace, StaticUpstreams, TlsListener};
 use crate::failure::Failure;
 use crate::host_port::HostPort;
-use crate::{files, render};
+use crate::{document, files, render};
 
 /// The certificate of the listener for TLS.
 const CERTIFICATE: [&str; 2] = ["server.crt", "server.key"];
@@ -110,6 +112,7 @@ impl PreparedGateway {
         args.out = Some(plan.run.upstreams());
         args.credentials = Some(plan.credentials.clone());
         args.given = plan.console.as_ref().map(|_| plan.data.agent().given());
+        args.bound = plan.imported.as_deref().map(bound).unwrap_or_default();
         args.publish = Some(plan.run.document());
         args.admin = Some(AdminPlace::ToldIn(plan.run.admin_address()));
         let link = self.console.as_ref();
@@ -259,6 +262,17 @@ fn write_sample(plan: &Plan) -> Result<(), Failure> {
             "--data DIR",
         )
     })
+}
+
+/// Where the document that this machine's operator has written sends the credentials in its files: nobody changes it in the
+/// console. A document that is not there, or has mistakes, binds none.
+fn bound(own: &Path) -> CredentialDestinations {
+    let text = fs::read(own).unwrap_or_default();
+    let compiled = document::resolve_and_judge(&text);
+    compiled.map_or_else(
+        |_| CredentialDestinations::new(),
+        |own| CredentialDestination::of_policy(&own.compiled.policy),
+    )
 }
 
 /// A failure of the system, with the way out.

@@ -121,9 +121,13 @@ pub struct UpSettings {
     #[arg(long, value_name = "FILE", env = "TRILANE_CONSOLE_CA")]
     pub console_ca: Option<PathBuf>,
 
-    /// Enrol there with the token in this file, at the first start
+    /// Enrol there with the token or the enrolment secret in this file, at the first start
     #[arg(long, value_name = "FILE", env = "TRILANE_ENROLMENT_TOKEN_FILE")]
     pub enrolment_token_file: Option<PathBuf>,
+
+    /// With an enrolment secret: the id of this Envoy in that console [default: the host's name]
+    #[arg(long, value_name = "ID", env = "TRILANE_ENVOY_ID")]
+    pub envoy_id: Option<String>,
 
     /// Where the files are that the document names without a leading slash [default: credentials/ beside the document]
     #[arg(long, value_name = "DIR", env = "TRILANE_CREDENTIALS")]
@@ -199,6 +203,7 @@ impl UpSettings {
             console_url: self.console_url.or(other.console_url),
             console_ca: self.console_ca.or(other.console_ca),
             enrolment_token_file: self.enrolment_token_file.or(other.enrolment_token_file),
+            envoy_id: self.envoy_id.or(other.envoy_id),
             ledger: self.ledger.or(other.ledger),
             ledger_max_size: self.ledger_max_size.or(other.ledger_max_size),
             ledger_max_age: self.ledger_max_age.or(other.ledger_max_age),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 from urllib.parse import urlsplit
 
-from e2e.console.running import MESSAGE, Api, Console, ask, told_by_files, until
+from e2e.console.running import Api, Console, MESSAGE, ask, bind_credentials, told_by_files, until
 from e2e.up.running import Up
 
 GROUP = "b-official"
@@ -142,7 +142,7 @@ def fleet(place: Path, keys: int) -> Iterator[Fleet]:
             token = place / f"{name}.token"
             token.write_text(api.post("/envoys", {"id": name})["token"])
             options = ("--console-url", console.url, "--enrolment-token-file", str(token))
-            credentials = ("--credentials", str(document.parent / "credentials"))
+            credentials = ("--credentials", str(bind_credentials(document)))
             ups.append(stack.enter_context(Up(place / name, "--demo", *options, *credentials)))
         plain = api.new_key("plain", GROUP)
         until(lambda: ask(ups[0].url, plain) == 200, LATEST)

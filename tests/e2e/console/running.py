@@ -15,6 +15,19 @@ from waiting import until
 MESSAGE = {"model": "claude-opus-4-5", "max_tokens": 256, "messages": [{"role": "user", "content": "Hello"}]}
 
 
+def bind_credentials(document: Path) -> Path:
+    """The directory of the credentials that a document names, each bound to where the document sends it."""
+    directory = document.parent / "credentials"
+    places: dict[str, set[str]] = {}
+    for group in json.loads(document.read_text())["groups"]:
+        for account in group.get("accounts", []):
+            url = httpx.URL(account["url"])
+            places.setdefault(account["credential"], set()).add(f"{url.scheme}://{url.netloc.decode()}")
+    for name, bound in places.items():
+        (directory / f"{name}.destinations").write_text("".join(f"{place}\n" for place in sorted(bound)))
+    return directory
+
+
 class Api:
     """The API of a console, with one token."""
 

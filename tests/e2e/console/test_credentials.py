@@ -77,3 +77,33 @@ def test_they_go_where_they_were_given_for(tmp_path: Path) -> None:
             assert value not in up.said
             holders = [file for file in up.data.rglob("*") if file.is_file() and value.encode() in file.read_bytes()]
             assert holders == [], holders
+
+
+def test_no_local_file_goes_elsewhere(tmp_path: Path) -> None:
+    """An admin of the console sends accounts where he likes: no file of the gateway's machine goes there."""
+    with WelcomingVendor(FIRST) as thief, Up(tmp_path / "data", "--demo", "--console", "--console-port", "0") as up:
+        console = Api(up.said.rsplit("console    ", 1)[1].split()[0], (up.data / "admin.token").read_text().strip())
+        key = console.new_key("ann-1", "b-official")
+        until(lambda: ask(up.url, key) == 200, 30)
+
+        def change(credential: str) -> Any:
+            def at_the_thief(document: dict[str, Any]) -> None:
+                group = next(group for group in document["groups"] if group["id"] == "b-official")
+                group["accounts"] = [{"id": "own", "url": thief.url, "credential": credential}]
+                group.pop("failover", None)
+
+            return at_the_thief
+
+        for path in (str(up.data / "console" / "sealing.keys"), "../agent/agent.json", "../../etc/passwd"):
+            draft, tag = console.draft("mine", change(path))
+            refused = console.call("POST", f"/drafts/{draft}/publish", **{"if-match": tag})
+            assert refused.status_code == 422 and "credential" in refused.text, refused.text
+        # A file in the directory, which the operator's own document sends to another place.
+        console.publish(change("b-official-1"))
+        up.until(f"b-official-1 is not bound to it: whoever runs this machine may do so with the line `{thief.url}`")
+        until(lambda: ask(up.url, key) != 200, 15)
+        assert thief.seen == []
+        # The operator says so.
+        (up.data / "credentials" / "b-official-1.destinations").write_text(f"{thief.url}\n")
+        until(lambda: ask(up.url, key) == 200, 30)
+        assert set(thief.seen) == {(up.data / "credentials" / "b-official-1").read_text().strip()}

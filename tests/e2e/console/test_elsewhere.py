@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from e2e.console.running import Console, ask, told_by_files
+from e2e.console.running import Console, ask, bind_credentials, told_by_files
 from e2e.up.running import Up, refused
 from waiting import until
 
@@ -25,7 +25,7 @@ def test_the_console_away(tmp_path: Path, document: Path) -> None:
         key = api.new_key("ann-1", "b-official")
         token = tmp_path / "token"
         token.write_text(api.post("/envoys", {"id": "edge-1"})["token"])
-        options = ("--demo", "--console-url", console.url, "--enrolment-token-file", str(token), "--credentials", str(document.parent / "credentials"))
+        options = ("--demo", "--console-url", console.url, "--enrolment-token-file", str(token), "--credentials", str(bind_credentials(document)))
         up = Up(tmp_path / "data", *options)
         with up:
             until(lambda: ask(up.url, key) == 200, 10)

@@ -10,7 +10,7 @@ from typing import Optional
 
 import httpx
 import pytest
-from e2e.console.running import MESSAGE, Api, Console, ask, told_by_files
+from e2e.console.running import Api, Console, MESSAGE, ask, bind_credentials, told_by_files
 from e2e.up.running import Up
 from waiting import until
 
@@ -81,7 +81,7 @@ def test_three_envoys_share_budgets(tmp_path: Path, document: Path) -> None:
         for envoy in ENVOYS:
             token = tmp_path / f"{envoy}.token"
             token.write_text(api.post("/envoys", {"id": envoy})["token"])
-            options = ("--console-url", console.url, "--enrolment-token-file", str(token), "--credentials", str(document.parent / "credentials"))
+            options = ("--console-url", console.url, "--enrolment-token-file", str(token), "--credentials", str(bind_credentials(document)))
             ups.append(stack.enter_context(Up(tmp_path / envoy, "--demo", *options)))
         plain = api.new_key("plain", GROUP)
         until(lambda: ask(ups[0].url, plain) == 200, 20)

@@ -186,6 +186,8 @@ mod tests {
             state,
             enrol_until: None,
             enrolled_at: None,
+            fingerprint: None,
+            approved: true,
             seen_at: seen.and_then(timestamp::unix_text),
             report,
             clock_offset_ms: None,
