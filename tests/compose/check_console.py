@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 from compose_page import Page
-from compose_tools import CHECKOUT, COMPOSE, LINES, PORT, check, clients, curl, demo, eventually, output, run, used
+from compose_tools import CHECKOUT, COMPOSE, LINES, PORT, check, clients, curl, demo, eventually, output, reaching, run, used
 from console_api import CONSOLE, call, publish, token, usage
 
 #: Seconds in which what is disabled is refused: the feed's interval and the loader's, twice.
@@ -92,7 +92,8 @@ def _documents() -> None:
 
 def _credentials() -> None:
     """Given to the console, used at the account, sealed in between."""
-    echo = f"{LINES[0]} -H 'x-sim-echo: 1'"
+    line = reaching(LINES[0], "simulated-credential-of-a-official-1")
+    echo = f"{line} -H 'x-sim-echo: 1'"
     given = "credential-given-to-the-console"
     answer = call("PUT", "/credentials/a-official-1", {"value": given})
     check(f"a credential is given to the console: {answer.status_code}", answer.status_code in (200, 201, 204))

@@ -26,6 +26,7 @@ from compose_tools import (
     healthy,
     inspect,
     output,
+    reaching,
     run,
     service,
     used,
@@ -128,10 +129,10 @@ def _secure(line: str) -> str:
 
 def credentials(page: Page) -> None:
     """By rename, without a lost request; and none, for which each worker loses one at most."""
-    line = LINES[0]
+    value = "simulated-credential-of-a-official-1"
+    line = reaching(LINES[0], value)
     echo = f"{line} -H 'x-sim-echo: 1'"
-    value = used(echo)
-    check(f"the upstream got an account's credential, {value}", value == "simulated-credential-of-a-official-1")
+    check("a conversation stays with its account", {used(echo) for _ in range(5)} == {value})
     put = "umask 077 && cat > /data/credentials/new && mv /data/credentials/new /data/credentials/a-official-1"
     with clients(line) as answers:
         page.run("Credentials")

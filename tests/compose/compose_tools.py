@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -100,6 +101,16 @@ def used(echo: str) -> str:
     """The credential that a request reached the upstream with."""
     headers = dict(curl(echo).json.get("headers", []))
     return headers.get("authorization", "").removeprefix("Bearer ")
+
+
+def reaching(line: str, credential: str) -> str:
+    """The line with a conversation that goes to the account with this credential: which one does, a hash decides."""
+    for number in range(32):
+        asked, changed = re.subn(r'("content": ?")', rf"\g<1>{number} ", line, count=1)
+        assert changed, f"no content in {line}"
+        if used(f"{asked} -H 'x-sim-echo: 1'") == credential:
+            return asked
+    raise AssertionError(f"of 32 conversations none went to the account with {credential}")
 
 
 def ledger() -> list[dict[str, Any]]:
