@@ -1,5 +1,7 @@
-//! The ledger's file, and the ones before it: those that were set aside, with the time in their names.
+//! The ledger's file, and the ones before it: those that were set aside, with the time in their names, and those that another
+//! program has set aside under names of its own.
 
+use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -48,12 +50,8 @@ pub fn aside(ledger: &Path) -> io::Result<Vec<PathBuf>> {
         Some((time.to_owned(), number.parse::<u32>().ok()?))
             .filter(|_| is_time && time.len() == TIME)
     };
-    let directory = match ledger.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
     let mut found = Vec::new();
-    for entry in fs::read_dir(directory)? {
+    for entry in fs::read_dir(directory(ledger))? {
         let file_name = entry?.file_name();
         if let Some(mark) = file_name.to_str().and_then(is_aside) {
             found.push((mark, ledger.with_file_name(&file_name)));
@@ -61,6 +59,50 @@ pub fn aside(ledger: &Path) -> io::Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Files beside the ledger that may be of it and have names that are not ours, such as `ledger.jsonl.1` and
+/// `ledger-20261128.jsonl` of logrotate: the longest first.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn of_others(ledger: &Path) -> io::Result<Vec<PathBuf>> {
+    let own = aside(ledger)?;
+    let (stem, extension) = name(ledger);
+    let whole = format!("{stem}{extension}");
+    let is_marked = |rest: &str| {
+        let mut first = rest.chars();
+        first.next().is_some_and(|first| !first.is_alphanumeric())
+    };
+    let is_beside = |name: &str| {
+        let behind = name.strip_prefix(&whole);
+        let within = name.strip_prefix(&stem);
+        let within = within.and_then(|rest| rest.strip_suffix(&extension));
+        behind.is_some_and(is_marked) || within.is_some_and(is_marked) && name != whole
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory(ledger))? {
+        let entry = entry?;
+        let path = ledger.with_file_name(entry.file_name());
+        if !is_beside(&entry.file_name().to_string_lossy()) || own.contains(&path) {
+            continue;
+        }
+        // A link is followed; what it leads to is known by its first line.
+        if let Ok(about) = fs::metadata(&path)
+            && about.is_file()
+        {
+            found.push((Reverse(about.len()), path));
+        }
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+fn directory(ledger: &Path) -> &Path {
+    match ledger.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 /// All that are there: those that were set aside, and the file itself.
@@ -78,4 +120,35 @@ fn name(ledger: &Path) -> (String, String) {
         .map(|extension| format!(".{}", text(extension)));
     let stem = ledger.file_stem().map(text);
     (stem.unwrap_or_default(), extension.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_others() {
+        for (ledger, name, want) in [
+            ("ledger.jsonl", "ledger.jsonl.1", true),
+            ("ledger.jsonl", "ledger.jsonl-20261128", true),
+            ("ledger.jsonl", "ledger-20261128.jsonl", true),
+            ("ledger.jsonl", "ledger.1.jsonl", true),
+            ("ledger.jsonl", "ledger.jsonl.bak", true),
+            ("ledger.jsonl", "ledger.jsonl", false),
+            ("ledger.jsonl", "ledger-20261128T120000Z.jsonl", false),
+            ("ledger.jsonl", "ledgers.jsonl", false),
+            ("ledger.jsonl", "other.jsonl.1", false),
+            ("ledger.jsonl", "ledger", false),
+            ("ledger", "ledger.1", true),
+            ("ledger", "ledger-20261128", true),
+            ("ledger", "ledger2", false),
+        ] {
+            let place = tempfile::tempdir().unwrap();
+            fs::write(place.path().join(name), "x").unwrap();
+            fs::create_dir(place.path().join("ledger.jsonl.d")).unwrap();
+            let found = of_others(&place.path().join(ledger)).unwrap();
+            let want: Vec<_> = want.then(|| place.path().join(name)).into_iter().collect();
+            assert_eq!(found, want, "{name} beside {ledger}");
+        }
+    }
 }

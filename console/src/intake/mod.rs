@@ -9,7 +9,9 @@
 
 mod batch;
 mod gathered;
+mod spent;
 mod take;
 
 pub use batch::{InvalidBatch, LedgerBatch};
+pub use spent::SpentLines;
 pub use take::{IntakeError, TakenBatch, take};

@@ -101,18 +101,17 @@ pub async fn read(transaction: &mut Transaction) -> Result<FleetStanding, StoreE
         .fetch_all(connection)
         .await?
     });
-    let envoys =
-        envoys.into_iter().map(
-            |(id, enrolled_at, seen_at, report, clock_offset, approved)| EnvoyStanding {
-                ledger: ledgers.remove(&id),
-                id,
-                enrolled_at,
-                seen_at,
-                report,
-                clock_offset,
-                approved,
-            },
-        );
+    let envoys = envoys.into_iter().map(
+        |(id, enrolled_at, seen_at, report, clock_offset, approved)| EnvoyStanding {
+            ledger: ledgers.remove(&id),
+            id,
+            enrolled_at,
+            seen_at,
+            report,
+            clock_offset,
+            approved,
+        },
+    );
     let (document, etag) = document
         .map(|(version, published_at, etag)| ((version, published_at), etag))
         .unzip();

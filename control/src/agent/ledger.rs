@@ -2,7 +2,10 @@
 //!
 //! The console says of each file from where it goes on, so nothing is remembered here: after a crash of anything the sender
 //! asks again. Files that were set aside are sent whole, the oldest first, and are [acknowledged](LedgerSender::acknowledged)
-//! then; until that they must not be removed.
+//! then; until that they must not be removed. [Those that somebody else has set aside](OtherFiles) are sent last, and nobody here
+//! removes them. Of files with the same lines, copies, one is sent.
+//!
+//! When the open file becomes shorter, or one is gone before the console had all of it, lines may be lost; that is told.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,27 +16,29 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::client::{ConsoleAnswer, ConsoleClient, ConsoleError};
-use super::ledger_file::SentFile;
+use super::ledger_file::{FileMark, SentFile};
+use super::ledger_watch::LedgerWatch;
+use super::other_files::OtherFiles;
 use super::settled::SettledFiles;
+use super::spend_copy::SpendCopy;
 use super::standing::{AgentProgress, SentCounts};
 use super::worker::{Chore, Next};
 use crate::ledger_files;
 
 /// Files that were set aside and that the console has all of.
 #[derive(Debug, Clone, Default)]
-pub struct AcknowledgedFiles(Arc<Mutex<BTreeMap<PathBuf, u64>>>);
+pub struct AcknowledgedFiles(Arc<Mutex<BTreeMap<PathBuf, FileMark>>>);
 
 impl AcknowledgedFiles {
     /// Whether the console has all of a file, which has got no more since.
     pub fn has(&self, path: &Path) -> bool {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let length = fs::metadata(path).map(|found| found.len());
-        length.is_ok_and(|length| all.get(path) == Some(&length))
+        FileMark::at(path).is_ok_and(|mark| all.get(path) == Some(&mark))
     }
 
-    fn add(&self, path: &Path, length: u64) {
+    fn add(&self, path: &Path, mark: FileMark) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(path.to_owned(), length);
+        all.insert(path.to_owned(), mark);
     }
 
     fn keep(&self, paths: &[PathBuf]) {
@@ -60,12 +65,26 @@ pub struct LedgerSender {
     envoy: String,
     ledger: PathBuf,
     acknowledged: AcknowledgedFiles,
+    spent: Arc<SpendCopy>,
     /// Where each open file goes on, by its identity.
     positions: BTreeMap<String, u64>,
     /// The files of which that is not certain.
     asked_again: BTreeSet<String>,
     settled: SettledFiles,
+    others: OtherFiles,
+    watch: LedgerWatch,
     standing: Arc<AgentProgress>,
+}
+
+/// A file of the ledger as a pass finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Set aside by us.
+    Aside,
+    /// The one that Envoy writes.
+    Open,
+    /// Set aside by somebody else, or a copy.
+    Other,
 }
 
 impl LedgerSender {
@@ -75,6 +94,7 @@ impl LedgerSender {
         envoy: &str,
         ledger: PathBuf,
         acknowledged: AcknowledgedFiles,
+        spent: Arc<SpendCopy>,
         standing: Arc<AgentProgress>,
     ) -> Self {
         Self {
@@ -82,9 +102,12 @@ impl LedgerSender {
             envoy: envoy.to_owned(),
             ledger,
             acknowledged,
+            spent,
             positions: BTreeMap::new(),
             asked_again: BTreeSet::new(),
             settled: SettledFiles::default(),
+            others: OtherFiles::default(),
+            watch: LedgerWatch::default(),
             standing,
         }
     }
@@ -108,8 +131,14 @@ impl LedgerSender {
         let more = known.map_or(0, |known| position.saturating_sub(known));
         self.standing.has_acknowledged(more);
         self.asked_again.remove(&file.id);
-        self.positions.insert(file.id.clone(), position);
+        self.has(&file.id, position);
         Ok(position)
+    }
+
+    /// The console has a file up to this position.
+    fn has(&mut self, id: &str, position: u64) {
+        self.positions.insert(id.to_owned(), position);
+        self.spent.unsent().acknowledge(id, position);
     }
 
     /// Whether a file that was set aside gets no more.
@@ -119,33 +148,51 @@ impl LedgerSender {
     }
 
     /// The bytes of a file that are not acknowledged, as far as that is known here: where the console was not asked yet, all.
-    fn waiting_of(&self, path: &Path) -> u64 {
+    fn waiting_of(&mut self, path: &Path) -> u64 {
         let Ok(Some(file)) = SentFile::open(path, true) else {
             return 0;
         };
+        if !self.watch.sees(&file.id, path) {
+            return 0;
+        }
         let position = self.positions.get(&file.id).copied();
         let length = file.length().unwrap_or_default();
-        length.saturating_sub(position.unwrap_or_default())
+        let left = length.saturating_sub(position.unwrap_or_default());
+        self.watch.has_left(&file.id, left);
+        left
     }
 
     /// Sends what comes next in a file. How much is left, and whether anything was sent.
-    fn send(&mut self, path: &Path, is_aside: bool) -> Result<(u64, bool), String> {
-        let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-        let told = |error: ConsoleError| error.to_string();
-        let settled = is_aside && self.has_settled(path);
+    fn send(&mut self, path: &Path, kind: Kind) -> Result<(u64, bool), SendFault> {
+        let failed = |error: std::io::Error| {
+            SendFault::File(format!("cannot read {}: {error}", path.display()))
+        };
+        let told = |error: ConsoleError| SendFault::Console(error.to_string());
+        let settled = kind != Kind::Open && self.has_settled(path);
         let Some(mut file) = SentFile::open(path, settled).map_err(failed)? else {
-            if settled {
-                self.acknowledged.add(path, 0);
+            if let Ok(mark) = FileMark::at(path)
+                && settled
+            {
+                self.acknowledged.add(path, mark);
             }
             return Ok((0, false));
         };
+        // A copy of one that comes before: its end may be within a line that goes on there.
+        if !self.watch.sees(&file.id, path) {
+            return Ok((0, false));
+        }
         let from = self.position(&file).map_err(told)?;
         let chunk = file.after(from, settled).map_err(failed)?;
         let ends = settled && chunk.left == 0;
         if chunk.bytes.is_empty() {
-            if ends {
-                self.acknowledged.add(path, from);
+            let mark = file.mark().map_err(failed)?;
+            if ends && mark.length <= from {
+                self.acknowledged.add(path, mark);
             }
+            if kind == Kind::Open && mark.length < from {
+                self.watch.is_shorter(path);
+            }
+            self.watch.has_left(&file.id, chunk.left);
             return Ok((chunk.left, false));
         }
         let batch = format!("{}?from={from}&ends={ends}", self.path(&file));
@@ -174,14 +221,42 @@ impl LedgerSender {
                 self.standing.count_sent(count);
                 // It may have been taken all the same.
                 self.asked_again.insert(file.id.clone());
-                return Err(error.to_string());
+                return Err(told(error));
             }
         };
         self.standing.has_acknowledged(next.saturating_sub(from));
-        self.positions.insert(file.id.clone(), next);
+        self.has(&file.id, next);
         let length = file.length().map_err(failed)?;
-        Ok((length.saturating_sub(next), next != from))
+        let left = length.saturating_sub(next);
+        self.watch.has_left(&file.id, left);
+        Ok((left, next != from))
     }
+
+    /// Tells what somebody else has done to the files.
+    fn tell_faults(&mut self) {
+        let told = self.watch.end_of_pass();
+        for (line, is_gone) in &told {
+            self.standing.tell(&format!("ledger: {line}"));
+            self.standing.count_fault(|faults| {
+                let count = match is_gone {
+                    true => &mut faults.gone,
+                    false => &mut faults.shortened,
+                };
+                *count = count.saturating_add(1);
+            });
+        }
+        self.standing
+            .note("files of the ledger", self.watch.lasting().as_deref());
+    }
+}
+
+/// Why a file was not sent.
+#[derive(Debug)]
+enum SendFault {
+    /// The file itself.
+    File(String),
+    /// The console, or the way there.
+    Console(String),
 }
 
 impl Chore for LedgerSender {
@@ -190,31 +265,41 @@ impl Chore for LedgerSender {
 
     fn run(&mut self) -> Result<Next, String> {
         let aside = ledger_files::aside(&self.ledger).unwrap_or_default();
-        self.acknowledged.keep(&aside);
-        self.settled.keep(&aside);
+        let others = self.others.of(&self.ledger);
+        let all = [aside.clone(), others.clone()].concat();
+        self.acknowledged.keep(&all);
+        self.settled.keep(&all);
+        self.watch.begin_pass(&self.ledger);
         let mut waiting = 0_u64;
         let mut more = false;
         let mut problem = None;
-        let files = aside.iter().map(|path| (path.clone(), true));
-        let files: Vec<_> = files.chain([(self.ledger.clone(), false)]).collect();
-        for (path, is_aside) in &files {
-            if *is_aside && self.acknowledged.has(path) {
+        let mut of_others = None;
+        let files = aside.iter().map(|path| (path.clone(), Kind::Aside));
+        let files = files.chain([(self.ledger.clone(), Kind::Open)]);
+        let files = files.chain(others.iter().map(|path| (path.clone(), Kind::Other)));
+        for (path, kind) in files.collect::<Vec<_>>() {
+            if kind != Kind::Open && self.acknowledged.has(&path) {
                 continue;
             }
             let left = match problem {
-                None => self.send(path, *is_aside),
+                None => self.send(&path, kind),
                 // Nothing is sent before what is older; how much waits is said all the same.
-                Some(_) => Ok((self.waiting_of(path), false)),
+                Some(_) => Ok((self.waiting_of(&path), false)),
             };
-            let (left, sent) = left.unwrap_or_else(|why| {
-                problem = Some(why);
-                (self.waiting_of(path), false)
+            let (left, sent) = left.unwrap_or_else(|fault| {
+                match (fault, kind) {
+                    // Whatever lies there keeps nothing of ours.
+                    (SendFault::File(why), Kind::Other) => of_others = Some(why),
+                    (SendFault::File(why) | SendFault::Console(why), _) => problem = Some(why),
+                }
+                (self.waiting_of(&path), false)
             });
             waiting = waiting.saturating_add(left);
             more |= sent && left > 0;
         }
         self.standing.has_waiting(waiting);
-        match problem {
+        self.tell_faults();
+        match problem.or(of_others) {
             Some(why) => Err(why),
             None if more => Ok(Next::AtOnce),
             None => Ok(Next::Later),

@@ -1,7 +1,8 @@
 //! A ledger file as it is sent: its identity, and what comes after a position.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use memchr::memrchr;
@@ -18,6 +19,36 @@ pub struct SentFile {
     file: File,
     /// What tells it from every other file of this Envoy.
     pub id: String,
+}
+
+/// What a file is, whatever name it has, and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileMark {
+    inode: (u64, u64),
+    /// Its length, in bytes.
+    pub length: u64,
+}
+
+impl FileMark {
+    /// That of the file at a path.
+    ///
+    /// # Errors
+    /// As the system gives them.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        fs::metadata(path).map(|about| Self::of(&about))
+    }
+
+    fn of(about: &Metadata) -> Self {
+        Self {
+            inode: (about.dev(), about.ino()),
+            length: about.len(),
+        }
+    }
+
+    /// Whether this is the same file, of whatever length.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        self.inode == other.inode
+    }
 }
 
 /// What comes next in a file.
@@ -55,7 +86,15 @@ impl SentFile {
     /// # Errors
     /// As the system gives them.
     pub fn length(&self) -> io::Result<u64> {
-        self.file.metadata().map(|found| found.len())
+        self.mark().map(|mark| mark.length)
+    }
+
+    /// What it is, and how long.
+    ///
+    /// # Errors
+    /// As the system gives them.
+    pub fn mark(&self) -> io::Result<FileMark> {
+        self.file.metadata().map(|about| FileMark::of(&about))
     }
 
     /// What comes after a position. `whole`: lines that are not whole too, for the file gets no more.
@@ -79,7 +118,6 @@ impl SentFile {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::io::Write as _;
 
     use super::*;

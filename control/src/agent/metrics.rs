@@ -164,6 +164,12 @@ fn ledger_in(registry: &mut Registry, standing: &AgentStanding) {
     ];
     let help = "Batches of the ledger, by what became of them";
     counters(registry, "ledger_batches", help, &batches);
+    let faults = [
+        ("shortened", standing.faults.shortened),
+        ("gone", standing.faults.gone),
+    ];
+    let help = "What somebody else has done to files of the ledger: made the open one shorter, taken one away that was not sent";
+    counters(registry, "ledger_faults", help, &faults);
 }
 
 type FeedLabels = Vec<(&'static str, String)>;

@@ -19,12 +19,15 @@ mod key_page;
 mod keys;
 mod ledger;
 mod ledger_file;
+mod ledger_watch;
 mod metrics;
+mod other_files;
 mod report;
 mod settled;
 mod spend;
 mod spend_copy;
 mod standing;
+mod unsent_spend;
 mod worker;
 
 use std::fs::DirBuilder;
@@ -312,14 +315,13 @@ fn prepare(
     let gateway = gateway.transpose().map_err(Failure::Data)?;
     let acknowledged = AcknowledgedFiles::default();
     let file = place.spend();
-    let spent = SpendCopy::open(&file);
+    let spent = SpendCopy::open(&file).and_then(|copy| copy.with_ledger(settings.ledger.clone()));
     let of_spend =
         |why: String| Failure::Data(format!("what is spent, in {}: {why}", file.display()));
     let spent = Arc::new(spent.map_err(of_spend)?);
     Ok(PreparedAgent {
         credentials,
         spend: SpendFetcher::new(console.clone(), Arc::clone(&spent)),
-        spent,
         contact: console.contact(),
         keys: KeySync::new(
             console.clone(),
@@ -332,8 +334,10 @@ fn prepare(
             &identity.envoy,
             settings.ledger.clone(),
             acknowledged.clone(),
+            Arc::clone(&spent),
             Arc::clone(&standing),
         ),
+        spent,
         gateway,
         published_as,
         report: StandingReport::new(console, &identity.envoy, Arc::clone(&standing)),

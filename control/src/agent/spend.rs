@@ -8,6 +8,7 @@ use trilane_console::api::SpendFeedPage;
 
 use super::client::{ConsoleClient, ConsoleError};
 use super::spend_copy::SpendCopy;
+use super::unsent_spend::FilePositions;
 use super::worker::{Chore, Next};
 
 /// The path of the console's API, and the size of a page, in subjects.
@@ -18,12 +19,18 @@ const PATH: &str = "/api/v1/feed/spend?limit=5000";
 pub struct SpendFetcher {
     console: ConsoleClient,
     copy: Arc<SpendCopy>,
+    /// Up to where the console had the ledger before the first of the pages that are read now.
+    acknowledged: Option<FilePositions>,
 }
 
 impl SpendFetcher {
     /// From this console to this copy.
     pub const fn new(console: ConsoleClient, copy: Arc<SpendCopy>) -> Self {
-        Self { console, copy }
+        Self {
+            console,
+            copy,
+            acknowledged: None,
+        }
     }
 }
 
@@ -32,6 +39,9 @@ impl Chore for SpendFetcher {
     const PAUSE: Duration = Duration::from_millis(250);
 
     fn run(&mut self) -> Result<Next, String> {
+        let acknowledged = self
+            .acknowledged
+            .get_or_insert_with(|| self.copy.unsent().acknowledged());
         let path = self.copy.cursor().map_or_else(
             || PATH.to_owned(),
             |cursor| {
@@ -55,7 +65,12 @@ impl Chore for SpendFetcher {
             let column = error.column();
             format!("a page of spend cannot be read (column {column}): is the console of a later release?")
         })?;
-        self.copy.take(&page)?;
+        if page.more {
+            self.copy.take(&page, None)?;
+        } else {
+            self.copy.take(&page, Some(acknowledged))?;
+            self.acknowledged = None;
+        }
         Ok(if page.more { Next::AtOnce } else { Next::Later })
     }
 }

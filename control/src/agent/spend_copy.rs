@@ -1,20 +1,23 @@
 //! What is spent of budgets, on this machine: the gateway is told from here, after a restart with the console away too.
 //!
 //! The console says of each subject the total, and what each process of this Envoy has in its own counters. A gateway asks
-//! under the number of its process, and is told the rest.
+//! under the number of its process, and is told the rest. What [the ledger has and these totals lack](UnsentSpend) is added: with
+//! the console away a process that begins is told what those before it have spent.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use percent_encoding::percent_decode_str;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde_json::{Value, json};
 use trilane::money::Amount;
 use trilane_console::api::{SpendFeedAmount, SpendFeedPage, SpendFeedSubject};
 use trilane_console::feed::PageError;
 use trilane_console::ledger::Sum;
 use trilane_console::secret;
+
+use super::unsent_spend::{FilePositions, SubjectName, UnsentSpend};
 
 /// The greatest page for a gateway, in subjects, and the default one.
 const MOST: u32 = 1000;
@@ -35,6 +38,11 @@ CREATE TABLE IF NOT EXISTS spend_copy (
   -- Whether all was here once.
   complete INTEGER NOT NULL
 );
+-- Up to where the totals have each file of the ledger.
+CREATE TABLE IF NOT EXISTS spend_positions (
+  file     TEXT NOT NULL PRIMARY KEY,
+  position INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS spend_subjects (
   kind    TEXT NOT NULL,
   id      TEXT NOT NULL,
@@ -49,7 +57,10 @@ CREATE TABLE IF NOT EXISTS spend_subjects (
 
 /// What is spent of budgets, on this machine.
 #[derive(Debug)]
-pub struct SpendCopy(Mutex<OpenCopy>);
+pub struct SpendCopy {
+    copy: Mutex<OpenCopy>,
+    unsent: UnsentSpend,
+}
 
 #[derive(Debug)]
 struct OpenCopy {
@@ -60,6 +71,8 @@ struct OpenCopy {
     /// Whether the pages are those of a reading from the beginning.
     listing: bool,
     complete: bool,
+    /// Up to where the totals have each file of the ledger.
+    positions: FilePositions,
 }
 
 impl SpendCopy {
@@ -79,7 +92,9 @@ impl SpendCopy {
             let select = "SELECT feed, cursor, complete FROM spend_copy";
             let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
             let (feed, cursor, complete) = connection.query_row(select, [], row)?;
+            let positions = positions(&connection)?;
             Ok(OpenCopy {
+                positions,
                 connection,
                 feed,
                 cursor,
@@ -88,11 +103,31 @@ impl SpendCopy {
             })
         };
         let opened = opened().map_err(|error| error.to_string())?;
-        Ok(Self(Mutex::new(opened)))
+        Ok(Self {
+            copy: Mutex::new(opened),
+            unsent: UnsentSpend::new(PathBuf::new(), FilePositions::new())?,
+        })
+    }
+
+    /// The same with what this ledger has and the totals lack.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn with_ledger(self, ledger: PathBuf) -> Result<Self, String> {
+        let positions = self.locked().positions.clone();
+        let unsent = UnsentSpend::new(ledger, positions)?;
+        // So that the first gateway that asks does not wait for all of it.
+        unsent.catch_up("");
+        Ok(Self { unsent, ..self })
+    }
+
+    /// What the ledger has and the totals lack.
+    pub const fn unsent(&self) -> &UnsentSpend {
+        &self.unsent
     }
 
     fn locked(&self) -> MutexGuard<'_, OpenCopy> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.copy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The greatest version of this copy's own sequence; 0 where it cannot be read.
@@ -124,16 +159,23 @@ impl SpendCopy {
         Ok(())
     }
 
-    /// Takes a page of the console, all of it or nothing.
+    /// Takes a page of the console, all of it or nothing. `positions`: up to where the totals have each file of the ledger with
+    /// this page, which is the last one for now.
     ///
     /// # Errors
     /// Why not.
-    pub fn take(&self, page: &SpendFeedPage) -> Result<(), String> {
+    pub fn take(
+        &self,
+        page: &SpendFeedPage,
+        positions: Option<&FilePositions>,
+    ) -> Result<(), String> {
         let mut copy = self.locked();
+        let moved = positions.filter(|positions| **positions != copy.positions);
         let listing = page.anew || copy.listing;
         let ends = listing && !page.more;
         // Most pages have nothing new.
-        if page.subjects.is_empty() && !listing && copy.cursor.as_deref() == Some(&page.cursor) {
+        let is_same = copy.cursor.as_deref() == Some(&page.cursor);
+        if page.subjects.is_empty() && !listing && is_same && moved.is_none() {
             return Ok(());
         }
         let taken = |connection: &mut Connection| -> rusqlite::Result<()> {
@@ -166,12 +208,27 @@ impl SpendCopy {
                 "UPDATE spend_copy SET head = ?1, cursor = ?2, complete = complete OR ?3",
                 params![head, cursor, ends],
             )?;
+            if let Some(positions) = moved {
+                transaction.execute("DELETE FROM spend_positions", [])?;
+                for (file, position) in positions {
+                    transaction
+                        .prepare_cached(
+                            "INSERT INTO spend_positions (file, position) VALUES (?1, ?2)",
+                        )?
+                        .execute(params![file, i64::try_from(*position).unwrap_or(i64::MAX)])?;
+                }
+            }
             transaction.commit()
         };
         taken(&mut copy.connection).map_err(|error| format!("spend cannot be written: {error}"))?;
         copy.cursor = Some(page.cursor.clone());
         copy.listing = listing && !ends;
         copy.complete |= ends;
+        if let Some(positions) = moved {
+            // Before anybody is told the new totals.
+            self.unsent.settle(positions);
+            copy.positions.clone_from(positions);
+        }
         Ok(())
     }
 
@@ -182,6 +239,7 @@ impl SpendCopy {
     pub fn page(&self, query: &str) -> Result<Vec<u8>, PageError> {
         let unready = |why: String| PageError::Unready(why);
         let asked = AskedPage::read(query);
+        self.unsent.catch_up(&asked.instance);
         let copy = self.locked();
         if !copy.complete {
             return Err(unready(
@@ -199,24 +257,89 @@ impl SpendCopy {
             .iter()
             .map(|(_, told)| {
                 let subject = serde_json::from_str(told).map_err(|error| error.to_string())?;
-                told_to(&subject, &asked)
+                self.told_to(&subject, &asked)
             })
             .collect();
-        let subjects = subjects.map_err(unready)?;
-        let cursor = format!("{}.{next}", copy.feed);
+        let mut subjects = subjects.map_err(unready)?;
+        let mut more = more;
+        let mut mark = asked.mark().to_owned();
+        if !more {
+            // Behind all totals, what the ledger alone has.
+            let room = limit.saturating_sub(subjects.len());
+            let mut changed = self.unsent.changed_since(&mark);
+            more = changed.len() > room;
+            changed.truncate(room);
+            match changed.last() {
+                Some((change, _)) if more => mark = self.unsent.mark(Some(*change)),
+                None if more => {}
+                _ => mark = self.unsent.mark(None),
+            }
+            for (_, name) in changed {
+                let known = copy
+                    .subject(&name)
+                    .map_err(|error| unready(error.to_string()))?;
+                subjects.push(self.told_to(&known, &asked).map_err(unready)?);
+            }
+        }
+        let cursor = format!("{}.{next}.{mark}", copy.feed);
         let page = json!({"cursor": cursor, "more": more, "subjects": subjects});
         Ok(page.to_string().into_bytes())
     }
 }
 
+impl SpendCopy {
+    /// What a gateway is told of a subject.
+    fn told_to(&self, subject: &SpendFeedSubject, asked: &AskedPage) -> Result<Value, String> {
+        let name = (subject.kind.clone(), subject.id.clone());
+        let mut elsewhere = self
+            .unsent
+            .elsewhere(&name, &asked.currency, &asked.instance);
+        for amount in &subject.spent {
+            if amount.currency == asked.currency {
+                let rest = spent_elsewhere(amount, &asked.instance)?;
+                let sum = elsewhere.entry(amount.period.clone()).or_default();
+                *sum = sum.plus(rest);
+            }
+        }
+        let told = elsewhere
+            .into_iter()
+            .filter(|(_, rest)| *rest != Amount::ZERO);
+        let told: serde_json::Map<_, _> = told
+            .map(|(period, rest)| (period, rest.min(MOST_SPENT).to_string().into()))
+            .collect();
+        let has_budget = subject.per_day.is_some() || subject.per_month.is_some();
+        let budget =
+            has_budget.then(|| json!({"per_day": subject.per_day, "per_month": subject.per_month}));
+        Ok(json!({"kind": subject.kind, "id": subject.id, "elsewhere": told, "budget": budget}))
+    }
+}
+
 impl OpenCopy {
+    /// What is known of a subject; nothing, if the console has told nothing of it.
+    fn subject(&self, (kind, id): &SubjectName) -> rusqlite::Result<SpendFeedSubject> {
+        let select = "SELECT told FROM spend_subjects WHERE kind = ?1 AND id = ?2";
+        let mut statement = self.connection.prepare_cached(select)?;
+        let told = statement.query_row(params![kind, id], |row| row.get::<_, String>(0));
+        let known = told
+            .optional()?
+            .and_then(|told| serde_json::from_str(&told).ok());
+        Ok(known.unwrap_or_else(|| SpendFeedSubject {
+            kind: kind.clone(),
+            id: id.clone(),
+            per_day: None,
+            per_month: None,
+            spent: Vec::new(),
+        }))
+    }
+
     /// One row more than is asked for, and the greatest version.
     fn rows(&self, asked: &AskedPage) -> rusqlite::Result<(Vec<(i64, String)>, i64)> {
         let head = self
             .connection
             .query_row("SELECT head FROM spend_copy", [], |row| row.get(0))?;
         let after = asked.cursor.as_deref().and_then(|cursor| {
-            let (feed, version) = cursor.split_once('.')?;
+            let mut parts = cursor.splitn(3, '.');
+            let (feed, version) = (parts.next()?, parts.next()?);
             let version = version.parse::<i64>().ok()?;
             (feed == self.feed && version <= head).then_some(version)
         });
@@ -247,6 +370,16 @@ fn put(
         .map(drop)
 }
 
+/// Up to where the totals have each file of the ledger.
+fn positions(connection: &Connection) -> rusqlite::Result<FilePositions> {
+    let mut statement = connection.prepare("SELECT file, position FROM spend_positions")?;
+    let rows = statement.query_map([], |row| {
+        let position: i64 = row.get(1)?;
+        Ok((row.get(0)?, u64::try_from(position).unwrap_or_default()))
+    })?;
+    rows.collect()
+}
+
 fn unlisted(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<(String, String)>> {
     let select = "SELECT kind, id FROM spend_subjects WHERE listed = 0 ORDER BY kind, id";
     let mut statement = transaction.prepare(select)?;
@@ -266,6 +399,12 @@ struct AskedPage {
 }
 
 impl AskedPage {
+    /// Up to where it has what the ledger alone has.
+    fn mark(&self) -> &str {
+        let cursor = self.cursor.as_deref().unwrap_or_default();
+        cursor.splitn(3, '.').nth(2).unwrap_or_default()
+    }
+
     /// Reads a query. Other parameters are passed over.
     fn read(query: &str) -> Self {
         let mut given: BTreeMap<&str, String> = query
@@ -286,23 +425,6 @@ impl AskedPage {
             limit: limit.unwrap_or(DEFAULT).clamp(1, MOST),
         }
     }
-}
-
-/// What a gateway is told of a subject.
-fn told_to(subject: &SpendFeedSubject, asked: &AskedPage) -> Result<Value, String> {
-    let mut elsewhere = serde_json::Map::new();
-    for amount in &subject.spent {
-        if amount.currency == asked.currency {
-            let rest = spent_elsewhere(amount, &asked.instance)?;
-            if rest != Amount::ZERO {
-                elsewhere.insert(amount.period.clone(), rest.to_string().into());
-            }
-        }
-    }
-    let has_budget = subject.per_day.is_some() || subject.per_month.is_some();
-    let budget =
-        has_budget.then(|| json!({"per_day": subject.per_day, "per_month": subject.per_month}));
-    Ok(json!({"kind": subject.kind, "id": subject.id, "elsewhere": elsewhere, "budget": budget}))
 }
 
 /// What was spent in a period by all but one process.

@@ -27,6 +27,7 @@ struct StandingState {
     keys: Option<u64>,
     backlog: LedgerBacklog,
     sent: SentCounts,
+    faults: LedgerFaults,
     troubles: BTreeMap<&'static str, String>,
     /// When each part of the work last had nothing left to do; at first, since when it is done.
     up_to_date: BTreeMap<&'static str, Instant>,
@@ -47,6 +48,15 @@ pub struct SentCounts {
     pub aside: u64,
 }
 
+/// What somebody else has done to the ledger's files, so that lines may be lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LedgerFaults {
+    /// How often the open file has become shorter.
+    pub shortened: u64,
+    /// Files that are gone before the console had all of them.
+    pub gone: u64,
+}
+
 /// How an agent stands at a moment, for its metrics.
 #[derive(Debug)]
 pub struct AgentStanding {
@@ -60,6 +70,8 @@ pub struct AgentStanding {
     pub ledger_age: Duration,
     /// What became of the ledger's batches and lines.
     pub sent: SentCounts,
+    /// What somebody else has done to its files.
+    pub faults: LedgerFaults,
     /// The parts of the work: since when each had nothing left to do, and whether nothing is in its way.
     pub parts: Vec<(&'static str, Duration, bool)>,
 }
@@ -140,6 +152,11 @@ impl AgentProgress {
         count(&mut self.state().sent);
     }
 
+    /// Counts what somebody else has done to the ledger's files.
+    pub fn count_fault(&self, count: impl FnOnce(&mut LedgerFaults)) {
+        count(&mut self.state().faults);
+    }
+
     /// A part of the work has nothing left to do, or begins.
     pub fn is_up_to_date(&self, part: &'static str) {
         self.state().up_to_date.insert(part, Instant::now());
@@ -157,6 +174,7 @@ impl AgentProgress {
             ledger_waiting: state.backlog.waiting(),
             ledger_age: state.backlog.age(Instant::now()),
             sent: state.sent,
+            faults: state.faults,
             parts: state.up_to_date.iter().map(part).collect(),
         }
     }

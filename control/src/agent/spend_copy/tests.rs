@@ -61,12 +61,15 @@ fn a_gateway_is_told_what_it_does_not_count_itself() {
     let copy = SpendCopy::open(&file).unwrap();
     assert!(copy.page("").is_err(), "nothing has come yet");
     let own = [("i1", "0.25"), ("i2", "1")];
-    copy.take(&page("c.1", true, true, vec![subject("a", "5.5", &own)]))
-        .unwrap();
+    copy.take(
+        &page("c.1", true, true, vec![subject("a", "5.5", &own)]),
+        None,
+    )
+    .unwrap();
     assert!(copy.page("").is_err(), "there is more");
     let mut of_owner = subject("ann", "3000000000", &[]);
     (of_owner.kind, of_owner.per_month) = ("owner".to_owned(), Some("50".to_owned()));
-    copy.take(&page("c.2", false, false, vec![of_owner]))
+    copy.take(&page("c.2", false, false, vec![of_owner]), None)
         .unwrap();
 
     // (the process that asks, what it is told)
@@ -86,8 +89,11 @@ fn a_gateway_is_told_what_it_does_not_count_itself() {
     drop(copy);
     let copy = SpendCopy::open(&file).unwrap();
     assert_eq!(copy.cursor().as_deref(), Some("c.2"));
-    copy.take(&page("c.3", false, false, vec![subject("a", "6", &own)]))
-        .unwrap();
+    copy.take(
+        &page("c.3", false, false, vec![subject("a", "6", &own)]),
+        None,
+    )
+    .unwrap();
     assert_eq!(told(&copy, "i1", Some(&cursor)).0, ["a=5.75"]);
     for unknown in ["x.1", "", "1"] {
         assert_eq!(
@@ -103,20 +109,24 @@ fn what_a_new_beginning_does_not_name_is_gone() {
     let place = tempfile::tempdir().unwrap();
     let copy = SpendCopy::open(&place.path().join("spend.db")).unwrap();
     let both = vec![subject("a", "1", &[]), subject("b", "2", &[])];
-    copy.take(&page("c.1", false, true, both)).unwrap();
+    copy.take(&page("c.1", false, true, both), None).unwrap();
     let (_, cursor) = told(&copy, "i", None);
-    copy.take(&page("n.1", true, true, vec![subject("b", "2", &[])]))
+    copy.take(&page("n.1", true, true, vec![subject("b", "2", &[])]), None)
         .unwrap();
     assert_eq!(
         told(&copy, "i", Some(&cursor)).0,
         ["b=2"],
         "not all was named yet"
     );
-    copy.take(&page("n.2", false, false, vec![subject("c", "3", &[])]))
-        .unwrap();
+    copy.take(
+        &page("n.2", false, false, vec![subject("c", "3", &[])]),
+        None,
+    )
+    .unwrap();
     assert_eq!(told(&copy, "i", Some(&cursor)).0, ["b=2", "c=3", "a=0"]);
     // One that was cut short begins anew.
-    copy.take(&page("m.1", true, true, Vec::new())).unwrap();
+    copy.take(&page("m.1", true, true, Vec::new()), None)
+        .unwrap();
     drop(copy);
     let copy = SpendCopy::open(&place.path().join("spend.db")).unwrap();
     assert_eq!(copy.cursor(), None);
@@ -129,4 +139,109 @@ fn a_console_without_spend() {
     let copy = SpendCopy::open(&place.path().join("spend.db")).unwrap();
     copy.has_none().unwrap();
     assert_eq!(told(&copy, "i", None).0, [""; 0]);
+}
+
+#[test]
+fn the_ledger_is_told_with_the_totals() {
+    let place = tempfile::tempdir().unwrap();
+    let (file, ledger) = (
+        place.path().join("spend.db"),
+        place.path().join("ledger.jsonl"),
+    );
+    let month = time::OffsetDateTime::now_utc().date().to_string()[..7].to_owned();
+    let at = format!("{month}-15T00:00:00Z");
+    let line = |key: &str, charge: &str, instance: &str| {
+        let line = json!({
+            "timestamp": at, "duration_ms": 0, "http.response.status_code": 200, "trilane.usage.status": "complete",
+            "trilane.outcome": "finished", "trilane.key.id": key, "trilane.group": "g", "trilane.source": "s",
+            "trilane.entry": "e", "trilane.model": "m", "trilane.charge": charge, "trilane.currency": "USD",
+            "trilane.instance": instance, "trilane.spent.key.day": charge,
+        });
+        format!("{line}\n")
+    };
+    let of = |id: &str, total: &str, own: &[(&str, &str)]| {
+        let mut subject = subject(id, total, own);
+        subject.spent[0].period.clone_from(&month);
+        subject
+    };
+    let told = |copy: &SpendCopy, instance: &str, cursor: &str| -> (Vec<String>, String) {
+        let mut cursor = cursor.to_owned();
+        let mut all = Vec::new();
+        loop {
+            let query = format!("limit=1&currency=USD&instance={instance}&cursor={cursor}");
+            let page: Value = serde_json::from_slice(&copy.page(&query).unwrap()).unwrap();
+            for subject in page["subjects"].as_array().unwrap() {
+                if subject["kind"] == "key" {
+                    let spent = subject["elsewhere"][&month].as_str().unwrap_or("0");
+                    all.push(format!("{}={spent}", subject["id"].as_str().unwrap()));
+                }
+            }
+            cursor = page["cursor"].as_str().unwrap().to_owned();
+            if page["more"] == false {
+                return (all, cursor);
+            }
+        }
+    };
+    let open = || {
+        SpendCopy::open(&file)
+            .unwrap()
+            .with_ledger(ledger.clone())
+            .unwrap()
+    };
+    let copy = open();
+    copy.take(
+        &page(
+            "c.1",
+            false,
+            true,
+            vec![of("a", "3000", &[("one", "3000")])],
+        ),
+        None,
+    )
+    .unwrap();
+    // The console is away from here on.
+    std::fs::write(
+        &ledger,
+        [line("a", "9000", "one"), line("new", "5", "one")].concat(),
+    )
+    .unwrap();
+    assert_eq!(
+        told(&copy, "one", "").0.first().map(String::as_str),
+        Some("a=0"),
+        "it counts that itself"
+    );
+    let (all, cursor) = told(&copy, "two", "");
+    assert_eq!(
+        all.last().map(String::as_str),
+        Some("new=5"),
+        "the console never heard of it: {all:?}"
+    );
+    assert!(all.contains(&"a=12000".to_owned()), "{all:?}");
+    assert_eq!(told(&copy, "two", &cursor).0, [""; 0]);
+    drop(copy);
+    let copy = open();
+    assert!(
+        told(&copy, "two", "").0.contains(&"a=12000".to_owned()),
+        "the agent was killed"
+    );
+    // It is back, and has taken the lines in.
+    let id = super::super::ledger_file::SentFile::open(&ledger, false)
+        .unwrap()
+        .unwrap()
+        .id;
+    let positions = FilePositions::from([(id, std::fs::metadata(&ledger).unwrap().len())]);
+    let totals = vec![
+        of("a", "12000", &[("one", "12000")]),
+        of("new", "5", &[("one", "5")]),
+    ];
+    copy.take(&page("c.2", false, false, totals), Some(&positions))
+        .unwrap();
+    assert_eq!(told(&copy, "two", "").0, ["a=12000", "new=5"]);
+    drop(copy);
+    let copy = open();
+    assert_eq!(
+        told(&copy, "two", "").0,
+        ["a=12000", "new=5"],
+        "the positions are kept with the totals"
+    );
 }

@@ -1,0 +1,30 @@
+//! What lines have spent, for whoever has them before they are taken in.
+
+use std::collections::BTreeMap;
+
+use time::Duration;
+
+use super::batch::LedgerBatch;
+use super::gathered::Gathered;
+use crate::ledger::Sum;
+use crate::store::spend::SpendKey;
+use crate::store::spend_feed::ShareKey;
+
+/// What lines have spent, as the console adds it up when it takes them in.
+#[derive(Debug, Default)]
+pub struct SpentLines {
+    /// Charges by subject and period.
+    pub charges: BTreeMap<SpendKey, Sum>,
+    /// Those of them that a process has in its own counters.
+    pub shares: BTreeMap<ShareKey, Sum>,
+}
+
+impl SpentLines {
+    /// What the whole lines of a batch have spent, by the clock that wrote them.
+    pub fn of(batch: &LedgerBatch<'_>) -> Self {
+        let Gathered {
+            charges, shares, ..
+        } = Gathered::of(batch, false, Duration::ZERO);
+        Self { charges, shares }
+    }
+}
