@@ -7,8 +7,9 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
-use crate::documents::{DocumentError, NewDraft, PriceResolver, begin, check, publish};
+use crate::documents::{DocumentError, NewDraft, begin, check, publish};
 use crate::in_transaction;
+use crate::prices::CatalogueFile;
 use crate::secret;
 use crate::store::audit::{self, Actor};
 use crate::store::documents;
@@ -178,7 +179,7 @@ async fn copy(
 pub async fn document(
     store: &Store,
     body: String,
-    prices: PriceResolver,
+    prices: &CatalogueFile,
     actor: &Actor,
     now: i64,
 ) -> Result<bool, ImportError> {

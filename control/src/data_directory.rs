@@ -3,6 +3,7 @@
 //! | path | what |
 //! |---|---|
 //! | `gateway.json` | the configuration document |
+//! | `prices.json` | the operator's own price catalogue |
 //! | `credentials/` | the vendors' credentials, a file each: mode 0700, files 0400 |
 //! | `ledger/ledger.jsonl` | the ledger: one line of JSON a request |
 //! | `certs/` | the certificate of the TLS listener |
@@ -23,6 +24,8 @@ use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+
+use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile};
 
 use crate::agent::AgentPlace;
 use crate::failure::Failure;
@@ -90,6 +93,11 @@ impl DataDirectory {
     /// The configuration document.
     pub fn document(&self) -> PathBuf {
         self.0.join("gateway.json")
+    }
+
+    /// The operator's own price catalogue.
+    pub fn prices(&self) -> CatalogueFile {
+        CatalogueFile::new(self.0.join(CATALOGUE_NAME))
     }
 
     /// The directory of the vendors' credentials.

@@ -8,7 +8,7 @@ use trilane::config::{Compiled, Document, Problems, compile};
 
 use crate::failure::Failure;
 use crate::terminal::{printable, say};
-use trilane_console::prices::{PriceCatalogue, ResolvedPrices, resolve};
+use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile, ResolvedPrices, resolve};
 
 /// The document that a subcommand is about.
 #[derive(Debug, Clone, clap::Args)]
@@ -66,20 +66,32 @@ pub fn read(document: &Path) -> Result<Vec<u8>, String> {
     })
 }
 
+/// The prices of a document that names the catalogue: those beside it come first. Standard input has none beside it.
+pub fn prices_of(document: &Path) -> CatalogueFile {
+    if document == Path::new(STDIN) {
+        CatalogueFile::default()
+    } else {
+        CatalogueFile::beside(document)
+    }
+}
+
 /// The policy and keys that the gateway would compile.
 ///
 /// # Errors
 /// Every problem.
-pub fn judge(bytes: &[u8]) -> Result<Compiled, Problems> {
-    read_and_judge(bytes).map(|(_, compiled)| compiled)
+pub fn judge(bytes: &[u8], prices: &CatalogueFile) -> Result<Compiled, Problems> {
+    read_and_judge(bytes, prices).map(|(_, compiled)| compiled)
 }
 
 /// The same, with the document as it is written.
 ///
 /// # Errors
 /// Every problem.
-pub fn read_and_judge(bytes: &[u8]) -> Result<(Document, Compiled), Problems> {
-    let resolved = resolve_and_judge(bytes)?;
+pub fn read_and_judge(
+    bytes: &[u8],
+    prices: &CatalogueFile,
+) -> Result<(Document, Compiled), Problems> {
+    let resolved = resolve_and_judge(bytes, prices)?;
     Ok((resolved.document, resolved.compiled))
 }
 
@@ -98,8 +110,16 @@ pub struct ResolvedDocument {
 ///
 /// # Errors
 /// Every problem.
-pub fn resolve_and_judge(bytes: &[u8]) -> Result<ResolvedDocument, Problems> {
-    let ResolvedPrices { text, problems } = resolve(bytes, &PriceCatalogue::embedded());
+pub fn resolve_and_judge(
+    bytes: &[u8],
+    prices: &CatalogueFile,
+) -> Result<ResolvedDocument, Problems> {
+    let catalogue = prices.read().map_err(|why| {
+        let mut problems = Problems::default();
+        problems.push(CATALOGUE_NAME, why);
+        problems
+    })?;
+    let ResolvedPrices { text, problems } = resolve(bytes, &catalogue);
     let judged = Document::parse(&text).and_then(|document| Ok((compile(&document)?, document)));
     match judged {
         Ok((compiled, document)) if problems.is_empty() => Ok(ResolvedDocument {
@@ -130,7 +150,7 @@ pub fn good(document: &Path) -> Result<Compiled, Failure> {
 /// As [`good`].
 pub fn good_with_text(document: &Path) -> Result<(Document, Compiled), Failure> {
     let bytes = read(document).map_err(Failure::Unreadable)?;
-    read_and_judge(&bytes).map_err(|problems| {
+    read_and_judge(&bytes, &prices_of(document)).map_err(|problems| {
         tell(&problems);
         let name = document.display().to_string();
         Failure::Unreadable(format!(

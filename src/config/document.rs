@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! objects {
     ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         #[allow(missing_docs, reason = "the object says where its fields are documented")]
         pub struct $name {$(

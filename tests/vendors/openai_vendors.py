@@ -30,7 +30,7 @@ class OpenAIVendor(VendorServer):
     """OpenAI."""
 
     base = "/v1"
-    models = ("gpt-6-luna", "gpt-6.2-sol", "text-embedding-3-small")
+    models = ("gpt-6-luna", "gpt-6.2-sol", "gpt-image-2")
     owner = "openai"
     #: The path of the list that needs the credential.
     list_path = "/v1/models"

@@ -219,7 +219,7 @@ pub async fn check(
     InPath(id): InPath<String>,
 ) -> Result<Json<CheckView>, ApiProblem> {
     let draft = read(&state, &id).await?;
-    Ok(Json(match life::check(&draft.body, state.prices) {
+    Ok(Json(match life::check(&draft.body, &state.prices) {
         Ok(checked) => CheckView {
             valid: true,
             problems: Vec::new(),
@@ -271,7 +271,7 @@ pub async fn publish(
     let was = if_match(&headers)?;
     find(&mut state.store.read().await?, &id).await?;
     let (store, actor) = (&state.store, caller.actor());
-    let document = life::publish(store, &id, was, state.prices, &actor, state.now()).await?;
+    let document = life::publish(store, &id, was, &state.prices, &actor, state.now()).await?;
     let answer = (
         StatusCode::CREATED,
         etag(document.version),

@@ -7,8 +7,8 @@ use time::OffsetDateTime;
 
 use crate::client_address::TrustedProxies;
 use crate::credentials::SealingKeyFile;
-use crate::documents::PriceResolver;
 use crate::live::LiveParts;
+use crate::prices::CatalogueFile;
 use crate::storage::StorageWatch;
 use crate::store::Store;
 use crate::vendors::VendorAccess;
@@ -18,8 +18,8 @@ use crate::vendors::VendorAccess;
 pub struct ConsoleState {
     /// The database.
     pub store: Store,
-    /// Where the prices of documents come from that name the catalogue.
-    pub prices: PriceResolver,
+    /// The prices of documents that name the catalogue.
+    pub prices: CatalogueFile,
     /// The address of the gateway, for the lines that set clients up.
     pub gateway: Option<String>,
     /// Whether browsers come over TLS, which a proxy ends.

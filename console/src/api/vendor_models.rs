@@ -18,8 +18,8 @@ use crate::in_transaction;
 use crate::prices::{PriceCatalogue, protocol_named};
 use crate::store::{audit, documents};
 use crate::vendors::{
-    AskedVendor, ChosenModel, ListedModel, MIXED, ModelPricing, PRESETS, Vendor, VendorCredential,
-    VendorPreset, offer, usual,
+    AskedVendor, ChosenModel, LeftOut, ListedModel, MIXED, ModelPricing, Offer, PRESETS,
+    PriceSource, Vendor, VendorCredential, VendorPreset,
 };
 
 /// The longest id of a vendor's group.
@@ -80,7 +80,7 @@ pub struct OfferedModel {
     pub(crate) model: VendorModel,
     /// Where its prices are from: `catalogue`, `vendor` (its own list), or `nobody`.
     pub(crate) prices_from: &'static str,
-    /// Whether it is taken unless somebody says otherwise: it has prices, or none has.
+    /// Whether it is taken unless somebody says otherwise: it has prices, or none has. Of more than 30 none is.
     pub(crate) usual: bool,
 }
 
@@ -93,29 +93,17 @@ pub struct VendorModelsView {
     pub(crate) lists_nothing: bool,
     /// Its models, in the order of its list.
     pub(crate) models: Vec<OfferedModel>,
+    /// Those of its list that no document can serve.
+    pub(crate) left_out: Vec<LeftOut>,
 }
 
 impl From<&ChosenModel> for VendorModel {
     fn from(model: &ChosenModel) -> Self {
-        let pair = |input: &String, output: &String| PricesDocument {
-            input: Some(input.clone()),
-            output: Some(output.clone()),
-            ..PricesDocument::default()
-        };
-        let prices = match &model.pricing {
-            ModelPricing::Catalogue { text, .. } | ModelPricing::Given { text, .. } => {
-                serde_json::from_str(text).ok()
-            }
-            ModelPricing::Stated { input, output } | ModelPricing::Own { input, output } => {
-                Some(pair(input, output))
-            }
-            ModelPricing::Free | ModelPricing::Unknown => None,
-        };
         Self {
             id: model.id.clone(),
             upstream: model.upstream.clone(),
             display_name: model.display_name.clone(),
-            prices,
+            prices: model.pricing.prices().cloned(),
             free: model.pricing == ModelPricing::Free,
         }
     }
@@ -124,7 +112,7 @@ impl From<&ChosenModel> for VendorModel {
 impl From<&VendorModel> for ChosenModel {
     fn from(model: &VendorModel) -> Self {
         let pricing = match &model.prices {
-            Some(prices) => ModelPricing::given(prices),
+            Some(prices) => ModelPricing::given(prices.clone()),
             None if model.free => ModelPricing::Free,
             None => ModelPricing::Unknown,
         };
@@ -169,7 +157,7 @@ pub(crate) fn vendor_of(
 
 /// The catalogue, or one without prices where the document in force has another currency.
 async fn catalogue(state: &ConsoleState) -> Result<PriceCatalogue, ApiProblem> {
-    let catalogue = PriceCatalogue::embedded();
+    let catalogue = state.prices.read().map_err(ApiProblem::internal)?;
     let mut transaction = state.store.read().await?;
     let current = documents::current(&mut transaction).await?;
     transaction.rollback().await;
@@ -221,6 +209,7 @@ pub async fn list(
             test,
             lists_nothing: false,
             models: Vec::new(),
+            left_out: Vec::new(),
         },
     };
     let mut entry = caller
@@ -263,24 +252,25 @@ async fn ask(
                 test,
                 lists_nothing: failure.lists_nothing(),
                 models: Vec::new(),
+                left_out: Vec::new(),
             });
         }
     };
     let catalogue = catalogue(state).await?;
-    let mut offered = offer(&vendor, listed, &catalogue);
+    let mut offer = Offer::of(&vendor, listed, &catalogue);
     if catalogue.currency.is_empty() {
         // Prices in vendors' lists are in dollars, too.
-        for model in &mut offered {
+        for model in &mut offer.models {
             model.pricing = ModelPricing::Unknown;
         }
     }
-    let taken = usual(offered.clone());
-    let models = offered.iter().map(|model| OfferedModel {
+    let taken = offer.usual();
+    let models = offer.models.iter().map(|model| OfferedModel {
         model: model.into(),
-        prices_from: match model.pricing {
-            ModelPricing::Catalogue { .. } => "catalogue",
-            ModelPricing::Stated { .. } => "vendor",
-            _ => "nobody",
+        prices_from: match model.pricing.source() {
+            Some(PriceSource::Catalogue) => "catalogue",
+            Some(PriceSource::Vendor) => "vendor",
+            Some(PriceSource::Operator) | None => "nobody",
         },
         usual: taken.contains(model),
     });
@@ -288,6 +278,7 @@ async fn ask(
         test,
         lists_nothing: false,
         models: models.collect(),
+        left_out: offer.left_out,
     })
 }
 
@@ -303,7 +294,8 @@ pub(crate) async fn named<'a>(
     let mut models: Vec<VendorModel> = Vec::new();
     for name in names {
         let listed = vec![ListedModel::named(name)];
-        let Some(model) = offer(vendor, listed, &catalogue(state).await?).pop() else {
+        let offer = Offer::of(vendor, listed, &catalogue(state).await?);
+        let Some(model) = offer.models.into_iter().next() else {
             return Ok(Err(name));
         };
         if !models.iter().any(|other| other.id == model.id) {

@@ -1,34 +1,14 @@
 //! Checking a document as the gateway does.
 
-use core::fmt;
-
 use sha2::{Digest as _, Sha256};
 use trilane::config::{Document, Problems, compile};
 
 use super::named_files::outside_names;
 use crate::credentials::{CredentialDestination, CredentialDestinations};
+use crate::prices::{CATALOGUE_NAME, CatalogueFile, ResolvedPrices, resolve};
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
 const LONGEST: usize = 31_000_000;
-
-/// A document's text with numbers where it names the catalogue of prices, and what is wrong with those places.
-#[derive(Debug)]
-pub struct ResolvedText {
-    /// The text.
-    pub text: Vec<u8>,
-    /// What is wrong.
-    pub problems: Problems,
-}
-
-/// Puts prices of a catalogue in.
-#[derive(Clone, Copy)]
-pub struct PriceResolver(pub fn(&[u8]) -> ResolvedText);
-
-impl fmt::Debug for PriceResolver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PriceResolver(..)")
-    }
-}
 
 /// A valid document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +31,13 @@ pub struct CheckedDocument {
 ///
 /// # Errors
 /// Every problem, each with its place.
-pub fn check(body: &str, prices: PriceResolver) -> Result<CheckedDocument, Problems> {
-    let ResolvedText { text, mut problems } = prices.0(body.as_bytes());
+pub fn check(body: &str, prices: &CatalogueFile) -> Result<CheckedDocument, Problems> {
+    let catalogue = prices.read().map_err(|why| {
+        let mut problems = Problems::default();
+        problems.push(CATALOGUE_NAME, why);
+        problems
+    })?;
+    let ResolvedPrices { text, mut problems } = resolve(body.as_bytes(), &catalogue);
     if text.len() > LONGEST {
         let reason = format!("is longer than {LONGEST} bytes, which is all that a gateway reads");
         problems.push("", reason);
@@ -70,7 +55,7 @@ pub fn check(body: &str, prices: PriceResolver) -> Result<CheckedDocument, Probl
     if !outside.is_empty() {
         return Err(outside);
     }
-    let Ok(served) = String::from_utf8(text) else {
+    let Ok(served) = String::from_utf8(text.into_owned()) else {
         problems.push("", "is not UTF-8");
         return Err(problems);
     };
@@ -93,22 +78,15 @@ pub fn check(body: &str, prices: PriceResolver) -> Result<CheckedDocument, Probl
 mod tests {
     use super::*;
 
-    fn as_it_is(text: &[u8]) -> ResolvedText {
-        ResolvedText {
-            text: text.to_vec(),
-            problems: Problems::default(),
-        }
-    }
-
     #[test]
     fn every_problem_at_its_place() {
         let sample = include_str!("../../../envoy/gateway.json");
-        let checked = check(sample, PriceResolver(as_it_is)).unwrap();
+        let checked = check(sample, &CatalogueFile::default()).unwrap();
         assert_eq!(checked.served, sample);
         assert!(checked.groups > 3);
 
         let bad = r#"{"groups": [{"id": "a", "protocol": "X"}, {"id": "b", "protocol": "A", "multiplier": "x"}], "keys": []}"#;
-        let problems = check(bad, PriceResolver(as_it_is)).unwrap_err();
+        let problems = check(bad, &CatalogueFile::default()).unwrap_err();
         let places: Vec<_> = problems
             .0
             .iter()
@@ -122,14 +100,8 @@ mod tests {
 
     #[test]
     fn what_the_catalogue_lacks() {
-        let prices = PriceResolver(|text| {
-            let mut resolved = as_it_is(text);
-            resolved
-                .problems
-                .push("groups[0].models[0].prices", "is not in the catalogue");
-            resolved
-        });
-        let problems = check(r#"{"groups": [], "keys": []}"#, prices).unwrap_err();
+        let unknown = r#"{"currency": "USD", "groups": [{"id": "a", "protocol": "A", "models": [{"id": "m", "prices": "catalogue"}]}], "keys": []}"#;
+        let problems = check(unknown, &CatalogueFile::default()).unwrap_err();
         let path = &problems.0.first().unwrap().path;
         assert_eq!(path, "groups[0].models[0].prices");
     }

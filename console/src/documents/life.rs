@@ -4,10 +4,11 @@ use core::fmt;
 
 use trilane::config::Problems;
 
-use super::check::{PriceResolver, check};
+use super::check::check;
 use crate::credentials::{self, CredentialDestinations};
 use crate::in_transaction;
 use crate::nearly_spent;
+use crate::prices::CatalogueFile;
 use crate::store::audit::{self, Actor};
 use crate::store::documents::{self, PublishedDocument};
 use crate::store::drafts::{self, Draft};
@@ -142,7 +143,7 @@ pub async fn publish(
     store: &Store,
     id: &str,
     was: i64,
-    prices: PriceResolver,
+    prices: &CatalogueFile,
     actor: &Actor,
     now: i64,
 ) -> Result<PublishedDocument, DocumentError> {
@@ -199,11 +200,7 @@ pub async fn publish_again(
             return Err(DocumentError::Outdated { version: in_force });
         }
         // Its prices are those of its day: nothing is left to resolve.
-        let as_it_is = PriceResolver(|text| super::ResolvedText {
-            text: text.to_vec(),
-            problems: Problems::default(),
-        });
-        let checked = check(&old.served, as_it_is).map_err(DocumentError::Invalid)?;
+        let checked = check(&old.served, &CatalogueFile::default()).map_err(DocumentError::Invalid)?;
         let document = PublishedDocument {
             version: in_force.saturating_add(1),
             author: actor.id.clone(),

@@ -9,7 +9,7 @@ mod difference;
 mod life;
 mod named_files;
 
-pub use check::{CheckedDocument, PriceResolver, ResolvedText, check};
+pub use check::{CheckedDocument, check};
 pub use difference::{Difference, differences};
 pub use life::{DocumentError, NewDraft, begin, change, find_locked, publish, publish_again};
 pub use named_files::{NOT_PLAIN, outside_names};

@@ -1,17 +1,23 @@
 //! The catalogue: prices of models as their vendors' pages state them, and which pages these are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trilane::config::document::PricesDocument;
 use trilane::model::name::NameRule;
+use trilane::money::Price;
 use trilane::protocol::Protocol;
+
+use super::price_line::lines;
+use super::price_list::ListPrice;
 
 /// The catalogue that the command carries in itself.
 const EMBEDDED: &str = include_str!("../../prices/catalogue.json");
+/// The currency of all catalogues and lists.
+const CURRENCY: &str = "USD";
 
 /// Prices of models, by protocol and name.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceCatalogue {
     /// The currency of all its prices.
@@ -23,7 +29,7 @@ pub struct PriceCatalogue {
 }
 
 /// A page of a vendor with prices.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourcePage {
     /// The vendor, such as `openai`.
@@ -37,7 +43,7 @@ pub struct SourcePage {
 }
 
 /// A model with its prices.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueModel {
     /// The vendor's name of it.
@@ -49,6 +55,7 @@ pub struct CatalogueModel {
     /// The prices, as a document writes them.
     pub prices: PricesDocument,
     /// What these prices leave out.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
@@ -59,6 +66,85 @@ impl PriceCatalogue {
         serde_json::from_str(EMBEDDED).unwrap_or_default()
     }
 
+    /// An empty one, in the currency of the catalogue.
+    pub fn empty() -> Self {
+        Self {
+            currency: CURRENCY.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads a catalogue of the operator's.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let catalogue: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if catalogue.currency != CURRENCY {
+            return Err(format!("its currency must be in {CURRENCY}"));
+        }
+        for (number, model) in catalogue.models.iter().enumerate() {
+            let at = format!("models[{number}]");
+            if !catalogue.pages.contains_key(&model.page) {
+                return Err(format!("{at}.page: there is no page {}", model.page));
+            }
+            for (of, price) in lines(&model.prices) {
+                Price::parse(&price).map_err(|why| format!("{at}.prices.{of}: {why}"))?;
+            }
+        }
+        Ok(catalogue)
+    }
+
+    /// Both, where each model of this one stands in place of the other's.
+    #[must_use]
+    pub fn over(mut self, under: Self) -> Self {
+        let others = under.models.into_iter().filter(|model| !self.has(model));
+        let others: Vec<_> = others.collect();
+        self.models.extend(others);
+        for (name, page) in under.pages {
+            self.pages.entry(name).or_insert(page);
+        }
+        let used: BTreeSet<&String> = self.models.iter().map(|model| &model.page).collect();
+        self.pages.retain(|name, _| used.contains(name));
+        self
+    }
+
+    /// Whether it has prices for all that another's model stands for.
+    fn has(&self, other: &CatalogueModel) -> bool {
+        let protocols = other.protocols.iter();
+        protocols
+            .filter_map(|name| protocol_named(name))
+            .all(|protocol| self.of(protocol).any(|model| model.id == other.id))
+    }
+
+    /// A catalogue of a list's models, which were read on a page. Of names that mean one model the first is taken.
+    pub fn of_list(models: &[ListPrice], url: &str, read: &str, form: &str) -> Self {
+        let mut catalogue = Self::empty();
+        for model in models {
+            let protocols = protocols_of(&model.vendor);
+            let page = format!("{}, {url}", model.vendor);
+            let taken = protocols.iter().map(|protocol| CatalogueModel {
+                id: rule(*protocol).fold(&model.id).into_owned(),
+                protocols: vec![protocol.to_string()],
+                page: page.clone(),
+                prices: model.prices.clone(),
+                note: model.note.clone(),
+            });
+            for model in taken {
+                if !catalogue.has(&model) {
+                    catalogue.models.push(model);
+                }
+            }
+            catalogue.pages.entry(page).or_insert_with(|| SourcePage {
+                vendor: model.vendor.clone(),
+                url: url.to_owned(),
+                read: read.to_owned(),
+                as_stored: form.to_owned(),
+            });
+        }
+        catalogue
+    }
+
     /// The models, each with its page, in the catalogue's order.
     pub fn models(&self) -> impl Iterator<Item = (&CatalogueModel, &SourcePage)> {
         let models = self.models.iter();
@@ -67,12 +153,7 @@ impl PriceCatalogue {
 
     /// The model that a protocol's requests mean by a name.
     pub fn find(&self, protocol: Protocol, name: &str) -> Option<&CatalogueModel> {
-        let rule = match protocol {
-            Protocol::A => NameRule::A,
-            Protocol::B => NameRule::B,
-            Protocol::C => NameRule::C,
-        };
-        let name = rule.fold(name);
+        let name = rule(protocol).fold(name);
         self.of(protocol).find(|model| model.id == name)
     }
 
@@ -96,6 +177,25 @@ impl CatalogueModel {
     pub fn prices_text(&self) -> String {
         // Texts only, into memory: it cannot fail.
         serde_json::to_string(&self.prices).unwrap_or_default()
+    }
+}
+
+/// The rule by which names of a protocol's models are read.
+const fn rule(protocol: Protocol) -> NameRule {
+    match protocol {
+        Protocol::A => NameRule::A,
+        Protocol::B => NameRule::B,
+        Protocol::C => NameRule::C,
+    }
+}
+
+/// The protocols by which a vendor of a price list serves its models here. All but these few speak as OpenAI does.
+fn protocols_of(vendor: &str) -> &'static [Protocol] {
+    match vendor {
+        "anthropic" => &[Protocol::B],
+        "gemini" => &[Protocol::C],
+        "deepseek" => &[Protocol::A, Protocol::B],
+        _ => &[Protocol::A],
     }
 }
 

@@ -1,10 +1,15 @@
-//! Prices of models: the `catalogue` of what vendors' pages state, a file of data in this library, and what puts it into
-//! documents that ask for it ([`resolve()`]).
+//! Prices of models: the `catalogue` of what vendors' pages state, a file of data in this library; the operator's own over it
+//! ([`CatalogueFile`]), which comes from a [`PriceList`] of others; and what puts them into documents that ask for them
+//! ([`resolve()`]).
 
 mod catalogue;
+mod catalogue_file;
 mod price_line;
+mod price_list;
 mod resolve;
 
 pub use catalogue::{CatalogueModel, PriceCatalogue, SourcePage, protocol_named};
+pub use catalogue_file::{CatalogueFile, NAME as CATALOGUE_NAME};
 pub use price_line::{PriceLines, lines, one_line};
+pub use price_list::{ListPrice, PriceList};
 pub use resolve::{ResolvedPrices, resolve};

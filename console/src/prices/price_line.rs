@@ -35,9 +35,13 @@ fn add(path: &str, value: &Value, lines: &mut PriceLines) {
     }
 }
 
-/// The prices of input and output, for people.
+/// The prices of input, cached input and output, for people.
 pub fn one_line(prices: &PricesDocument) -> String {
-    let of = [("input", &prices.input), ("output", &prices.output)];
+    let of = [
+        ("input", &prices.input),
+        ("cached", &prices.cache_read),
+        ("output", &prices.output),
+    ];
     let each = of
         .into_iter()
         .filter_map(|(of, price)| Some(format!("{of} {}", price.as_ref()?)));

@@ -1,11 +1,15 @@
 //! The models that a document gets: what the vendor lists, under the names of the document, with prices.
 
+use serde::Serialize;
 use serde_json::json;
+use trilane::config::document::PricesDocument;
 use trilane::config::{Document, compile};
 use trilane::model::name::NameRule;
 use trilane::protocol::Protocol;
+use utoipa::ToSchema;
 
-use super::listed::{ListedModel, StatedPrices};
+use super::listed::ListedModel;
+use super::unserved;
 use super::vendor::Vendor;
 use crate::json_line::json_line;
 use crate::prices::{PriceCatalogue, one_line};
@@ -26,38 +30,46 @@ pub struct ChosenModel {
 /// What is known of a model's price.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelPricing {
-    /// The catalogue's prices.
-    Catalogue {
-        /// As the value of the document's field.
-        text: String,
-        /// For people.
-        shown: String,
-    },
-    /// Those that somebody has given, with all their kinds.
-    Given {
-        /// As the value of the document's field.
-        text: String,
-        /// For people.
-        shown: String,
-    },
-    /// Those in the vendor's own list.
-    Stated {
-        /// The price of input.
-        input: String,
-        /// The price of output.
-        output: String,
-    },
-    /// The operator's.
-    Own {
-        /// The price of input.
-        input: String,
-        /// The price of output.
-        output: String,
+    /// Its prices.
+    Known {
+        /// As the document's field has them.
+        prices: Box<PricesDocument>,
+        /// Their source.
+        from: PriceSource,
     },
     /// It costs nothing.
     Free,
     /// Nothing is known.
     Unknown,
+}
+
+/// The source of prices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PriceSource {
+    /// The catalogue.
+    Catalogue,
+    /// The vendor's own list of models.
+    Vendor,
+    /// The operator, or the document as it is.
+    Operator,
+}
+
+impl ModelPricing {
+    /// The prices, where there are any.
+    pub fn prices(&self) -> Option<&PricesDocument> {
+        match self {
+            Self::Known { prices, .. } => Some(prices),
+            Self::Free | Self::Unknown => None,
+        }
+    }
+
+    /// The source of the prices, where there are any.
+    pub fn source(&self) -> Option<PriceSource> {
+        match self {
+            Self::Known { from, .. } => Some(*from),
+            Self::Free | Self::Unknown => None,
+        }
+    }
 }
 
 impl ChosenModel {
@@ -74,13 +86,11 @@ impl ChosenModel {
     /// It for people: id and price.
     pub fn line(&self) -> String {
         let price = match &self.pricing {
-            ModelPricing::Catalogue { shown, .. } | ModelPricing::Given { shown, .. } => {
-                shown.clone()
-            }
-            ModelPricing::Stated { input, output } => {
-                format!("input {input}, output {output}, as the vendor lists it")
-            }
-            ModelPricing::Own { input, output } => format!("input {input}, output {output}"),
+            ModelPricing::Known {
+                prices,
+                from: PriceSource::Vendor,
+            } => format!("{}, as the vendor lists it", one_line(prices)),
+            ModelPricing::Known { prices, .. } => one_line(prices),
             ModelPricing::Free => "free".to_owned(),
             ModelPricing::Unknown => "no known price".to_owned(),
         };
@@ -95,13 +105,7 @@ impl ChosenModel {
         members.extend(display_name.map(|name| ("display_name", text(name))));
         members.extend(self.upstream.as_ref().map(|name| ("upstream", text(name))));
         match &self.pricing {
-            ModelPricing::Catalogue { text, .. } | ModelPricing::Given { text, .. } => {
-                members.push(("prices", text.clone()));
-            }
-            ModelPricing::Stated { input, output } | ModelPricing::Own { input, output } => {
-                let prices = json!({"input": input, "output": output});
-                members.push(("prices", json_line(&prices)));
-            }
+            ModelPricing::Known { prices, .. } => members.push(("prices", json_line(prices))),
             ModelPricing::Free => members.push(("free", "true".to_owned())),
             ModelPricing::Unknown => {}
         }
@@ -112,48 +116,98 @@ impl ChosenModel {
     }
 }
 
-/// The vendor's models under the names of the document, each once, those that no document can name left out.
-pub fn offer(
-    vendor: &Vendor,
-    listed: Vec<ListedModel>,
-    catalogue: &PriceCatalogue,
-) -> Vec<ChosenModel> {
-    let mut offered: Vec<ChosenModel> = Vec::new();
-    for ListedModel {
-        id,
-        display_name,
-        prices,
-    } in listed
-    {
-        let own = folded(vendor.protocol, &id);
-        if offered.iter().any(|model| model.id == own) {
-            continue;
+/// A vendor's list, as a document can have it.
+#[derive(Debug, Default)]
+pub struct Offer {
+    /// The models under the names of the document, each once, in the order of the list.
+    pub models: Vec<ChosenModel>,
+    /// The models that no document can serve.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A model of a vendor's list that is not offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct LeftOut {
+    /// The vendor's name of it.
+    pub id: String,
+    /// Why not, for people.
+    pub reason: String,
+}
+
+impl Offer {
+    /// Finds names and prices of a vendor's models.
+    pub fn of(vendor: &Vendor, listed: Vec<ListedModel>, catalogue: &PriceCatalogue) -> Self {
+        let mut offer = Self::default();
+        for listed in listed {
+            let id = listed.id.clone();
+            let own = folded(vendor.protocol, &id);
+            let taken = offer.models.iter().any(|model| model.id == own);
+            let reason = match unserved::reason(vendor.protocol, &listed) {
+                Some(reason) => reason.to_owned(),
+                None if taken => format!("another name of {own}"),
+                None => match chosen(vendor, own, listed, catalogue) {
+                    Some(model) => {
+                        offer.models.push(model);
+                        continue;
+                    }
+                    None => "a name that no document can have".to_owned(),
+                },
+            };
+            offer.left_out.push(LeftOut { id, reason });
         }
-        let found = catalogue.find(vendor.protocol, &id);
-        let stated = prices.filter(|_| vendor.preset.states_prices);
-        let pricing = match (found, stated) {
-            (Some(found), _) => ModelPricing::Catalogue {
-                text: json_line(&found.prices),
-                shown: one_line(&found.prices),
-            },
-            (None, Some(StatedPrices { input, output })) => ModelPricing::Stated { input, output },
-            (None, None) => ModelPricing::Unknown,
-        };
-        let mut model = ChosenModel {
-            upstream: (own != id).then_some(id),
-            id: own,
-            display_name,
-            pricing,
-        };
-        model.display_name = model.display_name.take().filter(|name| *name != model.id);
-        if !is_good(vendor.protocol, &model) {
-            model.display_name = None;
-        }
-        if is_good(vendor.protocol, &model) {
-            offered.push(model);
-        }
+        offer
     }
-    offered
+
+    /// The models that are taken unless somebody says otherwise: those with a price, or all if there is none. Of more than
+    /// [`MOST_USUAL`] none is: who wants so many says so.
+    pub fn usual(&self) -> Vec<ChosenModel> {
+        let priced = self.models.iter().filter(|model| model.is_priced());
+        let priced: Vec<_> = priced.cloned().collect();
+        let usual = if priced.is_empty() {
+            self.models.clone()
+        } else {
+            priced
+        };
+        if usual.len() > MOST_USUAL {
+            return Vec::new();
+        }
+        usual
+    }
+}
+
+/// How many models are taken at most where nobody says which.
+pub const MOST_USUAL: usize = 30;
+
+/// A model under its name in the document. `None`: no document can have it.
+fn chosen(
+    vendor: &Vendor,
+    own: String,
+    listed: ListedModel,
+    catalogue: &PriceCatalogue,
+) -> Option<ChosenModel> {
+    let id = listed.id;
+    let stated = listed.prices.filter(|_| vendor.preset.states_prices);
+    let pricing = match (catalogue.find(vendor.protocol, &id), stated) {
+        (Some(found), _) => ModelPricing::Known {
+            prices: Box::new(found.prices.clone()),
+            from: PriceSource::Catalogue,
+        },
+        (None, Some(prices)) => ModelPricing::Known {
+            prices: Box::new(prices),
+            from: PriceSource::Vendor,
+        },
+        (None, None) => ModelPricing::Unknown,
+    };
+    let mut model = ChosenModel {
+        upstream: (own != id).then_some(id),
+        display_name: listed.display_name.filter(|name| *name != own),
+        id: own,
+        pricing,
+    };
+    if !is_good(vendor.protocol, &model) {
+        model.display_name = None;
+    }
+    is_good(vendor.protocol, &model).then_some(model)
 }
 
 fn folded(protocol: Protocol, name: &str) -> String {
@@ -174,13 +228,6 @@ fn is_good(protocol: Protocol, model: &ChosenModel) -> bool {
     Document::parse(text.as_bytes()).is_ok_and(|document| compile(&document).is_ok())
 }
 
-/// Of what a vendor offers, what is taken unless somebody says otherwise: the models with a price, or all if there is none.
-pub fn usual(offered: Vec<ChosenModel>) -> Vec<ChosenModel> {
-    let priced = offered.iter().filter(|model| model.is_priced());
-    let priced: Vec<_> = priced.cloned().collect();
-    if priced.is_empty() { offered } else { priced }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::vendor::VendorPreset;
@@ -196,23 +243,42 @@ mod tests {
             "claude-new-9",
             "not a name",
         ];
-        let offered = offer(
-            &anthropic,
-            names.map(ListedModel::named).to_vec(),
-            &PriceCatalogue::embedded(),
-        );
-        let shown: Vec<String> = offered.iter().map(ChosenModel::line).collect();
+        let names = names.map(ListedModel::named).to_vec();
+        let Offer { models, left_out } = Offer::of(&anthropic, names, &PriceCatalogue::embedded());
+        let shown: Vec<String> = models.iter().map(ChosenModel::line).collect();
         assert_eq!(
             shown,
             [
-                "claude-opus-4-5 (input 5, output 25)",
+                "claude-opus-4-5 (input 5, cached 0.5, output 25)",
                 "claude-new-9 (no known price)"
             ]
         );
         assert_eq!(
-            offered[0].json(),
+            models[0].json(),
             r#"{"id": "claude-opus-4-5", "upstream": "claude-opus-4-5-20251101", "prices": {"input": "5", "cache_read": "0.5", "cache_write_5m": "6.25", "cache_write_1h": "10", "output": "25"}}"#
         );
-        assert_eq!(offered[1].json(), r#"{"id": "claude-new-9"}"#);
+        assert_eq!(models[1].json(), r#"{"id": "claude-new-9"}"#);
+        let left_out: Vec<_> = left_out
+            .iter()
+            .map(|it| (it.id.as_str(), it.reason.as_str()))
+            .collect();
+        assert_eq!(
+            left_out,
+            [
+                ("claude-opus-4-5", "another name of claude-opus-4-5"),
+                ("not a name", "a name that no document can have")
+            ]
+        );
+    }
+
+    #[test]
+    fn of_many_none_is_taken_unasked() {
+        let preset = VendorPreset::named("openai").unwrap();
+        let openai = Vendor::new(preset, None, None, None).unwrap();
+        for (models, taken) in [(1, 1), (MOST_USUAL, MOST_USUAL), (MOST_USUAL + 1, 0)] {
+            let names = (0..models).map(|number| ListedModel::named(&format!("m{number}")));
+            let offer = Offer::of(&openai, names.collect(), &PriceCatalogue::default());
+            assert_eq!(offer.usual().len(), taken, "{models} models");
+        }
     }
 }

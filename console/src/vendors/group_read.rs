@@ -4,11 +4,10 @@ use serde_json::Value;
 use trilane::config::document::PricesDocument;
 use trilane::protocol::Protocol;
 
-use super::chosen::{ChosenModel, ModelPricing};
+use super::chosen::{ChosenModel, ModelPricing, PriceSource};
 use super::group_text::{MixedSource, VendorGroup};
 use super::vendor::{PRESETS, Vendor, VendorPreset};
-use crate::json_line::json_line;
-use crate::prices::{one_line, protocol_named};
+use crate::prices::protocol_named;
 
 impl VendorGroup {
     /// A group that is just what [`text`](Self::text) makes of a vendor. `None`: it has more, which that would lose.
@@ -53,7 +52,7 @@ fn model(of: &Value) -> Option<ChosenModel> {
     let prices = of.get("prices").cloned();
     let prices: Option<PricesDocument> = prices.map(serde_json::from_value).transpose().ok()?;
     let pricing = match prices {
-        Some(prices) => ModelPricing::given(&prices),
+        Some(prices) => ModelPricing::given(prices),
         None if of.get("free").and_then(Value::as_bool) == Some(true) => ModelPricing::Free,
         None => ModelPricing::Unknown,
     };
@@ -67,10 +66,10 @@ fn model(of: &Value) -> Option<ChosenModel> {
 
 impl ModelPricing {
     /// Those of a document.
-    pub fn given(prices: &PricesDocument) -> Self {
-        Self::Given {
-            text: json_line(prices),
-            shown: one_line(prices),
+    pub fn given(prices: PricesDocument) -> Self {
+        Self::Known {
+            prices: Box::new(prices),
+            from: PriceSource::Operator,
         }
     }
 }
@@ -91,8 +90,8 @@ pub fn mixed_sources(document: &Value) -> Vec<MixedSource> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Offer;
     use super::super::listed::ListedModel;
-    use super::super::offer;
     use super::*;
     use crate::prices::PriceCatalogue;
 
@@ -100,7 +99,7 @@ mod tests {
         let preset = VendorPreset::named(preset).unwrap();
         let vendor = Vendor::new(preset, url, None, id).unwrap();
         let listed = ["claude-opus-4-5-20251101", "gpt-6-luna", "own"].map(ListedModel::named);
-        let mut models = offer(&vendor, listed.to_vec(), &PriceCatalogue::embedded());
+        let mut models = Offer::of(&vendor, listed.to_vec(), &PriceCatalogue::embedded()).models;
         models.last_mut().unwrap().pricing = ModelPricing::Free;
         VendorGroup {
             vendor,

@@ -3,6 +3,7 @@
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use trilane::config::document::PricesDocument;
 use trilane::money::Price;
 use trilane::protocol::Protocol;
 
@@ -14,7 +15,10 @@ pub struct ListedModel {
     /// Its name for people, where the list has one.
     pub display_name: Option<String>,
     /// What the list says that it costs: see `stated`.
-    pub prices: Option<StatedPrices>,
+    pub prices: Option<PricesDocument>,
+    /// Whether the list says that it writes no responses.
+    #[serde(default)]
+    pub writes_nothing: bool,
 }
 
 impl ListedModel {
@@ -24,17 +28,9 @@ impl ListedModel {
             id: id.to_owned(),
             display_name: None,
             prices: None,
+            writes_nothing: false,
         }
     }
-}
-
-/// Prices in a vendor's list, for a million tokens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StatedPrices {
-    /// The price of input.
-    pub input: String,
-    /// The price of output.
-    pub output: String,
 }
 
 /// A page of a list.
@@ -63,17 +59,15 @@ pub fn page(protocol: Protocol, body: &[u8]) -> Option<ListedPage> {
         }
         None => return None,
     };
-    let models = models
-        .iter()
-        .filter(|model| answers(model))
-        .filter_map(|model| {
-            let id = text(model, id)?;
-            Some(ListedModel {
-                id: id.strip_prefix("models/").unwrap_or(&id).to_owned(),
-                display_name: text(model, name).filter(|name| !name.is_empty()),
-                prices: stated(model),
-            })
-        });
+    let models = models.iter().filter_map(|model| {
+        let id = text(model, id)?;
+        Some(ListedModel {
+            id: id.strip_prefix("models/").unwrap_or(&id).to_owned(),
+            display_name: text(model, name).filter(|name| !name.is_empty()),
+            prices: stated(model),
+            writes_nothing: writes_nothing(model),
+        })
+    });
     let next = match protocol {
         Protocol::A => None,
         Protocol::B if body.get("has_more") == Some(&Value::Bool(true)) => {
@@ -88,10 +82,10 @@ pub fn page(protocol: Protocol, body: &[u8]) -> Option<ListedPage> {
     })
 }
 
-/// The prices that OpenRouter states in its list: `pricing.prompt` and `pricing.completion`, US dollars for a token, as
-/// decimals in strings (<https://openrouter.ai/docs/client-sdks/typescript/models/publicpricing.md>). Whether a list of
-/// somebody else means the same is not known, so the caller takes them from OpenRouter only.
-fn stated(model: &Value) -> Option<StatedPrices> {
+/// The prices that OpenRouter states in its list, US dollars for a token, as decimals in strings
+/// (<https://openrouter.ai/docs/client-sdks/typescript/models/publicpricing.md>). Whether a list of somebody else means the
+/// same is not known, so the caller takes them from OpenRouter only.
+fn stated(model: &Value) -> Option<PricesDocument> {
     let pricing = model.get("pricing")?;
     let price = |name: &str| {
         let each = Decimal::from_str_exact(pricing.get(name)?.as_str()?).ok()?;
@@ -100,23 +94,39 @@ fn stated(model: &Value) -> Option<StatedPrices> {
         // A price that depends on something else is stated as -1.
         Price::parse(&text).is_ok().then_some(text)
     };
-    Some(StatedPrices {
-        input: price("prompt")?,
-        output: price("completion")?,
+    // A 0 says as often that there is no cache as that it is free: without a price it is charged as input.
+    let of_cache = |name: &str| price(name).filter(|price| price != "0");
+    Some(PricesDocument {
+        input: Some(price("prompt")?),
+        cache_read: of_cache("input_cache_read"),
+        cache_write_5m: of_cache("input_cache_write"),
+        output: Some(price("completion")?),
+        ..PricesDocument::default()
     })
 }
 
-/// Whether a model writes answers. Protocol C says so of each; lists of the others do not tell.
-fn answers(model: &Value) -> bool {
-    let methods = model
-        .get("supportedGenerationMethods")
-        .and_then(Value::as_array);
-    methods.is_none_or(|methods| methods.iter().any(|method| method == "generateContent"))
+/// Whether a list says that a model writes no responses. Gemini's has the methods of each model, OpenRouter's what it puts out;
+/// other lists do not tell.
+fn writes_nothing(model: &Value) -> bool {
+    let lacks = |list: Option<&Value>, wanted: &[&str]| {
+        let list = list.and_then(Value::as_array);
+        list.is_some_and(|list| {
+            let named = list.iter().filter_map(Value::as_str);
+            named.into_iter().all(|name| !wanted.contains(&name))
+        })
+    };
+    let architecture = model.get("architecture");
+    let output = architecture.and_then(|it| it.get("output_modalities"));
+    lacks(
+        model.get("supportedGenerationMethods"),
+        &["generateContent"],
+    ) || lacks(output, &["text", "image"])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json_line::json_line;
 
     fn ids(protocol: Protocol, body: &str) -> Option<Vec<String>> {
         let page = page(protocol, body.as_bytes())?;
@@ -135,7 +145,16 @@ mod tests {
         );
         assert_eq!(read.next, Some(("after_id", "claude-opus-4-8".to_owned())));
         let c = r#"{"models":[{"name":"models/gemini-3.6-flash","displayName":"Gemini 3.6 Flash","supportedGenerationMethods":["generateContent","countTokens"]},{"name":"models/embedding-1","supportedGenerationMethods":["embedContent"]}],"nextPageToken":"x"}"#;
-        assert_eq!(ids(Protocol::C, c).unwrap(), ["gemini-3.6-flash"]);
+        let read = page(Protocol::C, c.as_bytes()).unwrap();
+        let read: Vec<_> = read
+            .models
+            .iter()
+            .map(|it| (it.id.as_str(), it.writes_nothing))
+            .collect();
+        assert_eq!(read, [("gemini-3.6-flash", false), ("embedding-1", true)]);
+        let router = r#"{"data":[{"id":"a","architecture":{"output_modalities":["text"]}},{"id":"b","architecture":{"output_modalities":["embeddings"]}}]}"#;
+        let read = page(Protocol::A, router.as_bytes()).unwrap();
+        assert!(!read.models[0].writes_nothing && read.models[1].writes_nothing);
         assert_eq!(
             page(Protocol::C, c.as_bytes()).unwrap().next,
             Some(("pageToken", "x".to_owned()))
@@ -145,30 +164,55 @@ mod tests {
 
     #[test]
     fn stated_prices_are_exact() {
-        let model = |prompt: &str, completion: &str| {
-            let pricing = format!(r#"{{"prompt":{prompt},"completion":{completion}}}"#);
-            let body = format!(r#"{{"data":[{{"id":"m","pricing":{pricing}}}]}}"#);
+        let model = |pricing: &str| {
+            let body = format!(r#"{{"data":[{{"id":"m","pricing":{{{pricing}}}}}]}}"#);
             let read = page(Protocol::A, body.as_bytes()).unwrap();
-            let prices = read.models[0].prices.clone();
-            prices.map(|prices| (prices.input, prices.output))
+            read.models[0].prices.as_ref().map(json_line)
         };
-        let own = |input: &str, output: &str| Some((input.to_owned(), output.to_owned()));
-        for (case, prompt, completion, want) in [
-            ("plain", r#""0.00003""#, r#""0.00006""#, own("30", "60")),
+        for (case, pricing, want) in [
+            (
+                "plain",
+                r#""prompt":"0.00003","completion":"0.00006""#,
+                Some(r#"{"input": "30", "output": "60"}"#),
+            ),
             (
                 "small",
-                r#""0.000000075""#,
-                r#""0.0000003""#,
-                own("0.075", "0.3"),
+                r#""prompt":"0.000000075","completion":"0.0000003""#,
+                Some(r#"{"input": "0.075", "output": "0.3"}"#),
             ),
-            ("free", r#""0""#, r#""0""#, own("0", "0")),
-            ("it depends", r#""-1""#, r#""-1""#, None),
-            ("a number", "0.00003", "0.00006", None),
-            ("no number", r#""x""#, r#""0""#, None),
-            ("too fine", r#""0.0000000000001""#, r#""0""#, None),
-            ("huge", r#""79228162514264337593543950335""#, r#""0""#, None),
+            (
+                "with a cache",
+                r#""prompt":"0.000003","completion":"0.000015","input_cache_read":"0.0000003","input_cache_write":"0.00000375""#,
+                Some(
+                    r#"{"input": "3", "cache_read": "0.3", "cache_write_5m": "3.75", "output": "15"}"#,
+                ),
+            ),
+            (
+                "a cache that is said to be 0, or to depend",
+                r#""prompt":"0.000003","completion":"0.000015","input_cache_read":"0","input_cache_write":"-1""#,
+                Some(r#"{"input": "3", "output": "15"}"#),
+            ),
+            (
+                "free",
+                r#""prompt":"0","completion":"0""#,
+                Some(r#"{"input": "0", "output": "0"}"#),
+            ),
+            ("it depends", r#""prompt":"-1","completion":"-1""#, None),
+            ("a number", r#""prompt":0.00003,"completion":0.00006"#, None),
+            ("no number", r#""prompt":"x","completion":"0""#, None),
+            ("one is missing", r#""prompt":"0.1""#, None),
+            (
+                "too fine",
+                r#""prompt":"0.0000000000001","completion":"0""#,
+                None,
+            ),
+            (
+                "huge",
+                r#""prompt":"79228162514264337593543950335","completion":"0""#,
+                None,
+            ),
         ] {
-            assert_eq!(model(prompt, completion), want, "{case}");
+            assert_eq!(model(pricing).as_deref(), want, "{case}");
         }
     }
 

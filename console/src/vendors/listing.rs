@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use trilane::config::account::CredentialHeader;
+use trilane::config::origin::Origin;
 use trilane::protocol::Protocol;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::transport::DefaultConnector;
@@ -52,7 +53,7 @@ pub fn list(
     credential: &VendorCredential,
     reach: &Reach<'_>,
 ) -> Result<Vec<ListedModel>, ListFailure> {
-    let agent = agent(vendor, reach)?;
+    let agent = agent(&vendor.origin, reach)?;
     let mut asking = Asking {
         until: Instant::now().checked_add(reach.patience),
         seconds: reach.patience.as_secs(),
@@ -74,7 +75,31 @@ pub fn list(
     Ok(models)
 }
 
-fn agent(vendor: &Vendor, reach: &Reach<'_>) -> Result<Agent, ListFailure> {
+/// Reads what stands at an address, without a credential. Redirects are not followed. It blocks.
+///
+/// # Errors
+/// Why it cannot be read, for people.
+pub fn download(url: &str, reach: &Reach<'_>) -> Result<Vec<u8>, String> {
+    let site = url.split('/').take(3).collect::<Vec<_>>().join("/");
+    let origin = Origin::parse(&site).map_err(|why| why.to_string())?;
+    let agent = agent(&origin, reach).map_err(|failure| match failure {
+        ListFailure::Authorities(why) => why,
+        other => other.name().to_owned(),
+    })?;
+    let mut response = agent.get(url).call().map_err(|error| error.to_string())?;
+    let status = response.status().as_u16();
+    if status != 200 {
+        return Err(format!("the address answered {status}"));
+    }
+    let body = response
+        .body_mut()
+        .with_config()
+        .limit(MAX_BYTES)
+        .read_to_vec();
+    body.map_err(|error| error.to_string())
+}
+
+fn agent(origin: &Origin, reach: &Reach<'_>) -> Result<Agent, ListFailure> {
     let mut config = Agent::config_builder()
         .timeout_global(Some(reach.patience))
         .http_status_as_error(false)
@@ -83,7 +108,7 @@ fn agent(vendor: &Vendor, reach: &Reach<'_>) -> Result<Agent, ListFailure> {
         .max_redirects_will_error(false)
         .user_agent(concat!("trilane/", env!("CARGO_PKG_VERSION")))
         .proxy(reach.proxy.clone());
-    if vendor.origin.tls {
+    if origin.tls {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = TlsConfig::builder()
             .root_certs(roots(reach)?)
@@ -94,16 +119,16 @@ fn agent(vendor: &Vendor, reach: &Reach<'_>) -> Result<Agent, ListFailure> {
     let resolver = GuardedResolver(reach.addresses);
     let agent = Agent::with_parts(config.build(), DefaultConnector::default(), resolver);
     if reach.proxy.is_some() && reach.addresses != AllowedAddresses::Any {
-        ensure_allowed_behind_proxy(vendor, reach)?;
+        ensure_allowed_behind_proxy(origin, reach)?;
     }
     Ok(agent)
 }
 
 /// Refuses a vendor behind a proxy whose name means an address that is not allowed. What only the proxy can resolve is left
 /// to it.
-fn ensure_allowed_behind_proxy(vendor: &Vendor, reach: &Reach<'_>) -> Result<(), ListFailure> {
-    let host = &vendor.origin.host;
-    let found = (host.as_str(), vendor.origin.port);
+fn ensure_allowed_behind_proxy(origin: &Origin, reach: &Reach<'_>) -> Result<(), ListFailure> {
+    let host = &origin.host;
+    let found = (host.as_str(), origin.port);
     let found = std::net::ToSocketAddrs::to_socket_addrs(&found);
     let mut found = found.into_iter().flatten();
     match found.find(|address| !reach.addresses.has(address.ip())) {

@@ -2,7 +2,7 @@
 //! a document gets for one.
 //!
 //! `trilane init` and the pages of the first run have this in common. For a [`Vendor`] and its [`VendorCredential`] there is
-//! [`list()`]: the vendor's own list of models, for which nothing is charged. [`offer`] finds their names and prices, and
+//! [`list()`]: the vendor's own list of models, for which nothing is charged. [`Offer`] finds their names and prices, and
 //! [`VendorGroup`] is the text of it all in a document. A console asks by its [`VendorAccess`].
 
 mod access;
@@ -15,16 +15,17 @@ mod listed;
 mod listing;
 mod own_price;
 mod setup_text;
+mod unserved;
 mod vendor;
 
 pub use access::{AskedVendor, VendorAccess, console_sentence, works};
-pub use chosen::{ChosenModel, ModelPricing, offer, usual};
+pub use chosen::{ChosenModel, LeftOut, MOST_USUAL, ModelPricing, Offer, PriceSource};
 pub use credential::VendorCredential;
 pub use failure::{ListFailure, ListHints, ListSentence};
 pub use group_read::mixed_sources;
 pub use group_text::{MIXED, MixedSource, VendorGroup, added, mixed, new, put, removed};
-pub use listed::{ListedModel, StatedPrices};
-pub use listing::{Reach, list};
+pub use listed::ListedModel;
+pub use listing::{Reach, download, list};
 pub use own_price::OwnPrice;
 pub use setup_text::{group_of, vendor_groups, with_vendor, without_vendor};
 pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset, protocol_style};

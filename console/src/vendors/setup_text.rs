@@ -56,7 +56,7 @@ fn with_mixed(before: &str, after: Vec<u8>, may_begin: bool) -> Option<String> {
 mod tests {
     use super::super::listed::ListedModel;
     use super::super::vendor::{Vendor, VendorPreset};
-    use super::super::{new, offer};
+    use super::super::{Offer, new};
     use super::*;
     use crate::prices::PriceCatalogue;
 
@@ -65,7 +65,7 @@ mod tests {
         let vendor = Vendor::new(preset, None, None, None).unwrap();
         let listed = vec![ListedModel::named(model)];
         VendorGroup {
-            models: offer(&vendor, listed, &PriceCatalogue::embedded()),
+            models: Offer::of(&vendor, listed, &PriceCatalogue::embedded()).models,
             vendor,
             proxy: None,
             ca: None,

@@ -11,13 +11,12 @@ use serde_json::Value;
 use tempfile::TempDir;
 use time::OffsetDateTime;
 use tower::ServiceExt as _;
-use trilane::config::Problems;
 use trilane_console::api::{ConsoleState, Reporter, Role};
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
-use trilane_console::documents::{PriceResolver, ResolvedText};
 use trilane_console::in_transaction;
 use trilane_console::live::LiveParts;
+use trilane_console::prices::CatalogueFile;
 use trilane_console::secret::{self, NewSecret};
 use trilane_console::server;
 use trilane_console::storage::StorageWatch;
@@ -136,10 +135,7 @@ impl Api {
             gateway: None,
             vendors: VendorAccess::new(private_accounts, directory.path().join("no-authorities")),
             sealing_keys: seals.then(|| sealing_keys.clone()),
-            prices: PriceResolver(|text| ResolvedText {
-                text: text.to_vec(),
-                problems: Problems::default(),
-            }),
+            prices: CatalogueFile::default(),
             reporter: Reporter(Arc::new(move |reason: &str| {
                 to.lock().unwrap().push(reason.to_owned())
             })),

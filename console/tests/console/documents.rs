@@ -2,12 +2,10 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use trilane::config::Problems;
 use trilane_console::api::Role;
-use trilane_console::documents::{
-    DocumentError, NewDraft, PriceResolver, ResolvedText, begin, change, publish, publish_again,
-};
+use trilane_console::documents::{DocumentError, NewDraft, begin, change, publish, publish_again};
 use trilane_console::in_transaction;
+use trilane_console::prices::CatalogueFile;
 use trilane_console::store::audit::{self, Actor, AuditFilter};
 use trilane_console::store::drafts::{self, Draft};
 use trilane_console::store::{Store, documents};
@@ -15,12 +13,11 @@ use trilane_console::store::{Store, documents};
 use crate::api::Api;
 use crate::database::on_both;
 
-const PRICES: PriceResolver = PriceResolver(|text| ResolvedText {
-    text: String::from_utf8_lossy(text)
-        .replace("\"catalogue\"", "{\"input\":\"1\",\"output\":\"2\"}")
-        .into_bytes(),
-    problems: Problems(Vec::new()),
-});
+/// Prices of the model `m`.
+fn prices() -> CatalogueFile {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/console/own_prices.json");
+    CatalogueFile::new(file.into())
+}
 
 fn actor() -> Actor {
     Actor {
@@ -50,10 +47,10 @@ on_both! {
         let store = database.open().await;
         let first = draft(&store, "d1", Some(document("one"))).await;
         assert_eq!((first.based_on, first.revision), (0, 1));
-        let one = publish(&store, "d1", 1, PRICES, &actor(), 10).await.unwrap();
+        let one = publish(&store, "d1", 1, &prices(), &actor(), 10).await.unwrap();
         assert_eq!((one.version, one.again), (1, None));
         assert!(one.body.contains("catalogue") && !one.served.contains("catalogue"));
-        assert!(matches!(publish(&store, "d1", 1, PRICES, &actor(), 11).await, Err(DocumentError::NotFound)), "it is gone");
+        assert!(matches!(publish(&store, "d1", 1, &prices(), &actor(), 11).await, Err(DocumentError::NotFound)), "it is gone");
 
         // A draft begins with what is in force.
         let second = draft(&store, "d2", None).await;
@@ -61,11 +58,11 @@ on_both! {
         let changed = Draft { body: document("two"), changed_at: 20, ..second };
         let changed = change(&store, &changed, 1, false, &actor()).await.unwrap();
         assert_eq!(changed.revision, 2);
-        let late = publish(&store, "d2", 1, PRICES, &actor(), 21).await;
+        let late = publish(&store, "d2", 1, &prices(), &actor(), 21).await;
         assert!(matches!(late, Err(DocumentError::Changed { revision: 2 })), "{late:?}");
         let late = change(&store, &changed, 1, false, &actor()).await;
         assert!(matches!(late, Err(DocumentError::Changed { revision: 2 })), "{late:?}");
-        publish(&store, "d2", 2, PRICES, &actor(), 22).await.unwrap();
+        publish(&store, "d2", 2, &prices(), &actor(), 22).await.unwrap();
 
         let stale = publish_again(&store, 1, 1, "back", &actor(), 30).await;
         assert!(matches!(stale, Err(DocumentError::Outdated { version: 2 })), "{stale:?}");
@@ -88,7 +85,7 @@ on_both! {
     async fn an_invalid_draft_stays_one(database: &TestDatabase) {
         let store = database.open().await;
         draft(&store, "d", Some(document("not an id!"))).await;
-        let Err(DocumentError::Invalid(problems)) = publish(&store, "d", 1, PRICES, &actor(), 2).await else {
+        let Err(DocumentError::Invalid(problems)) = publish(&store, "d", 1, &prices(), &actor(), 2).await else {
             panic!("it is published");
         };
         assert_eq!(problems.0[0].path, "groups[0].id");
@@ -108,7 +105,7 @@ on_both! {
         }
         let tasks: Vec<_> = ids.iter().cloned().enumerate().map(|(number, id)| {
             let store = consoles[number % 2].clone();
-            tokio::spawn(async move { publish(&store, &id, 1, PRICES, &actor(), 5).await })
+            tokio::spawn(async move { publish(&store, &id, 1, &prices(), &actor(), 5).await })
         }).collect();
         let mut published = 0;
         for task in tasks {
@@ -128,7 +125,7 @@ on_both! {
         let mine = drafts::find(&mut transaction, &drafts[0].id).await.unwrap().unwrap();
         transaction.rollback().await;
         let mine = change(&consoles[1], &mine, 1, true, &actor()).await.unwrap();
-        assert_eq!(publish(&consoles[1], &mine.id, 2, PRICES, &actor(), 6).await.unwrap().version, 2);
+        assert_eq!(publish(&consoles[1], &mine.id, 2, &prices(), &actor(), 6).await.unwrap().version, 2);
     }
 }
 

@@ -1,20 +1,15 @@
 //! Keys of `trilane serve` and a document come over as copies.
 
 use sqlx::{Connection as _, Executor as _, SqliteConnection};
-use trilane::config::Problems;
-use trilane_console::documents::{DocumentError, PriceResolver, ResolvedText};
+use trilane_console::documents::DocumentError;
 use trilane_console::feed::sqlite::{KEYS, LIMITS, OWNER};
 use trilane_console::import::{self, ImportError};
+use trilane_console::prices::CatalogueFile;
 use trilane_console::store::audit::Actor;
 use trilane_console::store::key_lists::{self, KeyFilter, KeyRange};
 use trilane_console::store::{documents, drafts};
 
 use crate::database::on_both;
-
-const PRICES: PriceResolver = PriceResolver(|text| ResolvedText {
-    text: text.to_vec(),
-    problems: Problems(Vec::new()),
-});
 
 fn actor() -> Actor {
     Actor {
@@ -72,11 +67,11 @@ on_both! {
 on_both! {
     async fn the_first_document(database: &TestDatabase) {
         let store = database.open().await;
-        let bad = import::document(&store, "{}".to_owned(), PRICES, &actor(), 1).await;
+        let bad = import::document(&store, "{}".to_owned(), &CatalogueFile::default(), &actor(), 1).await;
         assert!(matches!(bad, Err(ImportError::Document(DocumentError::Invalid(_)))), "{bad:?}");
         let sample = include_str!("../../../envoy/gateway.json").to_owned();
-        assert!(import::document(&store, sample.clone(), PRICES, &actor(), 1).await.unwrap());
-        assert!(!import::document(&store, "{}".to_owned(), PRICES, &actor(), 2).await.unwrap(), "there is one");
+        assert!(import::document(&store, sample.clone(), &CatalogueFile::default(), &actor(), 1).await.unwrap());
+        assert!(!import::document(&store, "{}".to_owned(), &CatalogueFile::default(), &actor(), 2).await.unwrap(), "there is one");
         let mut transaction = store.read().await.unwrap();
         let current = documents::current(&mut transaction).await.unwrap().unwrap();
         assert_eq!((current.version, current.body), (1, sample));

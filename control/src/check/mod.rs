@@ -19,7 +19,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     let verdicts = args.documents().map(|path| {
         let name = path.display().to_string();
         match document::read(path) {
-            Ok(bytes) => DocumentReport::of(name, &bytes, args.strict),
+            Ok(bytes) => DocumentReport::of(name, &bytes, &document::prices_of(path), args.strict),
             Err(why) => DocumentReport::unreadable(name, why),
         }
     });

@@ -11,6 +11,7 @@ use crate::ink::{Highlight, Ink};
 use crate::output::{OutputColumn, OutputTable};
 use crate::terminal::printable;
 use trilane_console::json_span;
+use trilane_console::prices::CatalogueFile;
 
 /// All documents.
 #[derive(Debug, Serialize)]
@@ -120,7 +121,7 @@ impl CheckReport {
 
 impl DocumentReport {
     /// The gateway's result; with `strict`, warnings count.
-    pub fn of(document: String, bytes: &[u8], strict: bool) -> Self {
+    pub fn of(document: String, bytes: &[u8], prices: &CatalogueFile, strict: bool) -> Self {
         let findings = |found: Vec<Problem>| {
             let findings = found
                 .into_iter()
@@ -138,7 +139,7 @@ impl DocumentReport {
             notes: Vec::new(),
             accounts: Vec::new(),
         };
-        match document::judge(bytes) {
+        match document::judge(bytes, prices) {
             Ok(compiled) => {
                 verdict.good = !strict || compiled.warnings.is_empty();
                 verdict.groups = Some(compiled.policy.groups().len());

@@ -72,6 +72,10 @@ pub struct ConsoleArgs {
     #[arg(long, value_name = "FILE", env = "TRILANE_SEALING_KEY_FILE")]
     pub sealing_key_file: Option<PathBuf>,
 
+    /// The operator's own price catalogue, from `trilane prices import` [default: prices.json in the database's directory]
+    #[arg(long, value_name = "FILE", env = "TRILANE_PRICES")]
+    pub prices: Option<PathBuf>,
+
     /// Copy the keys of this database of `trilane serve`, if there are none yet
     #[arg(long, value_name = "FILE")]
     pub import_keys: Option<PathBuf>,

@@ -1,13 +1,12 @@
 //! What was there before the console comes over once.
 
 use serde_json::json;
-use trilane_console::documents::PriceResolver;
 use trilane_console::import::{self, ImportError};
 use trilane_console::named_file;
 use trilane_console::store::Store;
 
 use super::running::ConsoleSettings;
-use super::{now, operator, with_prices};
+use super::{now, operator};
 use crate::failure::Failure;
 use crate::tell::Teller;
 
@@ -26,8 +25,7 @@ pub async fn run(store: &Store, settings: &ConsoleSettings, teller: Teller) -> R
             |why: String| Failure::Data(format!("cannot import the document {name}: {why}"));
         let body = named_file::read_text(file, DOCUMENT);
         let body = body.map_err(|error| failed(error.to_string()))?;
-        let prices = PriceResolver(with_prices);
-        let published = import::document(store, body, prices, &actor, now()).await;
+        let published = import::document(store, body, &settings.prices, &actor, now()).await;
         if published.map_err(|error| failed(error.to_string()))? {
             teller.news(
                 "document",

@@ -18,7 +18,6 @@ use serde_json::json;
 use tokio::runtime::Builder;
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
-use trilane_console::documents::ResolvedText;
 use trilane_console::maintenance::Retention;
 use trilane_console::store::DatabaseAddress;
 use trilane_console::store::audit::{self, Actor};
@@ -29,7 +28,7 @@ use crate::metrics_listener::MetricsAddress;
 use crate::serve::bind;
 use crate::signals::Signals;
 use crate::tell::Teller;
-use trilane_console::prices::{PriceCatalogue, resolve};
+use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile};
 
 pub use args::ConsoleArgs;
 pub use local_agent::admit as admit_local_agent;
@@ -64,6 +63,9 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
     let database = database::address(&args.database)?;
     let settings = ConsoleSettings {
         sealing_keys: sealing_keys(args.sealing_key_file.as_ref(), &database),
+        prices: beside(args.prices.as_ref(), &database, CATALOGUE_NAME)
+            .map(CatalogueFile::new)
+            .unwrap_or_default(),
         database,
         admin_token_file: args.admin_token_file.clone(),
         import_keys: args.import_keys.clone(),
@@ -116,14 +118,18 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the keys are that seal credentials: beside SQLite's database unless it is said.
+/// The keys that seal credentials: beside SQLite's database unless it is said.
 fn sealing_keys(named: Option<&PathBuf>, database: &DatabaseAddress) -> Option<SealingKeyFile> {
+    beside(named, database, "sealing.keys").map(SealingKeyFile::new)
+}
+
+/// A file beside SQLite's database, unless another is named.
+fn beside(named: Option<&PathBuf>, database: &DatabaseAddress, name: &str) -> Option<PathBuf> {
     let beside = || match database {
-        DatabaseAddress::Directory(directory) => Some(directory.join("sealing.keys")),
+        DatabaseAddress::Directory(directory) => Some(directory.join(name)),
         DatabaseAddress::Postgres(_) => None,
     };
-    let file = named.cloned().or_else(beside);
-    file.map(SealingKeyFile::new)
+    named.cloned().or_else(beside)
 }
 
 /// The present time, in microseconds since 1970.
@@ -138,14 +144,5 @@ fn operator() -> Actor {
     Actor {
         id: audit::COMMAND.to_owned(),
         address: String::new(),
-    }
-}
-
-/// Numbers in place of `"prices": "catalogue"`.
-fn with_prices(text: &[u8]) -> ResolvedText {
-    let resolved = resolve(text, &PriceCatalogue::embedded());
-    ResolvedText {
-        text: resolved.text.into_owned(),
-        problems: resolved.problems,
     }
 }

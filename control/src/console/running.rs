@@ -14,12 +14,12 @@ use tokio::time::{sleep, timeout};
 use trilane_console::api::{ConsoleState, Reporter};
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::{self, SealingKeyFile};
-use trilane_console::documents::PriceResolver;
 use trilane_console::key_changes::{self, KeyChangeWatch};
 use trilane_console::live::LiveParts;
 use trilane_console::maintenance::{self, Retention};
 use trilane_console::metrics::ConsoleMetrics;
 use trilane_console::peer_listener::PeerListener;
+use trilane_console::prices::CatalogueFile;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::storage::StorageWatch;
@@ -31,7 +31,7 @@ use trilane_console::webhooks::secrets;
 use trilane_console::{first_admin, server};
 
 use super::webhooks::WebhookSender;
-use super::{import, now, with_prices};
+use super::{import, now};
 use crate::failure::Failure;
 use crate::key::Delivery;
 use crate::tell::Teller;
@@ -57,6 +57,8 @@ pub struct ConsoleSettings {
     pub import_keys: Option<PathBuf>,
     /// A document that is published, if there is none yet.
     pub import_document: Option<PathBuf>,
+    /// The operator's own prices, for documents that name the catalogue.
+    pub prices: CatalogueFile,
     /// How long what is kept.
     pub retention: Retention,
     /// Whether browsers come over TLS, which a proxy ends.
@@ -113,7 +115,7 @@ impl RunningConsole {
         let live = LiveParts::default();
         let state = ConsoleState {
             store: store.clone(),
-            prices: PriceResolver(with_prices),
+            prices: settings.prices.clone(),
             https: settings.https,
             proxies: settings.proxies.clone(),
             gateway: settings.gateway.clone(),

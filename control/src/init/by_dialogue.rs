@@ -1,6 +1,7 @@
 //! The same in a dialogue.
 
 use super::args::InitArgs;
+use super::chosen;
 use super::dialogue::Dialogue;
 use super::finish::finish;
 use super::present::{self, FirstKey, PresentDocument};
@@ -9,7 +10,7 @@ use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
 use crate::terminal::{printable, say};
 use trilane_console::prices::PriceCatalogue;
-use trilane_console::vendors::{self, ChosenModel};
+use trilane_console::vendors::{self, ChosenModel, Offer};
 
 /// Asks for the vendors, tests them, and writes.
 ///
@@ -31,9 +32,10 @@ pub fn run(args: &InitArgs, data: &DataDirectory, mut key: FirstKey) -> Result<(
         key.file = present::key_file(args, data, &key.id)?;
     }
     present::ensure_free(data, present, &key)?;
+    let catalogue = data.prices().read().map_err(Failure::Data)?;
     let mut vendors = Vec::new();
     loop {
-        if let Some(one) = of_dialogue(args, &dialogue)? {
+        if let Some(one) = of_dialogue(args, &dialogue, &catalogue)? {
             vendors.push(one);
         }
         if !dialogue.another()? {
@@ -56,7 +58,11 @@ pub fn run(args: &InitArgs, data: &DataDirectory, mut key: FirstKey) -> Result<(
 }
 
 /// `None` where its list was not to be had, and nobody wants to try again.
-fn of_dialogue(args: &InitArgs, dialogue: &Dialogue) -> Result<Option<TestedVendor>, Failure> {
+fn of_dialogue(
+    args: &InitArgs,
+    dialogue: &Dialogue,
+    catalogue: &PriceCatalogue,
+) -> Result<Option<TestedVendor>, Failure> {
     let vendor = dialogue.vendor()?;
     let (credential, is_one, listed) = loop {
         let (credential, is_one) = dialogue.credential(&vendor)?;
@@ -71,8 +77,9 @@ fn of_dialogue(args: &InitArgs, dialogue: &Dialogue) -> Result<Option<TestedVend
         }
     };
     say(&tested::works(&vendor, is_one, listed.len()));
-    let offered = vendors::offer(&vendor, listed, &PriceCatalogue::embedded());
-    let models = dialogue.models(offered)?;
+    let offer = Offer::of(&vendor, listed, catalogue);
+    chosen::tell_left_out(&vendor, &offer.left_out);
+    let models = dialogue.models(&offer)?;
     let group = tested::group(args, vendor, models)?;
     Ok(Some(TestedVendor { group, credential }))
 }

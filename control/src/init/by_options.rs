@@ -11,7 +11,7 @@ use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
 use crate::terminal::say;
 use trilane_console::prices::PriceCatalogue;
-use trilane_console::vendors::{self, ListFailure, ListedModel, Vendor};
+use trilane_console::vendors::{self, ListFailure, ListedModel, Offer, Vendor};
 
 /// Tests the vendors that the options name, and writes.
 ///
@@ -23,9 +23,10 @@ pub fn run(args: &InitArgs, data: &DataDirectory, key: FirstKey) -> Result<(), F
     if args.vendors.len() > 1 {
         ensure_of_one(args)?;
     }
+    let catalogue = data.prices().read().map_err(Failure::Data)?;
     let mut vendors = Vec::new();
     for arg in &args.vendors {
-        vendors.push(of_options(args, arg)?);
+        vendors.push(of_options(args, arg, &catalogue)?);
     }
     finish(args, data, present, vendors, key)
 }
@@ -48,7 +49,11 @@ fn ensure_of_one(args: &InitArgs) -> Result<(), Failure> {
     }
 }
 
-fn of_options(args: &InitArgs, arg: &VendorArg) -> Result<TestedVendor, Failure> {
+fn of_options(
+    args: &InitArgs,
+    arg: &VendorArg,
+    catalogue: &PriceCatalogue,
+) -> Result<TestedVendor, Failure> {
     let protocol = args.protocol.map(Into::into);
     let vendor = Vendor::new(
         arg.preset,
@@ -74,8 +79,9 @@ fn of_options(args: &InitArgs, arg: &VendorArg) -> Result<TestedVendor, Failure>
         }
         Err(failure) => named_instead(args, &vendor, &failure)?,
     };
-    let offered = vendors::offer(&vendor, listed, &PriceCatalogue::embedded());
-    let mut models = chosen::select(&vendor, offered, &args.models).map_err(Failure::Data)?;
+    let offer = Offer::of(&vendor, listed, catalogue);
+    chosen::tell_left_out(&vendor, &offer.left_out);
+    let mut models = chosen::select(&vendor, &offer, &args.models).map_err(Failure::Data)?;
     chosen::price(&vendor, &mut models, &args.prices, args.free).map_err(Failure::Data)?;
     Ok(TestedVendor {
         group: tested::group(args, vendor, models)?,

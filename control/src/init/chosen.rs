@@ -1,34 +1,64 @@
 //! Which models the command line takes, and what it says of their prices.
 
+use std::collections::BTreeMap;
+
 use trilane::config::suggestion;
-use trilane_console::vendors::{ChosenModel, ModelPricing, OwnPrice, Vendor, usual};
+use trilane_console::vendors::{ChosenModel, LeftOut, ModelPricing, Offer, OwnPrice, Vendor};
+
+use crate::terminal::{printable, say};
 
 /// The word for all models on the command line.
 const ALL: &str = "all";
 
-/// The models that the command line names: by default those with a price, or all if there is none.
+/// How many names a line shows.
+const SHOWN: usize = 10;
+
+/// The models that the command line names: by default [the usual ones](Offer::usual), and says which are not among them.
 ///
 /// # Errors
-/// A model that the vendor does not list.
+/// A model that the vendor does not list, or none is named of many.
 pub fn select(
     vendor: &Vendor,
-    offered: Vec<ChosenModel>,
+    offer: &Offer,
     names: &[String],
 ) -> Result<Vec<ChosenModel>, String> {
+    let offered = &offer.models;
+    let group = &vendor.group;
     if names.is_empty() {
-        return Ok(usual(offered));
+        let usual = offer.usual();
+        if usual.is_empty() && !offered.is_empty() {
+            return Err(format!(
+                "{group} lists {} models: name those that you want with --models ID,ID, or take them with --models all",
+                offered.len()
+            ));
+        }
+        let others = offered.iter().filter(|model| !usual.contains(model));
+        let others: Vec<&str> = others.map(|model| model.id.as_str()).collect();
+        if !others.is_empty() {
+            say(&format!(
+                "note: {group}: not taken, for they have no known price: {}. Take them with --models, and say their prices \
+                 with --price",
+                some_of(&others)
+            ));
+        }
+        return Ok(usual);
     }
     if names == [ALL] {
-        return Ok(offered);
+        return Ok(offered.clone());
     }
     let mut chosen: Vec<ChosenModel> = Vec::new();
     for name in names {
         let named = |model: &&ChosenModel| model.is_named(vendor.protocol, name);
         let Some(model) = offered.iter().find(named) else {
+            if let Some(left_out) = offer.left_out.iter().find(|other| other.id == *name) {
+                return Err(format!(
+                    "{group}: {name} cannot be taken: {}",
+                    left_out.reason
+                ));
+            }
             let ids = offered.iter().map(|model| model.id.as_str());
             return Err(format!(
-                "{} lists no model {name}{}",
-                vendor.group,
+                "{group} lists no model {name}{}",
                 suggestion(name, ids)
             ));
         };
@@ -37,6 +67,31 @@ pub fn select(
         }
     }
     Ok(chosen)
+}
+
+/// Says which models of a vendor's list no document can serve, by reason.
+pub fn tell_left_out(vendor: &Vendor, left_out: &[LeftOut]) {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for LeftOut { id, reason } in left_out {
+        by_reason.entry(reason).or_default().push(id);
+    }
+    for (reason, names) in by_reason {
+        let text = format!(
+            "note: {}: left out: {}: {reason}",
+            vendor.group,
+            some_of(&names)
+        );
+        say(&printable(&text));
+    }
+}
+
+/// Names on a line, not all of very many.
+fn some_of(names: &[&str]) -> String {
+    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 /// Puts in what the operator knows of prices. The catalogue's are kept, unless the operator names another.
@@ -57,10 +112,7 @@ pub fn price(
                 own.model, vendor.group
             ));
         };
-        model.pricing = ModelPricing::Own {
-            input: own.input.clone(),
-            output: own.output.clone(),
-        };
+        model.pricing = ModelPricing::given(own.prices.clone());
     }
     if free {
         for model in chosen.iter_mut().filter(|model| !model.is_priced()) {
@@ -73,7 +125,7 @@ pub fn price(
 #[cfg(test)]
 mod tests {
     use trilane_console::prices::PriceCatalogue;
-    use trilane_console::vendors::{ListedModel, offer};
+    use trilane_console::vendors::ListedModel;
 
     use super::super::vendor_arg::VendorArg;
     use super::*;
@@ -86,19 +138,16 @@ mod tests {
     #[test]
     fn what_is_taken() {
         let openai = vendor("openai");
-        let names = ["gpt-6-luna", "text-embedding-3-small", "o9"];
-        let offered = offer(
-            &openai,
-            names.map(ListedModel::named).to_vec(),
-            &PriceCatalogue::embedded(),
-        );
+        let names = ["gpt-6-luna", "o9", "text-embedding-3-small"];
+        let listed = names.map(ListedModel::named).to_vec();
+        let offer = Offer::of(&openai, listed, &PriceCatalogue::embedded());
         let ids = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            let chosen = select(&openai, offered.clone(), &names);
+            let chosen = select(&openai, &offer, &names);
             chosen.map(|chosen| chosen.into_iter().map(|model| model.id).collect::<Vec<_>>())
         };
         assert_eq!(ids(&[]).unwrap(), ["gpt-6-luna"], "those with a price");
-        assert_eq!(ids(&["all"]).unwrap(), names);
+        assert_eq!(ids(&["all"]).unwrap(), ["gpt-6-luna", "o9"]);
         assert_eq!(
             ids(&["o9", "gpt-6-luna", "o9"]).unwrap(),
             ["o9", "gpt-6-luna"]
@@ -108,25 +157,32 @@ mod tests {
             error.contains("openai lists no model gpt-6-lunar; did you mean \"gpt-6-luna\"?"),
             "{error}"
         );
+        let error = ids(&["text-embedding-3-small"]).unwrap_err();
+        assert!(error.contains("for embeddings"), "{error}");
         let local = vendor("compatible=http://127.0.0.1:1/v1");
-        let offered = offer(
-            &local,
-            ["llama3.2:3b", "qwen"].map(ListedModel::named).to_vec(),
-            &PriceCatalogue::embedded(),
-        );
-        let mut chosen = select(&local, offered, &[]).unwrap();
+        let listed = ["llama3.2:3b", "qwen"].map(ListedModel::named).to_vec();
+        let offer = Offer::of(&local, listed, &PriceCatalogue::embedded());
+        let mut chosen = select(&local, &offer, &[]).unwrap();
         assert_eq!(chosen.len(), 2, "none has a price");
-        let own = OwnPrice::parse("qwen=1/2").unwrap();
+        let own = OwnPrice::parse("qwen=1/0.1/2").unwrap();
         price(&local, &mut chosen, &[own], true).unwrap();
         let json: Vec<String> = chosen.iter().map(ChosenModel::json).collect();
         assert_eq!(
             json,
             [
                 r#"{"id": "llama3.2:3b", "free": true}"#,
-                r#"{"id": "qwen", "prices": {"input": "1", "output": "2"}}"#
+                r#"{"id": "qwen", "prices": {"input": "1", "cache_read": "0.1", "output": "2"}}"#
             ]
         );
-        let other = OwnPrice::parse("nope=1/2").unwrap();
+        let other = OwnPrice::parse("nope=1/1/2").unwrap();
         assert!(price(&local, &mut chosen, &[other], false).is_err());
+        let many: Vec<_> = (0..40)
+            .map(|n| ListedModel::named(&format!("m{n}")))
+            .collect();
+        let many = Offer::of(&local, many, &PriceCatalogue::embedded());
+        let error = select(&local, &many, &[]).unwrap_err();
+        assert!(error.contains("lists 40 models: name those"), "{error}");
+        let all = select(&local, &many, &["all".to_owned()]).unwrap();
+        assert_eq!(all.len(), 40);
     }
 }

@@ -8,8 +8,8 @@ use dialoguer::{Confirm, Input, MultiSelect, Password, Select};
 use trilane::money::Amount;
 use trilane::protocol::Protocol;
 use trilane_console::vendors::{
-    COMPATIBLE, ChosenModel, ModelPricing, OwnPrice, PRESETS, Vendor, VendorCredential,
-    VendorPreset,
+    COMPATIBLE, ChosenModel, MOST_USUAL, ModelPricing, Offer, OwnPrice, PRESETS, Vendor,
+    VendorCredential, VendorPreset,
 };
 
 use super::credential::CredentialSource;
@@ -136,32 +136,57 @@ impl Dialogue {
         self.confirm("Another vendor?", false)
     }
 
-    /// Which of the models are taken, with what they cost.
-    pub fn models(&self, offered: Vec<ChosenModel>) -> Result<Vec<ChosenModel>, Failure> {
-        let any = offered.iter().any(ChosenModel::is_priced);
-        let lines: Vec<_> = offered
-            .iter()
-            .map(|model| (model.line(), model.is_priced() || !any))
-            .collect();
-        let mut chosen = loop {
+    /// Asks which of the models are taken, and what they cost. Of many it first asks for a part of their names.
+    pub fn models(&self, offer: &Offer) -> Result<Vec<ChosenModel>, Failure> {
+        let usual = offer.usual();
+        let mut chosen: Vec<ChosenModel> = Vec::new();
+        loop {
+            let shown = self.filtered(&offer.models)?;
+            let lines = shown.iter().map(|model| {
+                let is_taken = usual.contains(model) || chosen.contains(model);
+                (model.line(), is_taken)
+            });
             let asked = MultiSelect::with_theme(self.0.as_ref())
                 .with_prompt("Which models? (space: take or leave, enter: done)")
-                .items_checked(lines.iter().map(|(line, taken)| (line, *taken)))
+                .items_checked(lines)
                 .max_length(PAGE)
                 .report(false)
                 .interact();
             let places = asked.map_err(|error| failed(&error))?;
-            let chosen = places
+            chosen.retain(|model| !shown.contains(model));
+            let taken = places
                 .into_iter()
-                .filter_map(|place| offered.get(place).cloned());
-            let chosen: Vec<ChosenModel> = chosen.collect();
-            if !chosen.is_empty() {
-                break chosen;
+                .filter_map(|place| shown.get(place).cloned());
+            chosen.extend(taken);
+            let is_all = shown.len() == offer.models.len();
+            if chosen.is_empty() {
+                say("take one at least");
+            } else if is_all || !self.confirm("Look for other models?", false)? {
+                break;
             }
-            say("take one at least");
-        };
+        }
         self.prices(&mut chosen)?;
         Ok(chosen)
+    }
+
+    /// The models with a part of a name that is asked for; all of them where they are few.
+    fn filtered(&self, models: &[ChosenModel]) -> Result<Vec<ChosenModel>, Failure> {
+        if models.len() <= MOST_USUAL {
+            return Ok(models.to_vec());
+        }
+        let prompt = format!(
+            "{} models. Show those whose name has (nothing: all)",
+            models.len()
+        );
+        loop {
+            let part = self.text(&prompt, Some(""))?.to_ascii_lowercase();
+            let named = |model: &&ChosenModel| model.id.to_ascii_lowercase().contains(&part);
+            let found: Vec<ChosenModel> = models.iter().filter(named).cloned().collect();
+            if !found.is_empty() {
+                return Ok(found);
+            }
+            say(&format!("no name has {part}"));
+        }
     }
 
     /// Asks for the prices that nobody else knows.
@@ -189,7 +214,7 @@ impl Dialogue {
 
     fn price(&self, model: &mut ChosenModel) -> Result<(), Failure> {
         let prompt = format!(
-            "{}: INPUT/OUTPUT in dollars for a million tokens (nothing: leave it without)",
+            "{}: INPUT/CACHED/OUTPUT in dollars for a million tokens (nothing: leave it without)",
             model.id
         );
         loop {
@@ -198,8 +223,9 @@ impl Dialogue {
                 return Ok(());
             }
             match OwnPrice::of(&model.id, &text) {
-                Ok(OwnPrice { input, output, .. }) => {
-                    model.pricing = ModelPricing::Own { input, output };
+                Ok(own) => {
+                    model.pricing = ModelPricing::given(own.prices);
+                    say(&model.line());
                     return Ok(());
                 }
                 Err(why) => say(&why),

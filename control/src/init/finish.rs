@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::key::LimitArgs;
 use crate::output;
 use crate::terminal::say;
-use trilane_console::vendors::{ChosenModel, MIXED, ModelPricing, Vendor, VendorGroup};
+use trilane_console::vendors::{ChosenModel, MIXED, PriceSource, Vendor, VendorGroup};
 
 /// Writes document, credentials and first key, and prints what to do with them.
 ///
@@ -74,12 +74,12 @@ pub fn finish(
 /// Says which prices are of today's list, and nobody's page.
 fn tell_stated(groups: &[VendorGroup]) {
     for group in groups {
-        let stated = |model: &&ChosenModel| matches!(model.pricing, ModelPricing::Stated { .. });
+        let stated = |model: &&ChosenModel| model.pricing.source() == Some(PriceSource::Vendor);
         let count = group.models.iter().filter(stated).count();
         if count > 0 {
             let id = &group.vendor.group;
             say(&format!(
-                "note: the prices of {count} models of {id} are those of its list of today, for input and output alone"
+                "note: the prices of {count} models of {id} are those of its list of today"
             ));
         }
     }
@@ -99,7 +99,7 @@ fn tell_unpriced(groups: &[VendorGroup], terms: &LimitArgs) -> Result<(), Failur
     if terms.has_budget() {
         return Err(Failure::Data(format!(
             "a budget needs the price of every model, and these have none: {names}. Name it with --price \
-             MODEL=INPUT/OUTPUT, leave them out with --models, or say --free for a server of your own"
+             MODEL=INPUT/CACHED/OUTPUT, leave them out with --models, or say --free for a server of your own"
         )));
     }
     say(&format!(

@@ -10,8 +10,8 @@ use crate::document;
 use crate::failure::Failure;
 use crate::key::LimitArgs;
 use crate::terminal::printable;
-use trilane_console::prices::{PriceCatalogue, resolve};
-use trilane_console::vendors::{ChosenModel, ModelPricing, VendorGroup};
+use trilane_console::prices::resolve;
+use trilane_console::vendors::{ChosenModel, PriceSource, VendorGroup};
 
 /// What becomes of a document that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,8 @@ pub fn ensure_free(
 /// The document that is there, read.
 fn present_document(data: &DataDirectory) -> Result<Result<Document, Problems>, Failure> {
     let bytes = document::read(&data.document()).map_err(Failure::Unreadable)?;
-    let resolved = resolve(&bytes, &PriceCatalogue::embedded());
+    let prices = data.prices().read().map_err(Failure::Data)?;
+    let resolved = resolve(&bytes, &prices);
     Ok(Document::parse(&resolved.text))
 }
 
@@ -136,7 +137,7 @@ pub fn ensure_fits(data: &DataDirectory, groups: &[VendorGroup], key: &str) -> R
             )));
         }
     }
-    let known = |model: &ChosenModel| matches!(model.pricing, ModelPricing::Catalogue { .. });
+    let known = |model: &ChosenModel| model.pricing.source() == Some(PriceSource::Catalogue);
     let from_catalogue = groups.iter().any(|group| group.models.iter().any(known));
     match document.currency {
         Some(currency) if currency != "USD" && from_catalogue => Err(Failure::Data(format!(

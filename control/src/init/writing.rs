@@ -50,7 +50,7 @@ pub fn run(
         let (text, group) = vendors::new(groups);
         (text.into_bytes(), group, None)
     };
-    let compiled = document::judge(&text).map_err(|problems| {
+    let compiled = document::judge(&text, &data.prices()).map_err(|problems| {
         document::tell(&problems);
         Failure::Data("nothing was written: the gateway would refuse the document".to_owned())
     })?;

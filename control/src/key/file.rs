@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
+use trilane_console::prices::CatalogueFile;
 
 /// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -30,6 +31,11 @@ pub struct LockedDocument {
 }
 
 impl LockedDocument {
+    /// The prices beside it.
+    pub fn prices(&self) -> CatalogueFile {
+        CatalogueFile::beside(&self.path)
+    }
+
     /// Waits for other writers, then reads.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ use crate::failure::Failure;
 use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 use crate::terminal::say;
 use crate::timestamp;
-use trilane_console::prices::{PriceCatalogue, resolve};
+use trilane_console::prices::resolve;
 
 /// Runs the subcommand.
 ///
@@ -279,7 +279,7 @@ fn edited<T>(
     held: &LockedDocument,
     edit: impl FnOnce(&Opened<'_>) -> Result<T, String>,
 ) -> Result<T, Failure> {
-    let resolved = resolve(&held.bytes, &PriceCatalogue::embedded());
+    let resolved = resolve(&held.bytes, &held.prices().read().map_err(Failure::Data)?);
     let document = Document::parse(&resolved.text).map_err(|problems| {
         document::tell(&problems);
         Failure::Data(
@@ -293,9 +293,9 @@ fn edited<T>(
 
 /// Compiles the new text as the gateway does.
 fn judged(held: &LockedDocument, text: &[u8]) -> Result<(Document, Compiled), Failure> {
-    document::read_and_judge(text).map_err(|problems| {
+    document::read_and_judge(text, &held.prices()).map_err(|problems| {
         document::tell(&problems);
-        let before = if document::judge(&held.bytes).is_err() {
+        let before = if document::judge(&held.bytes, &held.prices()).is_err() {
             ", as it would refuse the one that is there"
         } else {
             ""

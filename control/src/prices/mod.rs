@@ -1,10 +1,11 @@
 //! `trilane prices`: the price catalogue, and what a document says of the same models.
 //!
-//! The catalogue ([`PriceCatalogue`]) is a file of data in this program. It is listed and shown, and [compared](compare) with a
-//! document.
+//! The catalogue ([`PriceCatalogue`]) is a file of data in this program, under the operator's own, which an [`import`] writes. It is
+//! listed and shown, and [compared](compare) with a document.
 
 mod args;
 mod compare;
+mod import;
 
 pub use args::PricesArgs;
 use args::{PricesCheckArgs, PricesCommand, PricesListArgs, PricesShowArgs};
@@ -14,6 +15,7 @@ use trilane::config::suggestion;
 use trilane::protocol::Protocol;
 use trilane_console::prices::{CatalogueModel, PriceCatalogue, SourcePage, lines};
 
+use crate::data_directory::DataArg;
 use crate::document;
 use crate::failure::Failure;
 use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
@@ -27,11 +29,18 @@ pub fn run(args: &PricesArgs) -> Result<(), Failure> {
         PricesCommand::List(args) => list(args),
         PricesCommand::Show(args) => show(args),
         PricesCommand::Check(args) => check(args),
+        PricesCommand::Import(args) => import::run(args),
     }
 }
 
+/// The catalogue with the operator's own prices, where there is a data directory.
+fn catalogue(data: &DataArg) -> Result<PriceCatalogue, Failure> {
+    let own = data.directory().map(|data| data.prices());
+    own.unwrap_or_default().read().map_err(Failure::Unreadable)
+}
+
 fn list(args: &PricesListArgs) -> Result<(), Failure> {
-    let catalogue = PriceCatalogue::embedded();
+    let catalogue = catalogue(&args.data)?;
     let protocol = args.protocol.map(|one| Protocol::from(one).to_string());
     let models: Vec<_> = catalogue
         .models()
@@ -92,7 +101,7 @@ fn as_json(catalogue: &PriceCatalogue, model: &CatalogueModel, page: &SourcePage
 }
 
 fn show(args: &PricesShowArgs) -> Result<(), Failure> {
-    let catalogue = PriceCatalogue::embedded();
+    let catalogue = catalogue(&args.data)?;
     let protocols = [Protocol::A, Protocol::B, Protocol::C];
     let mut meant = protocols
         .iter()
@@ -132,7 +141,9 @@ fn show(args: &PricesShowArgs) -> Result<(), Failure> {
 
 fn check(args: &PricesCheckArgs) -> Result<(), Failure> {
     let (document, _) = document::good_with_text(args.document.path())?;
-    let compared = compare::compare(&document, &PriceCatalogue::embedded());
+    let prices = document::prices_of(args.document.path());
+    let prices = prices.read().map_err(Failure::Unreadable)?;
+    let compared = compare::compare(&document, &prices);
     output::print_beside_code(|out| match args.format.format() {
         OutputFormat::Table => compared_table(&compared).write_aligned(out),
         OutputFormat::Csv => compared_table(&compared).write_csv(out),

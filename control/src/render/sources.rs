@@ -8,6 +8,7 @@ use trilane::config::account::Accounts;
 use trilane::config::document_hash;
 use trilane::config::policy::GroupKind;
 use trilane_console::credentials::CredentialDestination;
+use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile};
 
 use super::findings::Findings;
 use crate::destination::Destination;
@@ -46,19 +47,21 @@ pub fn read(
     findings: &mut Findings,
     seen: &mut WatchedFiles,
 ) -> (Vec<SourceGroup>, Vec<u8>, u64) {
+    let prices = document::prices_of(file);
     seen.note(file);
+    seen.note(&file.with_file_name(CATALOGUE_NAME));
     let name = file.display();
     match fs::read(file) {
         Ok(bytes) => {
             let number = document_hash::of_text(&bytes);
             let name = name.to_string();
             if aliases.is_empty() {
-                let (sources, document) = of_document(&bytes, &name, findings);
+                let (sources, document) = of_document(&bytes, &prices, &name, findings);
                 return (sources, document, number);
             }
             let aliased = with_aliases(bytes.clone(), aliases);
-            let (mut sources, document) = of_document(&aliased, &name, findings);
-            let (written, _) = of_document(&bytes, &name, &mut Findings::default());
+            let (mut sources, document) = of_document(&aliased, &prices, &name, findings);
+            let (written, _) = of_document(&bytes, &prices, &name, &mut Findings::default());
             for (source, written) in sources.iter_mut().zip(written) {
                 source.given_for = written.given_for;
             }
@@ -91,8 +94,13 @@ fn with_aliases(bytes: Vec<u8>, aliases: &[(String, String)]) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn of_document(bytes: &[u8], name: &str, findings: &mut Findings) -> (Vec<SourceGroup>, Vec<u8>) {
-    let resolved = match document::resolve_and_judge(bytes) {
+fn of_document(
+    bytes: &[u8],
+    prices: &CatalogueFile,
+    name: &str,
+    findings: &mut Findings,
+) -> (Vec<SourceGroup>, Vec<u8>) {
+    let resolved = match document::resolve_and_judge(bytes, prices) {
         Ok(resolved) => resolved,
         Err(problems) => {
             let whole = |path: &str| matches!(path, "" | ".");

@@ -68,13 +68,14 @@ impl Shelf {
         if let Some(problem) = too_long(&bytes) {
             return Err(problem);
         }
-        let resolved = document::resolve_and_judge(&bytes).map_err(|problems| {
-            problems
-                .0
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-        })?;
+        let resolved = document::resolve_and_judge(&bytes, &document::prices_of(&self.file))
+            .map_err(|problems| {
+                problems
+                    .0
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+            })?;
         let (compiled, bytes) = (resolved.compiled, resolved.text);
         // With its prices it may have become so.
         if let Some(problem) = too_long(&bytes) {

@@ -180,6 +180,7 @@ async fn start_console(
         admin_token_file: (!token.exists()).then(|| token.to_owned()),
         import_keys: None,
         import_document: plan.imported.clone().filter(|file| file.exists()),
+        prices: plan.data.prices(),
         retention: RETENTION,
         https: false,
         proxies: TrustedProxies::default(),

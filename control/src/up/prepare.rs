@@ -268,7 +268,7 @@ fn write_sample(plan: &Plan) -> Result<(), Failure> {
 /// console. A document that is not there, or has mistakes, binds none.
 fn bound(own: &Path) -> CredentialDestinations {
     let text = fs::read(own).unwrap_or_default();
-    let compiled = document::resolve_and_judge(&text);
+    let compiled = document::resolve_and_judge(&text, &document::prices_of(own));
     compiled.map_or_else(
         |_| CredentialDestinations::new(),
         |own| CredentialDestination::of_policy(&own.compiled.policy),

@@ -217,3 +217,102 @@ fn the_published_document_has_numbers_and_is_otherwise_the_same() {
         "the one before stays"
     );
 }
+
+/// A list in the form of LiteLLM's price file.
+const LIST: &str = r#"{
+    "gpt-6-luna": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.1e-07, "output_cost_per_token": 5e-07, "cache_read_input_token_cost": 1.1e-08},
+    "gpt-9": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.25e-06, "output_cost_per_token": 1e-05},
+    "claude-opus-4-8": {"litellm_provider": "anthropic", "mode": "chat", "input_cost_per_token": 5e-06, "output_cost_per_token": 2.5e-05,
+        "cache_read_input_token_cost": 5e-07, "cache_creation_input_token_cost": 6.25e-06, "cache_creation_input_token_cost_above_1hr": 1e-05},
+    "xai/grok-9": {"litellm_provider": "xai", "mode": "chat", "input_cost_per_token": 3e-06, "output_cost_per_token": 1.5e-05}
+}"#;
+
+#[test]
+fn a_list_is_imported() {
+    let desk = Desk::new();
+    desk.write("list.json", LIST);
+    let import = |args: &[&str]| {
+        desk.run(&[&["prices", "import", "list.json", "--data", "data"], args].concat())
+    };
+    let asked = import(&[]);
+    assert_eq!(asked.code, 1, "{}", asked.err);
+    assert!(asked.err.contains("no terminal to ask at"), "{}", asked.err);
+    assert!(!desk.path("data/prices.json").exists(), "nothing unasked");
+    let rows: Vec<Vec<&str>> = asked
+        .out
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    for (model, is) in [
+        ("claude-opus-4-8", "same"),
+        ("gpt-6-luna", "changed"),
+        ("gpt-9", "new"),
+    ] {
+        let row = rows.iter().find(|row| row.first() == Some(&model));
+        assert_eq!(row.and_then(|row| row.last()), Some(&is), "{}", asked.out);
+    }
+    assert!(
+        !asked.out.contains("grok-9"),
+        "has no preset: {}",
+        asked.out
+    );
+
+    let taken = import(&["--yes"]);
+    assert_eq!(taken.code, 0, "{}", taken.err);
+    let own: Value = serde_json::from_str(&desk.read("data/prices.json")).unwrap();
+    assert_eq!(own["models"].as_array().unwrap().len(), 3);
+    let again = import(&["--yes"]);
+    assert_eq!(again.code, 0);
+    assert!(again.err.contains("nothing is new"), "{}", again.err);
+    let named = import(&["--yes", "--vendor", "xai", "--models", "grok-9"]);
+    assert_eq!(named.code, 0, "{}", named.err);
+
+    let shown = ["prices", "show", "--format", "json", "--data", "data"];
+    let show = |model| desk.run(&[shown.as_slice(), &[model]].concat()).json();
+    let luna = show("gpt-6-luna");
+    assert_eq!(
+        luna["prices"],
+        json!({"input": "0.11", "cache_read": "0.011", "output": "0.5"})
+    );
+    assert_eq!(luna["page"], "list.json");
+    assert_eq!(luna["as_stored"], "LiteLLM's price file");
+    assert_eq!(show("grok-9")["prices"]["input"], "3");
+    assert_eq!(show("gpt-4")["prices"]["input"], "30", "the others stay");
+
+    let document = r#"{"currency": "USD", "groups": [{"id": "a", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{"id": "gpt-9", "prices": "catalogue"}]}], "keys": []}"#;
+    desk.write("data/gateway.json", document);
+    desk.write("elsewhere.json", document);
+    assert_eq!(desk.run(&["check", "data/gateway.json"]).code, 0);
+    let elsewhere = desk.run(&["check", "elsewhere.json"]);
+    assert_eq!(
+        elsewhere.code, 1,
+        "it lies beside no catalogue of the operator's"
+    );
+    desk.write("data/prices.json", "{");
+    let broken = desk.run(&["check", "data/gateway.json"]);
+    assert_eq!(broken.code, 1);
+    assert!(broken.out.contains("prices.json"), "{}", broken.out);
+}
+
+#[test]
+fn an_import_says_what_is_wrong() {
+    let desk = Desk::new();
+    desk.write("list.json", LIST);
+    desk.write("other.json", r#"{"error": "x"}"#);
+    for (args, want) in [
+        (&["missing.json"][..], "cannot read missing.json"),
+        (&["other.json"], "is no price list"),
+        (
+            &["list.json", "--vendor", "nobody"],
+            "it has those of anthropic, openai, xai",
+        ),
+        (
+            &["http://127.0.0.1:9/x"],
+            "cannot read http://127.0.0.1:9/x",
+        ),
+    ] {
+        let ran = desk.run(&[&["prices", "import", "--data", "data", "--yes"], args].concat());
+        assert_eq!(ran.code, 1, "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(want), "{args:?}: {}", ran.err);
+    }
+}

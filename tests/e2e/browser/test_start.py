@@ -130,14 +130,14 @@ def test_what_is_half_done_stays(empty: SeededConsole, chromium: Browsers) -> No
         chromium.visitor(empty.url, state=empty.session("admin")) as one,
         chromium.visitor(empty.url, state=empty.session("olga")) as other,
     ):
-        other.expected = {422}
+        one.expected = other.expected = {422}
         page = one.open("/start")
         look_at(page, "start-empty")
         add(page, "OpenAI", a.url)
         page.get_by_role("heading", name="Models of openai").wait_for()
         page.reload()
         look_at(page, "start-models")
-        row = page.locator("tr", has_text="text-embedding-3-small")
+        row = page.locator("tr", has_text="gpt-image-2")
         assert not row.get_by_role("checkbox").first.is_checked() and "no known price" in row.inner_text()
         assert row.get_by_label("Price of input").input_value() == "", "no price is invented"
 
@@ -154,12 +154,15 @@ def test_what_is_half_done_stays(empty: SeededConsole, chromium: Browsers) -> No
         row.get_by_label("Price of input").fill("0.02")
         row.get_by_label("Price of output").fill("0.00")
         page.get_by_role("button", name="Take these models").click()
+        page.get_by_text("give the price of cached input too").wait_for()
+        row.get_by_label("Price of cached input").fill("0.01")
+        page.get_by_role("button", name="Take these models").click()
         page.get_by_role("status").wait_for()
         theirs.get_by_role("button", name="Take these models").click()
         alert = theirs.get_by_role("alert")
         alert.wait_for()
         assert "admin has changed openai" in alert.inner_text()
-        assert "text-embedding-3-small" in theirs.locator(".differences").inner_text()
+        assert "gpt-image-2" in theirs.locator(".differences").inner_text()
         assert not theirs.locator("tr", has_text="gpt-6.2-sol").last.get_by_role("checkbox").first.is_checked()
         theirs.get_by_role("link", name="Back").click()
 
@@ -169,7 +172,7 @@ def test_what_is_half_done_stays(empty: SeededConsole, chromium: Browsers) -> No
         page.get_by_role("button", name="Publish").click()
         page.get_by_role("status").wait_for()
         models = {model["id"]: model.get("prices", {}) for model in group(empty, "openai")["models"]}
-        assert models["text-embedding-3-small"] == {"input": "0.02", "output": "0.00"}
+        assert models["gpt-image-2"] == {"input": "0.02", "cache_read": "0.01", "output": "0.00"}
         assert models["gpt-6-luna"]["cache_read"], "the catalogue's other prices stay"
         look_at(page, "start-published")
 

@@ -83,11 +83,11 @@ def test_prices_are_asked_for_and_a_vendor_is_added(tmp_path: Path) -> None:
             terminal.types(ENTER)
             terminal.until("2 of these have no known price")
             terminal.types(DOWN, ENTER)
-            terminal.until("llama3.2:3b: INPUT/OUTPUT")
-            terminal.types("1/x", ENTER)
+            terminal.until("llama3.2:3b: INPUT/CACHED/OUTPUT")
+            terminal.types("1/1/x", ENTER)
             terminal.until("the price x must be a plain decimal number")
-            terminal.types("0.1/0.2", ENTER)
-            terminal.until("qwen3:8b: INPUT/OUTPUT")
+            terminal.types("0.1/0.01/0.2", ENTER)
+            terminal.until("qwen3:8b: INPUT/CACHED/OUTPUT")
             terminal.types(ENTER)
             terminal.until("Another vendor?")
             terminal.types("n")
@@ -96,7 +96,7 @@ def test_prices_are_asked_for_and_a_vendor_is_added(tmp_path: Path) -> None:
     document = json.loads((data / "gateway.json").read_text())
     assert [group["id"] for group in document["groups"]] == ["one", "two"]
     models = document["groups"][1]["models"]
-    assert models == [{"id": "llama3.2:3b", "prices": {"input": "0.1", "output": "0.2"}}, {"id": "qwen3:8b"}]
+    assert models == [{"id": "llama3.2:3b", "prices": {"input": "0.1", "cache_read": "0.01", "output": "0.2"}}, {"id": "qwen3:8b"}]
 
 
 def test_what_is_there_can_stay_and_the_dialogue_can_be_ended(tmp_path: Path) -> None:

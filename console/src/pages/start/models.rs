@@ -22,6 +22,7 @@ use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
 };
 use crate::prices;
+use crate::vendors::LeftOut;
 
 /// A model, as its row of the form has it.
 #[derive(Default)]
@@ -32,10 +33,11 @@ struct ModelRow {
     taken: bool,
     free: bool,
     input: String,
+    cached: String,
     output: String,
     /// All of its prices, as JSON.
     base: String,
-    /// Prices beside input and output, for reading.
+    /// Its other prices, for reading.
     others: String,
     /// Where its prices are from.
     from: String,
@@ -48,6 +50,9 @@ struct ModelsPage {
     shell: PageShell,
     action: String,
     vendor_path: String,
+    /// The part of a name that shown models have.
+    part: String,
+    left_out: Vec<LeftOut>,
     vendor: SetupVendorView,
     style: &'static str,
     told: Option<VendorTestView>,
@@ -70,6 +75,7 @@ impl ModelRow {
             taken,
             free: model.free,
             input: text(prices.and_then(|prices| prices.input.as_ref())),
+            cached: text(prices.and_then(|prices| prices.cache_read.as_ref())),
             output: text(prices.and_then(|prices| prices.output.as_ref())),
             base: prices.map(json_line).unwrap_or_default(),
             others: prices.map(others).unwrap_or_default(),
@@ -92,6 +98,7 @@ impl ModelRow {
             taken: is_set("take"),
             free: is_set("free"),
             input: text("input"),
+            cached: text("cached"),
             output: text("output"),
             others: prices.as_ref().map(others).unwrap_or_default(),
             base,
@@ -100,24 +107,41 @@ impl ModelRow {
         })
     }
 
+    /// The prices that it means. Who types one says all three: cached tokens without a price would be charged as input.
+    fn prices(&self) -> Result<Option<PricesDocument>, String> {
+        let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let base: Option<PricesDocument> = serde_json::from_str(&self.base).ok();
+        let base = base.unwrap_or_default();
+        let prices = PricesDocument {
+            input: given(&self.input),
+            cache_read: given(&self.cached),
+            output: given(&self.output),
+            ..base.clone()
+        };
+        let typed = [&prices.input, &prices.cache_read, &prices.output];
+        if typed.iter().all(|price| price.is_none()) {
+            return Ok(None);
+        }
+        if prices == base {
+            return Ok(Some(prices));
+        }
+        if prices.input.is_none() || prices.output.is_none() {
+            return Err("give all prices, or none".to_owned());
+        }
+        if prices.cache_read.is_none() {
+            let why = "give the price of cached input too. Where the vendor has none, write that of input";
+            return Err(why.to_owned());
+        }
+        for price in typed.into_iter().flatten() {
+            Price::parse(price).map_err(|why| format!("the price {price} {why}"))?;
+        }
+        Ok(Some(prices))
+    }
+
     /// The model that it means.
     fn model(&self) -> Result<VendorModel, String> {
         let given = |text: &String| (!text.is_empty()).then(|| text.clone());
-        let prices = match (self.free, given(&self.input), given(&self.output)) {
-            (true, ..) | (false, None, None) => None,
-            (false, Some(input), Some(output)) => {
-                for price in [&input, &output] {
-                    Price::parse(price).map_err(|why| format!("the price {price} {why}"))?;
-                }
-                let base: Option<PricesDocument> = serde_json::from_str(&self.base).ok();
-                Some(PricesDocument {
-                    input: Some(input),
-                    output: Some(output),
-                    ..base.unwrap_or_default()
-                })
-            }
-            _ => return Err("give both prices, or none".to_owned()),
-        };
+        let prices = if self.free { None } else { self.prices()? };
         Ok(VendorModel {
             id: self.id.clone(),
             upstream: given(&self.upstream),
@@ -128,10 +152,10 @@ impl ModelRow {
     }
 }
 
-/// Prices beside those of input and output, for reading.
+/// Prices beside those that are typed, for reading.
 fn others(prices: &PricesDocument) -> String {
     let lines = prices::lines(prices).into_iter();
-    let others = lines.filter(|(of, _)| of != "input" && of != "output");
+    let others = lines.filter(|(of, _)| !["input", "cache_read", "output"].contains(&of.as_str()));
     let texts: Vec<String> = others.map(|(of, price)| format!("{of} {price}")).collect();
     texts.join(", ")
 }
@@ -186,6 +210,8 @@ fn open(signed_in: &SignedIn, query: Option<&str>) -> Result<(Caller, String), P
 
 struct StartModelsShown {
     vendor: SetupVendorView,
+    part: String,
+    left_out: Vec<LeftOut>,
     told: Option<VendorTestView>,
     rows: Vec<ModelRow>,
     more: String,
@@ -202,6 +228,8 @@ fn show(signed_in: &SignedIn, shown: StartModelsShown) -> Result<Response, PageP
             action: path_with("/start/models", &[("group", &group)]),
             vendor_path: path_with("/start/vendor", &[("group", &group)]),
             style: style(&shown.vendor.protocol),
+            part: shown.part,
+            left_out: shown.left_out,
             vendor: shown.vendor,
             told: shown.told,
             rows: shown.rows,
@@ -235,8 +263,16 @@ pub async fn models(
     let listed = vendor_models::list(State(state.clone()), asking, Body(ask));
     let listed = listed.await?.0;
     let works = listed.test.works;
+    let part = Fields::parse(query.as_deref().unwrap_or_default().as_bytes())
+        .get("part")
+        .to_owned();
+    let mut rows = rows(&vendor.models, listed.models, works);
+    let wanted = part.to_ascii_lowercase();
+    rows.retain(|row| row.taken || row.id.to_ascii_lowercase().contains(&wanted));
     let shown = StartModelsShown {
-        rows: rows(&vendor.models, listed.models, works),
+        rows,
+        part,
+        left_out: listed.left_out,
         told: (!works).then_some(listed.test),
         vendor,
         more: String::new(),
@@ -320,6 +356,8 @@ pub async fn save_models(
     }
     let shown = StartModelsShown {
         vendor,
+        part: String::new(),
+        left_out: Vec::new(),
         told: None,
         rows,
         more,

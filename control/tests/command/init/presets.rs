@@ -62,7 +62,7 @@ fn each_writes_a_document_that_is_good_without_a_warning() {
             "C",
             json!([{"id": "gemini-3.6-flash"}]),
             &[
-                "gemini: the credential works; 2 models",
+                "gemini: the credential works; 3 models",
                 "  export GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:10000\n",
                 "  gemini --model gemini-3.6-flash",
             ],
@@ -78,7 +78,7 @@ fn each_writes_a_document_that_is_good_without_a_warning() {
             ]),
             &[
                 "openrouter: the credential works; 3 models",
-                "note: the prices of 2 models of openrouter are those of its list of today, for input and output alone",
+                "note: the prices of 2 models of openrouter are those of its list of today",
             ],
         ),
         (

@@ -22,8 +22,8 @@ fn models_and_prices_are_chosen() {
         (
             "all",
             &["--models", "all"],
-            &[luna, r#"{"id": "text-embedding-3-small"}"#],
-            &[],
+            &[luna, r#"{"id": "gpt-image-2"}"#],
+            &["text-embedding-3-small"],
         ),
         (
             "named, with a price of the operator",
@@ -31,18 +31,20 @@ fn models_and_prices_are_chosen() {
                 "--models",
                 "gpt-6-luna,gpt-image-2",
                 "--price",
-                "gpt-image-2=5/40",
+                "gpt-image-2=5/1.25/40",
             ],
             &[
                 luna,
-                r#"{"id": "gpt-image-2", "prices": {"input": "5", "output": "40"}}"#,
+                r#"{"id": "gpt-image-2", "prices": {"input": "5", "cache_read": "1.25", "output": "40"}}"#,
             ],
             &["gpt-6.2-sol"],
         ),
         (
             "the operator's instead of the catalogue's",
-            &["--models", "gpt-6-luna", "--price", "gpt-6-luna=0.2/1"],
-            &[r#"{"id": "gpt-6-luna", "prices": {"input": "0.2", "output": "1"}}"#],
+            &["--models", "gpt-6-luna", "--price", "gpt-6-luna=0.2/0.02/1"],
+            &[
+                r#"{"id": "gpt-6-luna", "prices": {"input": "0.2", "cache_read": "0.02", "output": "1"}}"#,
+            ],
             &[],
         ),
         (
@@ -77,21 +79,40 @@ fn models_and_prices_are_chosen() {
 fn a_budget_needs_every_price_and_no_price_is_invented() {
     let vendor = vendor::openai();
     let address = format!("openai={}", vendor.url("/v1"));
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 9] = [
         (
             &["--models", "all", "--budget-day", "1"],
             1,
-            "a budget needs the price of every model, and these have none: text-embedding-3-small, gpt-image-2. Name it with --price",
+            "a budget needs the price of every model, and these have none: gpt-image-2. Name it with --price",
         ),
         (&["--models", "nope"], 1, "openai lists no model nope"),
         (
-            &["--price", "nope=1/2"],
+            &["--price", "nope=1/1/2"],
             1,
             "--price nope: openai has no such model among those that are taken",
         ),
-        (&["--price", "gpt-6-luna=1"], 2, "expected INPUT/OUTPUT"),
         (
-            &["--price", "gpt-6-luna=1/x"],
+            &["--price", "gpt-6-luna=1/2"],
+            2,
+            "expected INPUT/CACHED/OUTPUT",
+        ),
+        (
+            &[],
+            0,
+            "note: openai: left out: text-embedding-3-small: for embeddings",
+        ),
+        (
+            &[],
+            0,
+            "note: openai: not taken, for they have no known price: gpt-image-2. Take them with --models",
+        ),
+        (
+            &["--models", "text-embedding-3-small"],
+            1,
+            "openai: text-embedding-3-small cannot be taken: for embeddings",
+        ),
+        (
+            &["--price", "gpt-6-luna=1/1/x"],
             2,
             "the price x must be a plain decimal number",
         ),
@@ -123,7 +144,7 @@ fn an_address_without_a_list_takes_named_models_untested() {
         &desk,
         &[
             at(&address).as_slice(),
-            &["--models", "mine", "--price", "mine=1/2"],
+            &["--models", "mine", "--price", "mine=1/1/2"],
         ]
         .concat(),
     );
