@@ -66,8 +66,8 @@ mod tests {
             (
                 "in the first year",
                 datetime!(0000-01-01 0:00 UTC),
-                -63_962_481_600_000,
-                -63_962_481_600_000,
+                -63_963_086_400_000,
+                -63_963_086_400_000,
             ),
         ] {
             let measured = offset(clock, microseconds);
