@@ -58,6 +58,8 @@ pub fn answer_as(wire: Wire, body: &[u8]) -> Option<Reading> {
     want.reported.sort_unstable();
     let mut got = reading.clone();
     got.reported.sort_unstable();
+    // Which numbers contradict each other is for the meter's own tests.
+    got.doubt = None;
     assert_eq!(got, want, "{}", context());
     Some(reading)
 }
