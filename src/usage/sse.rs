@@ -273,7 +273,8 @@ impl EventReader {
 
     /// What stands before these bytes is like the last event: it told the same. Gives what is left.
     fn repeat<'a>(&mut self, bytes: &'a [u8], tally: &mut UsageTally) -> &'a [u8] {
-        tally.repeat(self.template.numbers(), self.template.generated());
+        let generated = self.template.generated();
+        tally.repeat(self.template.numbers(), generated);
         // The template has no LF of a last CR LF.
         if !self.template.ends_with_cr() {
             return bytes;

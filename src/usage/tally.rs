@@ -596,9 +596,9 @@ impl UsageTally {
     }
 
     /// An event like the last one has come: these are known now, and so much text of the model was in it.
-    pub(super) fn repeat(&mut self, numbers: Option<Numbers>, generated: i64) {
+    pub(super) fn repeat(&mut self, numbers: Option<&Numbers>, generated: i64) {
         if let Some(numbers) = numbers {
-            self.kept.numbers = numbers;
+            self.kept.numbers = *numbers;
         }
         self.kept.generated = self.kept.generated.saturating_add(generated);
     }

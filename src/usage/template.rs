@@ -256,7 +256,7 @@ impl EventTemplate {
 
     /// The numbers that are known after the event that was found to be like this one; nothing if such tell none. They are
     /// those of the last event then: one with less is unlike it.
-    pub(super) fn numbers(&mut self) -> Option<Numbers> {
+    pub(super) fn numbers(&mut self) -> Option<&Numbers> {
         let numbers = self.numbers.as_mut()?;
         for (slot, value) in self.changes.values.as_slice() {
             numbers.set(*slot, *value);
@@ -266,7 +266,7 @@ impl EventTemplate {
             let digits = hole.and_then(|hole| self.bytes.get_mut(hole.start()..hole.end()));
             self.outgrown |= !digits.is_some_and(|digits| write_digits(*value, digits));
         }
-        Some(*numbers)
+        Some(numbers)
     }
 
     /// How much text of the model is in the event that was found to be like this one.
