@@ -23,6 +23,7 @@ CONSOLE_METRICS = {
     "trilane_console_keys_feed_version": Metric("gauge", (), "The greatest version of the feed of keys."),
     "trilane_console_spend_feed_version": Metric("gauge", (), "The greatest version of the spend feed."),
     "trilane_console_envoy_seen_age_seconds": Metric("gauge", ("envoy",), "Since its agent was heard of."),
+    "trilane_console_envoy_approved": Metric("gauge", ("envoy",), "Whether its agent gets credentials."),
     "trilane_console_envoy_clock_offset_seconds": Metric("gauge", ("envoy",), "How far its clock is ahead."),
     "trilane_console_key_change_seconds": Metric("histogram", (), "How long a change of keys took to all."),
     "trilane_console_key_change_pending_seconds": Metric("gauge", (), "Since when one waits that not all have."),

@@ -37,7 +37,7 @@ fn template(text: &str) -> EventTemplate {
 fn compared(template: &mut EventTemplate, other: &str) -> Result<(Vec<u64>, String), &'static str> {
     match template.compare(other.as_bytes()) {
         Likeness::Alike(rest) => {
-            let numbers = template.numbers().unwrap_or_default();
+            let numbers = template.numbers().copied().unwrap_or_default();
             let numbers = (0..8).map_while(|slot| numbers.get(slot)).collect();
             Ok((numbers, core::str::from_utf8(rest).unwrap().to_owned()))
         }

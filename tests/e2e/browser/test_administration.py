@@ -148,7 +148,7 @@ def test_somebody_is_invited_and_sent_away(site: SeededConsole, chromium: Browse
     ):
         admin.expected = {422}
         page = admin.open("/people")
-        page.get_by_label("Id").fill("Ute Ü/1?")
+        page.get_by_label("Id").fill("ute/1?&x")
         page.get_by_label("Name", exact=True).fill("Ute")
         page.get_by_role("button", name="Invite").click()
         link = page.locator(".code code").first.inner_text()
@@ -159,12 +159,12 @@ def test_somebody_is_invited_and_sent_away(site: SeededConsole, chromium: Browse
 
         # The id is taken: told at its field.
         page.goto(f"{site.url}/people")
-        page.get_by_label("Id").fill("Ute Ü/1?")
+        page.get_by_label("Id").fill("ute/1?&x")
         page.get_by_role("button", name="Invite").click()
         page.get_by_role("alert").get_by_text("another person's").wait_for()
 
         # Another role ends the session that there was.
-        row = page.locator("tr", has_text="Ute Ü/1?")
+        row = page.locator("tr", has_text="ute/1?&x")
         row.get_by_role("combobox").select_option("viewer")
         row.get_by_role("button", name="Set").click()
         page.get_by_role("status").wait_for()
@@ -174,7 +174,7 @@ def test_somebody_is_invited_and_sent_away(site: SeededConsole, chromium: Browse
         page.get_by_role("status").wait_for()
         assert "Disabled" in row.inner_text()
         # The last admins cannot shut everybody out.
-        entries = site.api.get("/audit?action=person.&object=Ute%20%C3%9C/1%3F")["items"]
+        entries = site.api.get("/audit?action=person.&object=ute/1%3F%26x")["items"]
         assert [entry["action"] for entry in entries] == ["person.change", "person.change", "person.link", "person.create"]
         assert (entries[0]["before"]["disabled"], entries[0]["after"]["disabled"]) == (False, True)
 
