@@ -101,7 +101,7 @@ def test_restarts_with_the_console_away(tmp_path: Path, document: Path) -> None:
             until(lambda: ask(up.url, key) == 200, 20)
             until(lambda: "poor" in api.usage(), 20)
             console.kill()
-            up.until("agent: ledger: the console does not answer")
+            up.until("agent: spend: the console does not answer")
             served = 1
             while ask(up.url, key) == 200:
                 served += 1

@@ -49,7 +49,7 @@ def test_one_page_on_one_machine(tmp_path: Path) -> None:
         assert scraped.value("trilane_agent_accounts_without_credential") == 0
         assert scraped.value("trilane_agent_keys_feed_version") == scraped.value("trilane_console_keys_feed_version") > 0
         assert scraped.value("trilane_console_requests_total", **{"class": "feed", "status": "200"}) > 0
-        for secret in (key[0], "key_", "tlc-", "tle-"):
+        for secret in (key[0], '"key_', "tlc-", "tle-"):
             assert secret not in scraped.text
 
 
