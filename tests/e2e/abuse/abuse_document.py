@@ -10,7 +10,7 @@ from typing import Any, Optional
 from demo import DEMO_KEYS
 
 #: Keys of each group. One request takes one key, so that the key's id finds its line.
-KEYS = 800
+KEYS = 1600
 #: The keys with each limit of each group: as many as there are cases that need one of their own.
 BUDGETS = 12
 #: How keys that are limited are named, what limits them, and how many there are of each group.
