@@ -159,7 +159,7 @@ PATHS = [
     Case("a space in the query", BAD, DIES, f"{CHAT}?x= HTTP/1.1"),
     Case("a tab in the query", BAD, DIES, f"{CHAT}?a\tb"),
     Case("an empty query", PASSES, PASSES, f"{CHAT}?", goes_to=f"{CHAT}?"),
-    Case("a query with %2F and %00", PASSES, PASSES, f"{CHAT}?x=%2F%00", goes_to=f"{CHAT}?x=%2F%00"),
+    Case("a query with %2F and %00", PASSES, PASSES, f"{CHAT}?x=%2F%00", goes_to=CHAT),
     Case("the internal listener's path", NO_PATH, NO_PATH, "/gateway.json", method="GET"),
 ]
 

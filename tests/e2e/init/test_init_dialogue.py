@@ -49,7 +49,7 @@ def test_a_person_is_asked_and_the_credential_is_never_shown(tmp_path: Path) -> 
             terminal.until("What may the first key spend a day")
             terminal.types("0.01", ENTER)
             assert terminal.end() == 0, terminal.shown
-    assert "claude-opus-4-8 (input 5, output 25)" in terminal.shown
+    assert "claude-opus-4-8 (input 5, cached 0.5, output 25)" in terminal.shown
     assert CREDENTIAL not in terminal.shown and "somebody-else" not in terminal.shown
     assert key(data) not in terminal.shown, "the key is in its file"
     assert "export ANTHROPIC_BASE_URL=http://127.0.0.1:10000" in terminal.shown

@@ -62,9 +62,9 @@ def _cases() -> Iterator[tuple[str, str, Call, Kinds]]:
         "great numbers",
         "mixed",
         CALLS["responses"].named(*["gpt-unpriced"] * 3),
-        {"input": 10**15, "output": 10**15},
+        {"input": 10**9, "output": 10**9},
     )
-    yield "great charge", "b", CALLS["messages"], {"input": 7_000_000_000_001, "output": 3_000_000_000_007}
+    yield "great charge", "b", CALLS["messages"], {"input": 700_000_001, "output": 300_000_007}
     yield "one token", "a", CALLS["chat"].named("gpt-5.4", "gpt-5.4", "gpt-5.4-2026-03-05"), {"output": 1}
     yield "one token read", "c", CALLS["generate"], {"input": 1}
 

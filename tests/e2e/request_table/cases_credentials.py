@@ -85,7 +85,7 @@ PROTOCOL_A = [
         bearer("key_a"),
         chat(),
         "a_official",
-        upstream=f"{CHAT}?x=%2b+&y",
+        upstream=CHAT,
     ),
 ]
 

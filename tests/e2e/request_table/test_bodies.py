@@ -108,7 +108,7 @@ _NUMBERS = (
 )
 _ESCAPES = (
     rb'{"messages":[{"role":"user","content":"\u0048\/\u00e9\ud83d\ude00\ud800 \"model\": \"x\" \\"}],'
-    rb'"mod\u0065l":"gpt\u002d5.1","\u0000":"\b\f\n\r\t"}'
+    rb'"mod\u0065l":"gpt\u002d5.1","\u0001":"\b\f\n\r\t"}'
 )
 _ORDER = (
     b'{"zz":1,"stream":false,"input":[{"model":"decoy","Model":"decoy"}],"tools":[{"parameters":{"properties":'
