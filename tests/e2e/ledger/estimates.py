@@ -59,7 +59,11 @@ def reported_part(kinds: Optional[Kinds], record: Record) -> Optional[Kinds]:
     if kinds is None:
         assert not read and not written, record
         return None
-    rest = {**kinds, "input": kinds["input"] - read, "output": kinds["output"] - written}
+    # A picture is estimated as tokens of its own kind.
+    pictures = min(written, kinds.get("output_image", 0))
+    rest = {**kinds, "input": kinds["input"] - read, "output": kinds["output"] - (written - pictures)}
+    if pictures:
+        rest["output_image"] -= pictures
     assert min(rest.values()) >= 0, f"more is estimated than there is: {record}"
     images = record.get("trilane.estimated.images", 0)
     assert bool(images) <= not_awaited(record), record

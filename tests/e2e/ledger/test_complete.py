@@ -62,7 +62,7 @@ def _cases() -> Iterator[tuple[str, str, Call, Kinds]]:
         "great numbers",
         "mixed",
         CALLS["responses"].named(*["gpt-unpriced"] * 3),
-        {"input": 10**9, "output": 10**9},
+        {"input": 4 * 10**8, "output": 5 * 10**8},
     )
     yield "great charge", "b", CALLS["messages"], {"input": 700_000_001, "output": 300_000_007}
     yield "one token", "a", CALLS["chat"].named("gpt-5.4", "gpt-5.4", "gpt-5.4-2026-03-05"), {"output": 1}
