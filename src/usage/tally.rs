@@ -816,7 +816,9 @@ impl UsageTally {
         let media = self.passed() != Passed::default();
         let made =
             self.generated_bytes() > 0 || self.untold_part || usage.images > 0 || calls || media;
-        !made && output == 0 && self.finish_reason().is_none()
+        // That of an error says that it failed.
+        let ended = self.finish_reason().is_some() && self.error().is_none();
+        !made && output == 0 && !ended
     }
 
     /// Whether the vendor is one whose total has output that stands in no part.

@@ -948,6 +948,14 @@ fn nothing_made() {
     let cases = [
         (Wire::Messages, String::new(), true),
         (Wire::Messages, start.clone(), true),
+        (
+            Wire::Responses,
+            created.clone()
+                + &event(
+                    r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"x"},"usage":null}}"#,
+                ),
+            true,
+        ),
         (Wire::Messages, start.clone() + &error, true),
         (
             Wire::Messages,
