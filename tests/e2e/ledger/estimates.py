@@ -34,6 +34,10 @@ IMAGE_TOKENS = 1600
 _FILES = re.compile(rb'filename="[^"]*"\r\n(?:[^\r\n]+\r\n)*\r\n(.*?)\r\n--', re.S)
 
 
+#: The most that a picture which had begun is estimated at, with the partial pictures before it.
+PICTURE_TOKENS = 6240 + 3 * 100
+
+
 def input_tokens(body: bytes, content_type: str = "application/json") -> int:
     """Tokens of a request's body. In a form each file is an image, whatever its length."""
     files = _FILES.findall(body) if content_type.startswith("multipart/") else []
@@ -148,7 +152,9 @@ def written_bounds(record: Record, form: str, body: bytes, got: Optional[bytes])
     if len(got or b"") != size:
         assert len(got or b"") < size, record
         most = text_tokens(size)
-    if form in ("images", "embed"):
+    if form == "images":
+        most = PICTURE_TOKENS
+    if form == "embed":
         most = 0
     if not_awaited(record) and record["gen_ai.operation.name"] != "embeddings":
         cap = json.loads(body).get("max_tokens", UNCAPPED) if body.startswith(b"{") else UNCAPPED

@@ -18,7 +18,7 @@ TEXT_MODELS = {"A": "gpt-5.1", "B": "claude-sonnet-5-5", "C": "gemini-2.5-flash"
 IMAGE_MODEL = "gpt-image-1"
 
 #: Streams with an error before anything was written.
-NOTHING_MADE = ("responses-stream-failed.sse", "responses-stream-error-event.sse")
+NOTHING_MADE = ("responses-stream-failed.sse", "messages-stream-error.sse", "responses-stream-error-event.sse")
 
 #: Parts of `expect`, and the ledger's names for them; what is zero is left out of a line.
 NAMES = {
@@ -86,8 +86,9 @@ class Fixture:
 
     def usage_members(self) -> dict[str, Any]:
         """The line's members about usage, absent ones as `None`."""
-        parts = {name: self.expect.get(part) or None for part, name in NAMES.items()}
-        if self.is_counted and self.expect.get("usage", self.expect) is not None:
+        expect = {} if self.name in NOTHING_MADE else self.expect
+        parts = {name: expect.get(part) or None for part, name in NAMES.items()}
+        if expect and self.is_counted and expect.get("usage", expect) is not None:
             # The two totals stand there even where they are zero.
             parts["gen_ai.usage.input_tokens"] = self.expect["input_total"]
             parts["gen_ai.usage.output_tokens"] = self.expect["output"]
