@@ -55,7 +55,7 @@ class Fixture:
     @property
     def is_counted(self) -> bool:
         """Whether it answers an order that uses tokens."""
-        return bool(self.expect) and self.expect.get("billable", True)
+        return bool(self.expect) and self.expect.get("billable", True) and self.name not in NOTHING_MADE
 
     @property
     def lacks_its_end(self) -> bool:
