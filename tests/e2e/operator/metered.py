@@ -31,7 +31,13 @@ _SEARCHED = {
     "stop_reason": "end_turn",
     "usage": {"input_tokens": 9, "output_tokens": 4, "server_tool_use": {"web_search_requests": 2}},
 }
-_ODD_ANSWERS = {"searched": ("application/json", json.dumps(_SEARCHED)), "unreadable": ("application/xml", "<message/>")}
+#: More tokens than any answer comes to.
+_DOUBTED = {**_SEARCHED, "usage": {"input_tokens": 10**10, "output_tokens": 4}}
+_ODD_ANSWERS = {
+    "searched": ("application/json", json.dumps(_SEARCHED)),
+    "unreadable": ("application/xml", "<message/>"),
+    "doubted": ("application/json", json.dumps(_DOUBTED)),
+}
 
 
 @contextmanager

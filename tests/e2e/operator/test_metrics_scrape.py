@@ -73,6 +73,14 @@ REQUESTS = [
     Request("limits, one more", MESSAGES, x_api_key(LIMITED_KEY), B, METERED_SERIES, 429, "refused", "none"),
     Request("searches", MESSAGES, {**x_api_key(ODD_KEY), ODD_ANSWER: "searched"}, B, ODD_SERIES),
     Request(
+        "numbers in doubt",
+        MESSAGES,
+        {**x_api_key(ODD_KEY), ODD_ANSWER: "doubted"},
+        B,
+        ODD_SERIES,
+        usage="estimated",
+    ),
+    Request(
         "an answer that is not read",
         MESSAGES,
         {**x_api_key(ODD_KEY), ODD_ANSWER: "unreadable"},

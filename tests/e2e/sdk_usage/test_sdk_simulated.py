@@ -175,7 +175,7 @@ def test_the_numbers_agree_three_times(case: Case, made: Round) -> None:
     outcome, status = PARTIAL.get(case.scenario, ("finished", "complete"))
     if case.scenario == "no-usage" and case.call.call.startswith("images"):
         status = "complete"  # models that are paid by the image report no tokens
-    if case.scenario == "error" and case.call.call.startswith("images"):
+    if case.scenario == "error" and case.call.call.startswith("images") and not case.streams:
         status = "failed"  # an error in the place of an answer
     judge(each.where, line, {"trilane.outcome": outcome, "trilane.usage.status": status})
     judge(each.where, line, members(entry["issued"] if case.scenario != "torn" or case.streams else None))
@@ -230,9 +230,13 @@ def test_a_reset_of_the_upstream(case: Case, made: Round) -> None:
         assert "reset" in line["trilane.upstream_failure"], f"{each.where}: {line}"
         return
     assert each.raised, f"{each.where}: {each.told}"
-    judge(each.where, line, {"trilane.outcome": "upstream_reset", "trilane.usage.status": "partial"})
-    if case.streams:
+    began = case.streams and case.cut == "body" and case.call.call.startswith(("chat", "responses"))
+    status = "failed" if began else "partial"  # nothing was written yet
+    judge(each.where, line, {"trilane.outcome": "upstream_reset", "trilane.usage.status": status})
+    if case.streams and not began:
         judge(each.where, line, members(entry["issued"]))
+        return
+    if began:
         return
     # Half a document may have shown some of its numbers. They are charged, so none may be more than in the whole.
     whole = dict(pair.split("=") for pair in TEXT_USAGE.split(","))
