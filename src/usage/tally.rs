@@ -707,9 +707,12 @@ impl UsageTally {
         } else {
             kept.generated = kept.generated.saturating_add(staged.generated);
         }
-        if staged.event == EventClass::PartialPicture && staged.data > 0 {
-            staged.passed.partial_pictures = staged.passed.partial_pictures.saturating_add(1);
+        let is_partial = staged.event == EventClass::PartialPicture;
+        if staged.data > 0 && (is_partial || staged.event == EventClass::Image) {
+            let partial = &mut staged.passed.partial_pictures;
+            *partial = partial.saturating_add(is_partial.into());
             staged.take_picture_bytes();
+            // One that had begun is this one.
             self.open.pictures = self.open.pictures.max(1);
         }
         self.told |= self.staged.generated != 0 || self.staged.data != 0;

@@ -639,6 +639,7 @@ fn pictures_and_sound_that_passed() {
         // Images.
         (Wire::Images, images("partial_image").repeat(2), [1, 2, 8, 0, 0]),
         (Wire::Images, images("partial_image") + &images("completed"), [1, 1, 8, 0, 0]),
+        (Wire::Images, images("partial_image") + r#"data: {"type":"image_generation.completed","b64_json":"AAAA"#, [1, 1, 8, 0, 0]),
         (Wire::Images, r#"{"data":[{"b64_json":"AAAA"},{"url":"https://x"}]}"#.to_owned(), [2, 0, 13, 0, 0]),
         (Wire::Images, r#"{"data":[{"b64_json":"AAAA"},{"b64_json":"AA"#.to_owned(), [2, 0, 6, 0, 0]),
         // Messages have neither.
