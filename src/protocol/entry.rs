@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::model::name::NameRule;
+
 /// A model-API protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
@@ -14,6 +16,15 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// The rule by which names of its models are read.
+    pub const fn name_rule(self) -> NameRule {
+        match self {
+            Self::A => NameRule::A,
+            Self::B => NameRule::B,
+            Self::C => NameRule::C,
+        }
+    }
+
     /// The entry of a Mixed group that serves this protocol.
     pub fn entry(self) -> Entry {
         match self {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use trilane::config::document::PricesDocument;
-use trilane::model::name::NameRule;
 use trilane::money::Price;
 use trilane::protocol::Protocol;
 
@@ -124,7 +123,7 @@ impl PriceCatalogue {
             let protocols = protocols_of(&model.vendor);
             let page = format!("{}, {url}", model.vendor);
             let taken = protocols.iter().map(|protocol| CatalogueModel {
-                id: rule(*protocol).fold(&model.id).into_owned(),
+                id: protocol.name_rule().fold(&model.id).into_owned(),
                 protocols: vec![protocol.to_string()],
                 page: page.clone(),
                 prices: model.prices.clone(),
@@ -153,7 +152,7 @@ impl PriceCatalogue {
 
     /// The model that a protocol's requests mean by a name.
     pub fn find(&self, protocol: Protocol, name: &str) -> Option<&CatalogueModel> {
-        let name = rule(protocol).fold(name);
+        let name = protocol.name_rule().fold(name);
         self.of(protocol).find(|model| model.id == name)
     }
 
@@ -177,15 +176,6 @@ impl CatalogueModel {
     pub fn prices_text(&self) -> String {
         // Texts only, into memory: it cannot fail.
         serde_json::to_string(&self.prices).unwrap_or_default()
-    }
-}
-
-/// The rule by which names of a protocol's models are read.
-const fn rule(protocol: Protocol) -> NameRule {
-    match protocol {
-        Protocol::A => NameRule::A,
-        Protocol::B => NameRule::B,
-        Protocol::C => NameRule::C,
     }
 }
 

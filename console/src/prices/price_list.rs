@@ -99,9 +99,30 @@ fn text(raw: &RawValue) -> Option<String> {
 
 /// The unit of a list's prices.
 #[derive(Debug, Clone, Copy)]
-enum Per {
+pub(crate) enum Per {
     Token,
     Million,
+}
+
+impl Per {
+    /// The price of a million tokens, exactly.
+    ///
+    /// # Errors
+    /// It is no number, or none that a document can have as a price.
+    pub(crate) fn price(self, number: &str) -> Result<String, &'static str> {
+        let (digits, power) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        // `from_scientific` rounds digits that are too many.
+        let exact = Decimal::from_str_exact(digits)
+            .and_then(|exact| Decimal::from_scientific(&format!("{exact}e{power}")))
+            .map_err(|_| "is no number")?;
+        let million = match self {
+            Self::Token => exact.checked_mul(Decimal::from(1_000_000)),
+            Self::Million => Some(exact),
+        };
+        let text = million.ok_or("is too large")?.normalize().to_string();
+        // A price that depends on something else is stated as -1.
+        Price::parse(&text).map(|_| text)
+    }
 }
 
 /// Prices as they stand in a list: numbers, or numbers in strings.
@@ -118,17 +139,7 @@ impl Stated<'_> {
         }
         let number = raw.trim_matches('"');
         let told = |reason: &str| format!("its price {name}, {number}, {reason}");
-        let exact = Decimal::from_scientific(&number.to_ascii_lowercase())
-            .or_else(|_| Decimal::from_str_exact(number))
-            .map_err(|_| told("is no number"))?;
-        let million = match self.1 {
-            Per::Token => exact.checked_mul(Decimal::from(1_000_000)),
-            Per::Million => Some(exact),
-        };
-        let million = million.ok_or_else(|| told("is too large"))?;
-        let text = million.normalize().to_string();
-        Price::parse(&text).map_err(told)?;
-        Ok(Some(text))
+        self.1.price(number).map(Some).map_err(told)
     }
 
     /// The same, where 0 says as often that there is none.
@@ -340,6 +351,7 @@ mod tests {
             "text-embedding-9": {"litellm_provider": "openai", "mode": "embedding", "input_cost_per_token": 1e-08, "output_cost_per_token": 0.0},
             "noise": {"litellm_provider": "x", "mode": "chat", "input_cost_per_token": 1.9999999999999999e-07, "output_cost_per_token": 1e-06},
             "free": {"litellm_provider": "x", "mode": "chat", "input_cost_per_token": 0, "output_cost_per_token": 0.0},
+            "long": {"litellm_provider": "x", "mode": "chat", "input_cost_per_token": 1.99999999999999999999999999999999999e-07, "output_cost_per_token": 1e-06},
             "half": {"litellm_provider": "x", "mode": "chat", "input_cost_per_token": 1e-06}
         }"#;
         assert_eq!(
@@ -350,6 +362,7 @@ mod tests {
                 r#"openai gpt-9 {"input": "1.25", "cache_read": "0.125", "output": "10", "tiers": {"flex": {"input": "0.625", "output": "5"}}} the list has other prices for long prompts (input_cost_per_token_above_272k_tokens), which are not counted"#,
                 "free: costs nothing there: say \"free\" in the document where that is so",
                 "half: has no price of input and output",
+                "long: its price input_cost_per_token, 1.99999999999999999999999999999999999e-07, is no number",
                 "noise: its price input_cost_per_token, 1.9999999999999999e-07, has more than 6 fractional digits",
                 "text-embedding-9: is of a kind that the gateway does not serve",
             ]

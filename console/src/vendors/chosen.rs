@@ -4,7 +4,6 @@ use serde::Serialize;
 use serde_json::json;
 use trilane::config::document::PricesDocument;
 use trilane::config::{Document, compile};
-use trilane::model::name::NameRule;
 use trilane::protocol::Protocol;
 use utoipa::ToSchema;
 
@@ -211,12 +210,7 @@ fn chosen(
 }
 
 fn folded(protocol: Protocol, name: &str) -> String {
-    let rule = match protocol {
-        Protocol::A => NameRule::A,
-        Protocol::B => NameRule::B,
-        Protocol::C => NameRule::C,
-    };
-    rule.fold(name).into_owned()
+    protocol.name_rule().fold(name).into_owned()
 }
 
 /// Whether the gateway takes the model in a document.

@@ -1,11 +1,11 @@
 //! The models in a vendor's list, in the shape of each protocol.
 
-use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trilane::config::document::PricesDocument;
-use trilane::money::Price;
 use trilane::protocol::Protocol;
+
+use crate::prices::Per;
 
 /// A model of a vendor's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,13 +87,7 @@ pub fn page(protocol: Protocol, body: &[u8]) -> Option<ListedPage> {
 /// same is not known, so the caller takes them from OpenRouter only.
 fn stated(model: &Value) -> Option<PricesDocument> {
     let pricing = model.get("pricing")?;
-    let price = |name: &str| {
-        let each = Decimal::from_str_exact(pricing.get(name)?.as_str()?).ok()?;
-        let million = each.checked_mul(Decimal::from(1_000_000))?.normalize();
-        let text = million.to_string();
-        // A price that depends on something else is stated as -1.
-        Price::parse(&text).is_ok().then_some(text)
-    };
+    let price = |name: &str| Per::Token.price(pricing.get(name)?.as_str()?).ok();
     // A 0 says as often that there is no cache as that it is free: without a price it is charged as input.
     let of_cache = |name: &str| price(name).filter(|price| price != "0");
     Some(PricesDocument {

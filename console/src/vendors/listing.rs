@@ -44,6 +44,12 @@ pub struct Reach<'a> {
     pub patience: Duration,
 }
 
+/// The proxy that the environment names for an address.
+pub fn proxy_of_environment(url: &str) -> Option<Proxy> {
+    let uri = url.parse().ok()?;
+    Proxy::try_from_env().filter(|proxy| !proxy.is_no_proxy(&uri))
+}
+
 /// Asks a vendor for its models. Nothing is charged for that. It blocks.
 ///
 /// # Errors

@@ -25,7 +25,7 @@ pub use failure::{ListFailure, ListHints, ListSentence};
 pub use group_read::mixed_sources;
 pub use group_text::{MIXED, MixedSource, VendorGroup, added, mixed, new, put, removed};
 pub use listed::ListedModel;
-pub use listing::{Reach, download, list};
+pub use listing::{Reach, download, list, proxy_of_environment};
 pub use own_price::OwnPrice;
 pub use setup_text::{group_of, vendor_groups, with_vendor, without_vendor};
 pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset, protocol_style};

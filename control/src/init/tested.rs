@@ -6,9 +6,8 @@ use std::time::Duration;
 use trilane_console::outgoing::AllowedAddresses;
 use trilane_console::vendors::{
     self, ChosenModel, ListFailure, ListHints, ListSentence, Reach, Vendor, VendorCredential,
-    VendorGroup,
+    VendorGroup, proxy_of_environment,
 };
-use ureq::Proxy;
 
 use super::args::InitArgs;
 use crate::failure::Failure;
@@ -37,18 +36,12 @@ pub fn reach<'a>(args: &'a InitArgs, vendor: &Vendor) -> Reach<'a> {
     Reach {
         ca: args.ca.as_deref(),
         system_ca: &args.system_ca,
-        proxy: proxy(vendor),
+        proxy: proxy_of_environment(&vendor.list_url()),
         // Whoever runs the command can call any.
         addresses: AllowedAddresses::Any,
         header: None,
         patience: PATIENCE,
     }
-}
-
-/// The proxy that the environment names for a vendor.
-fn proxy(vendor: &Vendor) -> Option<Proxy> {
-    let uri = vendor.list_url().parse().ok()?;
-    Proxy::try_from_env().filter(|proxy| !proxy.is_no_proxy(&uri))
 }
 
 const HINTS: ListHints = ListHints {
@@ -90,7 +83,7 @@ fn absolute(file: &Path) -> Result<String, Failure> {
 
 /// The proxy of the environment, as the account has it.
 fn proxy_url(vendor: &Vendor) -> Option<String> {
-    let proxy = proxy(vendor)?;
+    let proxy = proxy_of_environment(&vendor.list_url())?;
     let scheme = match proxy.protocol() {
         ureq::ProxyProtocol::Https => "https",
         ureq::ProxyProtocol::Http => "http",

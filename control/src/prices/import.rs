@@ -12,7 +12,7 @@ use trilane_console::outgoing::AllowedAddresses;
 use trilane_console::prices::{
     CATALOGUE_NAME, ListPrice, PriceCatalogue, PriceList, lines, protocol_named,
 };
-use trilane_console::vendors::{PRESETS, Reach, download};
+use trilane_console::vendors::{PRESETS, Reach, download, proxy_of_environment};
 
 use super::args::PricesImportArgs;
 use crate::failure::Failure;
@@ -88,10 +88,7 @@ fn read(args: &PricesImportArgs) -> Result<Vec<u8>, Failure> {
     let reach = Reach {
         ca: args.ca.as_deref(),
         system_ca: Path::new(crate::render::SYSTEM_CA),
-        proxy: list
-            .parse()
-            .ok()
-            .and_then(|uri| ureq::Proxy::try_from_env().filter(|proxy| !proxy.is_no_proxy(&uri))),
+        proxy: proxy_of_environment(list),
         addresses: AllowedAddresses::Any,
         header: None,
         patience: PATIENCE,

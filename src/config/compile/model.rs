@@ -17,11 +17,7 @@ pub(super) fn catalog(
     path: &str,
     diagnostics: &mut Diagnostics,
 ) -> Catalog {
-    let rule = match protocol {
-        Protocol::A => NameRule::A,
-        Protocol::B => NameRule::B,
-        Protocol::C => NameRule::C,
-    };
+    let rule = protocol.name_rule();
     let mut catalog = Catalog::new(rule);
     for (i, model) in document.models.iter().flatten().enumerate() {
         let path = format!("{path}.models[{i}]");
