@@ -86,7 +86,7 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.has(address))
     }
 
-    /// Where a request comes from. Each proxy adds the address that it was asked from at the end; so they are read from there, as
+    /// The address that a request comes from. Each proxy adds the address that it was asked from at the end; so they are read from there, as
     /// long as it is a trusted proxy that says so. What stands before is whatever a client has written.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
@@ -140,7 +140,7 @@ pub async fn find(
     next.run(request).await
 }
 
-/// What attempts of an address are counted under: whoever has an address of IPv6 has a whole network of them.
+/// The name under which attempts of an address are counted: a host with an address of IPv6 has a whole network of them.
 pub fn counted(address: &str) -> String {
     match address.parse::<IpAddr>() {
         Ok(IpAddr::V6(address)) => {

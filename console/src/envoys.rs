@@ -121,7 +121,7 @@ async fn admit(
     audit::insert(transaction, &actor.entry(now, "envoy.enrol", id)).await
 }
 
-/// What became of an agent that enrols with an enrolment secret.
+/// The outcome of enrolling with an enrolment secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnrolledBySecret {
     /// It has its credential, and is approved.

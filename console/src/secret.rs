@@ -97,7 +97,7 @@ impl NewSecret {
         Self::draw(WEBHOOK)
     }
 
-    /// One that was drawn before.
+    /// A secret that was drawn before.
     pub fn given(text: &str) -> Self {
         Self(text.to_owned())
     }

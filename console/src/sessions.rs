@@ -284,7 +284,7 @@ async fn note_refused(
     })
 }
 
-/// What a new session may need. DrawnTokens beforehand: a change that is done again draws no other.
+/// The tokens of a new session. They are drawn beforehand: a change that is done again draws no other.
 struct DrawnTokens {
     session: NewSecret,
     device: NewSecret,

@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// What is enough for every server here.
+/// Enough files for every server here.
 const ENOUGH: u64 = 65_536;
 
 /// Raises the limit of open files as far as the system lets this process: each connection is one, and the limit that shells give (1024)

@@ -69,7 +69,7 @@ pub(super) struct PartHeaders {
 #[derive(Debug, Clone, Copy)]
 struct Disposition {
     field: Option<Field>,
-    /// What the part chooses elsewhere.
+    /// The row of the table, if the part chooses elsewhere.
     steering: Option<SteeringId>,
     /// The name is the only parameter: there is no file name.
     plain: bool,

@@ -190,7 +190,7 @@ impl BodyScanner {
         }
     }
 
-    /// What the body says of the pictures that are to be made. A form says nothing that is read.
+    /// The body's words on the pictures that are to be made. A form says nothing that is read.
     pub fn picture(&self) -> PictureAsked<'_> {
         match self {
             Self::Json(scanner) => scanner.picture(),

@@ -9,7 +9,7 @@
 
 use super::field::MAX_WORD;
 
-/// What becomes of a member of the table. One that is `null` passes.
+/// The treatment of a member of the table. One that is `null` passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SteeringAction {
     /// It is refused, unless the source lets it pass.
@@ -27,7 +27,7 @@ pub enum SteeringAction {
 pub struct SteeringMember {
     /// The name, as its vendor writes it. A `*` at its end stands for anything.
     pub name: &'static str,
-    /// What becomes of it.
+    /// Its treatment.
     pub action: SteeringAction,
     /// Whose it is, and the page of the documentation that has it.
     pub page: &'static str,

@@ -33,7 +33,7 @@ objects! {
         max_body: u64,
         /// The currency of all prices, for records.
         currency: String,
-        /// Whom the holders of keys ask for more: told in the refusal of a spent budget.
+        /// The contact of key holders who need more: told in the refusal of a spent budget.
         contact: String,
         /// The groups.
         groups: Vec<GroupDocument>,

@@ -56,7 +56,7 @@ pub struct Group {
     pub priced: bool,
     /// What all of its keys together may use, where that is limited.
     pub limits: Option<Subject>,
-    /// Whom the holders of its keys ask for more.
+    /// The contact of its key holders who need more.
     pub contact: Option<Rc<str>>,
     /// The answers to its keys that ask for the whole list of models.
     pub lists: Lists,

@@ -38,7 +38,7 @@ pub(super) fn bill_of(
     })
 }
 
-/// What a request, and a call of `method`, is expected to cost, as far as it has been read: at the prices of the dearest
+/// The expected cost of a request, and of a call of `method`, as far as it has been read: at the prices of the dearest
 /// model that it names.
 pub(super) fn expected_charge(upstream: &UpstreamRequest, method: Option<&str>) -> Amount {
     let models = upstream.body.models();
@@ -59,7 +59,7 @@ pub(super) fn expected_charge(upstream: &UpstreamRequest, method: Option<&str>) 
 
 /// What the models used.
 ///
-/// Where the answer names another model than the one that was asked for, the dearer of the two bills counts if the source
+/// If the answer names another model than the one that was asked for, the dearer of the two bills counts if the source
 /// lists that one; otherwise the bill says so.
 fn models_bill(upstream: &UpstreamRequest, asked: &Rc<Model>, reading: &Reading) -> Option<Bill> {
     let catalog = &upstream.route.source.catalog;
@@ -94,7 +94,7 @@ fn dearer(one: Option<Bill>, another: Option<Bill>) -> Option<Bill> {
     }
 }
 
-/// What the models used, the one that answered at these prices.
+/// The bill of the models, that of the one that answered at these prices.
 fn bill_at(own: &Prices, upstream: &UpstreamRequest, reading: &Reading) -> Option<Bill> {
     let UpstreamRequest { route, body, .. } = upstream;
     let tool_models = body.models().others();

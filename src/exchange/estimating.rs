@@ -37,7 +37,7 @@ pub(super) fn reservation(
     }
 }
 
-/// What a request is expected to use, as far as its body has been read: what its models are to read, and as much as they
+/// The expected usage of a request, as far as its body has been read: what its models are to read, and as much as they
 /// may write. `None` for what is not metered.
 pub(super) fn expected(operation: Option<Operation>, body: &RequestBody) -> Option<Usage> {
     let mut usage = Usage::default();
@@ -61,7 +61,7 @@ pub(super) fn expected(operation: Option<Operation>, body: &RequestBody) -> Opti
     Some(usage)
 }
 
-/// What an exchange that an upstream was at work on was, beside what was read of it.
+/// An exchange that an upstream was at work on, beside what was read of it.
 pub(super) struct UnreportedExchange<'a> {
     pub operation: Option<Operation>,
     /// How the response reports usage.
@@ -90,7 +90,7 @@ impl UnreportedExchange<'_> {
         added
     }
 
-    /// What the model used, of all that passed and the time that was not awaited.
+    /// Estimates the usage from all that passed and the time that was not awaited.
     fn estimate(&self, reading: &Reading) -> Usage {
         let Self { body, .. } = self;
         let mut estimate = Usage::default();

@@ -36,7 +36,7 @@ pub(super) struct Response {
     unasked: Option<Box<UnaskedUsage>>,
 }
 
-/// What reads a body.
+/// The meter of a body.
 #[derive(Debug)]
 struct MeteredBody {
     meter: Meter,

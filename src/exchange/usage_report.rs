@@ -99,7 +99,7 @@ struct BudgetLeft {
     resets_at: String,
 }
 
-/// What there is of a budget that is of the key's holder alone.
+/// The amounts of a budget that is of the key's holder alone.
 #[derive(Serialize)]
 struct BudgetAmounts {
     limit: String,

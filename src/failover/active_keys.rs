@@ -1,4 +1,4 @@
-//! Which keys use a source: as much as it takes to know, whichever key fails, whether another one is in use.
+//! The keys that use a source: as much as it takes to know, for a key that fails, whether another one is in use.
 //!
 //! Two uses are kept, of two keys, and each is written anew once a minute at most. That is enough: while both are younger than
 //! a minute, there is another for every key. The hash of a key's id is no secret, and the id neither: the ledger has it.

@@ -59,7 +59,7 @@ pub fn note_report(
     }
 }
 
-/// What became of an attempt that failed: the index of its account, what that says of it, and the failure for the request's record, where
+/// Classifies an attempt that failed: the index of its account, what that says of it, and the failure for the request's record, where
 /// there is to be one.
 fn judge(
     report: &AttemptReport,

@@ -198,7 +198,7 @@ impl RequestAttempts {
             .is_ok_and(|it| it.whole_us.is_some())
     }
 
-    /// What it says of the last account that nothing comes from it any more, before a response: nothing, where its client may have
+    /// The event of silence before a response, for the last account: no failure where its client may have
     /// brought that about by its body. Of a body that took its time this holds for as long again: the news of what its account did
     /// meanwhile may still be on its way.
     pub fn silence(&self, now_us: u64) -> AccountEvent {
@@ -215,7 +215,7 @@ impl RequestAttempts {
         }
     }
 
-    /// What it says of the last account that it broke off in the middle of its response: its client may not have read it.
+    /// The event of a response that broke off in its middle, for the last account: its client may not have read it.
     pub fn break_off(&self) -> AccountEvent {
         AccountEvent::Interrupted(self.plan.key)
     }

@@ -19,7 +19,7 @@ const ENTRY: usize = 52;
 /// How often a change is tried again when another worker was faster.
 const TRIES: usize = 8;
 
-/// What is known of a source's accounts and of the keys that use it.
+/// The known state of a source's accounts and of the keys that use it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct States {
     keys: ActiveKeys,

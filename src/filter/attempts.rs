@@ -42,7 +42,7 @@ struct HttpAttempt {
 }
 
 impl HttpAttempt {
-    /// What becomes of the request.
+    /// Does what a course asks for.
     fn take(&self, course: Course) -> Action {
         match course {
             Course::To { cluster, path } => {

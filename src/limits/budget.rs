@@ -57,7 +57,7 @@ impl Budget {
         self.per_day.is_some() || self.per_month.is_some()
     }
 
-    /// What a request reserves that is expected to cost `charge`: at most half of what each window may cost, so that a
+    /// The reservation of a request that is expected to cost `charge`: at most half of what each window may cost, so that a
     /// request with a huge cap leaves something for others. Nothing without a budget.
     pub(super) fn reservation(&self, charge: Amount) -> Amount {
         let most = self.per_day.into_iter().chain(self.per_month).min();

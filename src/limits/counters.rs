@@ -170,12 +170,12 @@ impl Counters {
         self.leases.set(holder, held, now.steady_ms());
     }
 
-    /// What the requests of others than `holder` hold.
+    /// Sums what the requests of others than `holder` hold.
     pub fn held_by_others(&self, holder: u64) -> Held {
         self.leases.held_by_others(holder)
     }
 
-    /// What all requests under way have reserved of the budget.
+    /// Sums what all requests under way have reserved of the budget.
     pub fn reserved(&self) -> Amount {
         self.leases.held_by_all().reserved
     }

@@ -3,14 +3,14 @@
 use super::rate::Rate;
 use crate::money::Amount;
 
-/// What a request reserves until its usage is known.
+/// The use that a request reserves until its usage is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimate {
     /// Tokens that the model will read.
     pub input: u64,
     /// Tokens that it will write.
     pub output: u64,
-    /// What it will cost. Only budgets ask for it.
+    /// Its expected cost. Only budgets ask for it.
     pub charge: Amount,
 }
 

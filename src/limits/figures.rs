@@ -63,7 +63,7 @@ pub struct SubjectFigures {
     pub limits: Limits,
     /// What is left of them.
     pub figures: Figures,
-    /// What requests under way have reserved of its budget, which is in no figure.
+    /// The amount that requests under way have reserved of its budget, which is in no figure.
     pub reserved: Amount,
 }
 
@@ -75,7 +75,7 @@ impl Purse {
 }
 
 impl Figures {
-    /// Those that the holder of a key may see, of figures of `scope`. What is spent of a team's or a group's budget is what
+    /// Keeps the figures that the holder of a key may see, of those of `scope`. What is spent of a team's or a group's budget is what
     /// others spend.
     #[must_use]
     pub fn for_holder(self, scope: Scope) -> Self {

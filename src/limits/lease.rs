@@ -1,4 +1,4 @@
-//! What requests hold while they are under way: a slot each, and what they are expected to cost. They give it back when
+//! Holdings of requests under way: a slot each, and what they are expected to cost. They give it back when
 //! they end, however they end.
 //!
 //! A VM that dies gives nothing back. So each VM has one lease for all that its requests hold of a subject: it renews
@@ -12,7 +12,7 @@ pub const LEASE_MS: u64 = 30_000;
 /// How often a VM renews its leases, in milliseconds.
 pub const RENEWAL_MS: u64 = 10_000;
 
-/// What requests under way hold of one subject.
+/// The holdings of requests under way of one subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held {
     /// Slots of concurrent requests.
@@ -47,12 +47,12 @@ impl Held {
     }
 }
 
-/// What the requests of one VM hold.
+/// The holdings of one VM's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     /// The VM: a number that no other has.
     pub holder: u64,
-    /// What its requests hold.
+    /// The holdings of its requests.
     pub held: Held,
     /// Until when, in milliseconds of the steady clock.
     pub until_ms: u64,
@@ -71,13 +71,13 @@ impl Leases {
         });
     }
 
-    /// What others than `holder` hold.
+    /// Sums the holdings of others than `holder`.
     pub fn held_by_others(&self, holder: u64) -> Held {
         let others = self.0.iter().filter(|lease| lease.holder != holder);
         others.fold(Held::NOTHING, |sum, lease| sum.plus(lease.held))
     }
 
-    /// What all hold.
+    /// Sums all holdings.
     pub fn held_by_all(&self) -> Held {
         let all = self.0.iter();
         all.fold(Held::NOTHING, |sum, lease| sum.plus(lease.held))

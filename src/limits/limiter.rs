@@ -34,14 +34,14 @@ pub struct Reservation {
 struct SubjectReservation {
     subject: Subject,
     shares: ReservedShares,
-    /// What it holds while it is under way.
+    /// Its holdings while it is under way.
     held: Held,
     /// What was counted then, this request included.
     counters: Counters,
 }
 
 impl Reservation {
-    /// What is left of the limits and may be told to the key's holder, as far as the admission knows it: a request that was
+    /// The rest of the limits that may be told to the key's holder, as far as the admission knows it: a request that was
     /// admitted since is not in it. The time is one of the steady clock, in microseconds.
     pub fn figures(&self, steady_us: u64) -> Figures {
         let elapsed_us = steady_us.saturating_sub(self.at.steady_us);
@@ -130,7 +130,7 @@ const SETTLE_ROUNDS: u32 = 10_000;
 pub struct Limiter {
     /// The number of this VM, under which its requests hold what they hold.
     holder: u64,
-    /// What its requests hold, by the name of the subject.
+    /// The holdings of its requests, by the name of the subject.
     held: RefCell<HashMap<Rc<str>, Held>>,
     /// Whether a spend feed has told everything once. That stays so as long as the process lives.
     told: Cell<bool>,
@@ -424,7 +424,7 @@ impl Limiter {
         })
     }
 
-    /// What is left of the limits of `subjects` and may be told to the key's holder, the tighter for each.
+    /// The rest of the limits of `subjects` that may be told to the key's holder, the tighter for each.
     pub fn figures(&self, subjects: &[Subject], shared: &impl SharedData, now: Now) -> Figures {
         // Of what is not known nothing is left to tell.
         let subjects = self.resolve(subjects, shared).unwrap_or_default();
@@ -477,7 +477,7 @@ impl Limiter {
         }
     }
 
-    /// What this VM's requests hold of a subject.
+    /// The holdings of this VM's requests of a subject.
     fn held(&self, subject: &Subject) -> Held {
         let held = self.held.try_borrow();
         held.ok()

@@ -47,7 +47,7 @@ impl Limits {
         self.concurrent_requests.is_some() || self.budget.is_set()
     }
 
-    /// What a request holds that is expected to cost `charge`.
+    /// The holdings of a request that is expected to cost `charge`.
     pub(super) fn held(&self, charge: Amount) -> Held {
         Held {
             slots: u32::from(self.concurrent_requests.is_some()),

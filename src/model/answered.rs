@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::bare_name::BareName;
 use super::{Catalog, Model};
 
-/// What model an answer names.
+/// The model that an answer names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnsweredModel<'a> {
     /// The one that was asked for, under one of its names.
@@ -24,7 +24,7 @@ impl Catalog {
         renamed.or_else(|| self.find(name))
     }
 
-    /// Which model an answer names by `name` that was asked of `asked`.
+    /// Finds the model that an answer names by `name` that was asked of `asked`.
     ///
     /// A name that the catalog has as it stands is that model's. Otherwise a date, a vendor's prefix and a tag are left out of
     /// account.

@@ -1,4 +1,4 @@
-//! What is left of a model's name without what vendors and their resellers put around it.
+//! A model's name without what vendors and their resellers put around it.
 //!
 //! An answer rarely names the model as it was asked for: `gpt-x` comes back as `gpt-x-2025-11-13`, as `openai/gpt-x`,
 //! `accounts/fireworks/models/gpt-x` or `gpt-x:free`, and `claude-x-4-5` as `us.anthropic.claude-x-4-5-20250929-v1:0`.
@@ -14,7 +14,7 @@ pub(super) struct BareName<'a> {
     pub(super) untagged: &'a str,
     /// A date, or a number of three digits.
     revision: Option<&'a str>,
-    /// What stands behind `:` or `@`.
+    /// The part behind `:` or `@`.
     tag: Option<&'a str>,
 }
 

@@ -18,12 +18,12 @@ pub struct RequestTarget<'a> {
 /// The parameter in which older clients of protocol C send their key.
 const KEY: &str = "key";
 
-/// Which parameters go upstream.
+/// The parameters that go upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassingParameters {
     /// All but the key: the others are known, or the request is rejected (protocol C).
     AllButKey,
-    /// Those that protocols A and B know.
+    /// Parameters that protocols A and B know.
     Known,
 }
 

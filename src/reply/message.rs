@@ -201,7 +201,7 @@ fn not_served(protocol: Protocol) -> &'static str {
     }
 }
 
-/// What is said of a member that chooses elsewhere: which one, and who may allow it.
+/// The message on a member that chooses elsewhere: its name, and who may allow it.
 fn member_not_allowed(member: &SteeringMember) -> String {
     let SteeringMember { name, page, .. } = member;
     if member.may_pass() {

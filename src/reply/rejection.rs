@@ -118,7 +118,7 @@ pub enum Rejection {
         limit: Limit,
         /// In how many seconds it will suffice again.
         retry_after_s: u64,
-        /// Whom to ask for more.
+        /// The contact for more.
         contact: Option<Rc<str>>,
     },
     /// A limit that many Envoys share is used up, says the service that counts there.

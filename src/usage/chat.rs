@@ -108,7 +108,7 @@ const DELTA_CHOICE: Node = object(&[
     ("usage", USAGE),
 ]);
 
-/// What the model writes: some upstreams have `content` in parts, the reasoning under a name of their own or under several,
+/// Text of the model: some upstreams have `content` in parts, the reasoning under a name of their own or under several,
 /// and pictures beside the content.
 const WRITTEN: &[NodeMember] = &[
     ("content", CONTENT),

@@ -1,4 +1,4 @@
-//! What a vendor says that an answer cost, digit by digit: no float is between.
+//! The cost of an answer by its vendor's word, digit by digit: no float is between.
 
 /// The most digits that an amount may have, as many as a charge.
 const MAX_DIGITS: usize = 28;

@@ -1,4 +1,4 @@
-//! What of a usage object contradicts itself.
+//! Contradictions in a usage object.
 
 use core::fmt::Write as _;
 
@@ -9,7 +9,7 @@ pub(super) enum Doubt {
     TotalMore,
     /// All readings come to more than the total.
     TotalLess,
-    /// What was read from a cache and written to it is more than all input.
+    /// Tokens read from a cache and written to it are more than all input.
     Cache,
     /// Audio and images are more than all input, or those from the cache more than those of the input.
     InputMedia,
@@ -17,11 +17,11 @@ pub(super) enum Doubt {
     Reasoning,
     /// Audio, images and reasoning are more than all output.
     OutputMedia,
-    /// What was written for five minutes and for an hour is more than all that was written.
+    /// Tokens written for five minutes and for an hour are more than all that were written.
     CacheTimes,
     /// One number under two names, with two values.
     Names,
-    /// What the cache had and what it had not are not the input.
+    /// Cache hits and misses together are not the input.
     CacheMisses,
     /// The cost is no amount that can be kept exactly.
     Cost,
@@ -29,7 +29,7 @@ pub(super) enum Doubt {
     Excess,
 }
 
-/// What a protocol calls the numbers that doubts are about.
+/// A protocol's names of the numbers that doubts are about.
 pub(super) struct Terms {
     pub(super) input: &'static str,
     pub(super) output: &'static str,

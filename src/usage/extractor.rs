@@ -27,7 +27,7 @@ pub(super) struct Extractor {
     path: Path,
     /// Open brackets of the value that is being skipped.
     depth: u64,
-    /// What the length of that value counts as.
+    /// The counter of that value's length.
     counts: Counts,
     /// The string being read is a key.
     key: bool,
@@ -42,7 +42,7 @@ pub(super) struct Extractor {
     holes_from: usize,
 }
 
-/// What the length of a value that is skipped counts as.
+/// The counter of a skipped value's length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counts {
     Nothing,

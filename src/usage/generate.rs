@@ -98,7 +98,7 @@ const CANDIDATE: Node = object(&[
     ("groundingMetadata", object(GROUNDING)),
 ]);
 
-/// What the model wrote: thoughts too, and images and sound beside it.
+/// Output of the model: thoughts too, and images and sound beside it.
 const PART: Node = object(&[
     ("text", Node::TEXT),
     ("functionCall", object(CALL)),

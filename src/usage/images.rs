@@ -122,7 +122,7 @@ const USAGE: &[NodeMember] = &[
     ("cost", number(COST)),
 ];
 
-/// What is said of the tokens of pictures.
+/// Claims about the tokens of pictures.
 pub(super) struct Claimed {
     pub(super) input: Option<u64>,
     pub(super) cached: u64,

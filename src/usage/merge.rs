@@ -3,7 +3,7 @@
 use super::numbers::{Numbers, Slot, bit, slots};
 use super::table::{Merge, WireTable};
 
-/// What the numbers of a usage object are to one another. Sets of slots: bit n is slot n.
+/// The roles of the numbers of a usage object. Sets of slots: bit n is slot n.
 pub(super) struct Roles {
     /// All input, in a number or in several.
     pub(super) input: u32,

@@ -117,9 +117,9 @@ pub struct Reading {
     pub others: Vec<(String, Usage)>,
     /// Tokens of the total that stand in no part, where the vendor counts such as output.
     pub unnamed_output: u64,
-    /// Which of the numbers contradict each other, in fixed words.
+    /// The numbers that contradict each other, in fixed words.
     pub doubt: Option<String>,
-    /// What the vendor says that the answer cost, exactly.
+    /// The cost of the answer by the vendor's word, exactly.
     pub reported_cost: Option<String>,
     /// Whether nothing was made: no part of a streamed response came, nor a reason why it ended, or an error in the place of a
     /// document.
@@ -128,7 +128,7 @@ pub struct Reading {
     pub unreadable: bool,
 }
 
-/// What is told of tokens that stand in no part of a total and are beyond the request's cap.
+/// The doubt about tokens that stand in no part of a total and are beyond the request's cap.
 const BEYOND_CAP: &str = "tokens in no part of the total are more than the request's cap";
 
 impl Reading {

@@ -56,7 +56,7 @@ impl Numbers {
         self.present == 0
     }
 
-    /// Which were reported: bit n is slot n.
+    /// The numbers that were reported: bit n is slot n.
     pub(super) fn present(&self) -> u32 {
         self.present
     }

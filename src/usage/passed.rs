@@ -1,4 +1,4 @@
-//! What passed of an answer beside its text: pictures and sound.
+//! Pictures and sound that passed of an answer beside its text.
 
 /// Pictures and sound that passed, whole or in part, in base64 or by their address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -42,7 +42,7 @@ pub(super) const CREATION_5M: Slot = 27;
 pub(super) const CREATION_1H: Slot = 28;
 pub(super) const TOP_REASONING: Slot = 29;
 
-/// What came from a cache and what was written to it, by all names.
+/// Tokens from a cache and written to it, by all names.
 const CACHE: u32 = bit(CACHED)
     | bit(CACHE_WRITE)
     | bit(HITS)
@@ -284,7 +284,7 @@ pub(super) const VERTEX: Node = object(&[(
     object(&[("traffic_type", text(TextField::Tier))]).marked(Marker::UnnamedOutput),
 )]);
 
-/// What the numbers mean, of Chat Completions and of Responses.
+/// Reads the numbers of Chat Completions and of Responses.
 pub(super) fn usage(numbers: &Numbers) -> Counted {
     let mut doubts = Doubts::default();
     let mut greatest = |names: &[Slot]| {
@@ -335,7 +335,7 @@ pub(super) fn usage(numbers: &Numbers) -> Counted {
     }
 }
 
-/// What was written to a cache for five minutes and for an hour, of these for an hour and for five minutes; and whether
+/// Splits tokens written to a cache by its time: for five minutes and for an hour, of these for an hour and for five minutes; and whether
 /// those are more than all. Without a word on how long for, it is five minutes: that is what one gets unasked.
 pub(super) fn by_time(all: Option<u64>, [hour, minutes]: [u64; 2]) -> ([u64; 2], bool) {
     let over = all.is_some_and(|all| hour.saturating_add(minutes) > all);

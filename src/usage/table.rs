@@ -28,15 +28,15 @@ pub(super) struct WireTable {
     pub(super) calls: &'static [(Call, Slot)],
     /// A whole answer reports all of its calls: what was counted is for one that was left.
     pub(super) reports_calls: bool,
-    /// What the numbers are to one another.
+    /// The roles of the numbers.
     pub(super) roles: Roles,
-    /// What doubts call them.
+    /// The numbers' names in doubts.
     pub(super) terms: Terms,
     /// The usage that the numbers mean.
     pub(super) usage: fn(&Numbers) -> Counted,
 }
 
-/// What the numbers of a usage object come to.
+/// The sums of a usage object.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counted {
     /// Nothing if none of the numbers that count was reported.
@@ -175,7 +175,7 @@ pub(super) enum Marker {
     Place,
     /// Something that a vendor alone has whose total has output in no part.
     UnnamedOutput,
-    /// What the model writes: a message, or a part of it.
+    /// Text of the model: a message, or a part of it.
     Written,
     /// The parts of its reasoning, which upstreams repeat that have it as one text too.
     ReasoningParts,
@@ -185,7 +185,7 @@ pub(super) enum Marker {
     Sound,
 }
 
-/// Where an amount of money has its place: as a number if it is a plain integer, else as [`TextField::Cost`].
+/// The place of an amount of money: a number if it is a plain integer, else [`TextField::Cost`].
 pub(super) const COST: Slot = 31;
 /// Set to 1 where [`Marker::UnnamedOutput`] stands.
 pub(super) const UNNAMED_OUTPUT: Slot = 30;

@@ -26,11 +26,11 @@ pub(super) struct UsageTally {
     staged: Said,
     /// Of all events that have ended.
     kept: Said,
-    /// What the usage objects before said, in the event that is being read.
+    /// The numbers of the usage objects before, in the event that is being read.
     earlier: Numbers,
     /// The entry of a list that is being read.
     entry: ListEntry,
-    /// What has begun and is not done.
+    /// Media that have begun and are not done.
     open: Begun,
     ended: bool,
     /// Each item of the outermost array is an event.
@@ -82,7 +82,7 @@ struct ListEntry {
     model: ShortText,
     /// It was not done, or is no work of its own.
     idle: bool,
-    /// What a call of the vendor's own tool is, by the tool's name.
+    /// The vendor's own tool that is called, by the tool's name.
     call: Option<Call>,
     /// Reasoning stands in the message that is being read.
     reasoned: bool,
@@ -162,7 +162,7 @@ fn begins(name: &[u8], start: &[u8]) -> bool {
     head.is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
-/// What a vendor's own tool of this name does.
+/// Finds the kind of a vendor's own tool by its name.
 fn server_tool(name: &[u8]) -> Option<Call> {
     match name {
         b"web_search" => Some(Call::WebSearch),
@@ -216,7 +216,7 @@ impl Said {
         }
     }
 
-    /// What was read of data is a picture's.
+    /// Counts the data that was read as a picture's.
     fn take_picture_bytes(&mut self) {
         let bytes = u64::try_from(core::mem::take(&mut self.data)).unwrap_or(0);
         let sum = &mut self.passed.picture_bytes;
@@ -759,7 +759,7 @@ impl UsageTally {
         self.told
     }
 
-    /// What was used, and what of it is in doubt.
+    /// Sums what was used, and tells what of it is in doubt.
     pub(super) fn counted(&self) -> Counted {
         let kept = &self.kept;
         let mut counted = (self.table.usage)(&self.own_numbers());
@@ -833,7 +833,7 @@ impl UsageTally {
             || name.starts_with("gemini-")
     }
 
-    /// What the vendor says that the answer cost.
+    /// The cost of the answer by the vendor's word.
     pub(super) fn cost(&self) -> Option<String> {
         let numbers = &self.kept.numbers;
         match self.kept.text(TextField::Cost) {

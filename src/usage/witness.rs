@@ -18,7 +18,7 @@ pub(super) const REASONING: Parts = 8;
 /// as many.
 const OTHERWISE: [Parts; 16] = [0, 8, 1, 2, 4, 3, 9, 10, 12, 5, 6, 11, 13, 14, 7, 15];
 
-/// What a usage object says.
+/// The numbers of a usage object, by their roles.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Claims {
     pub(super) input: Option<u64>,
@@ -33,11 +33,11 @@ pub(super) struct Claims {
     pub(super) input_media: [u64; 2],
     /// Audio and images of the output.
     pub(super) output_media: [u64; 2],
-    /// Those that stand beside their whole by the protocol's page.
+    /// Parts that stand beside their whole by the protocol's page.
     pub(super) beside: Parts,
 }
 
-/// What the numbers of a usage object come to, no token counted twice.
+/// The sums of a usage object's numbers, no token counted twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sides {
     /// Input that is nothing else.

@@ -81,7 +81,7 @@ pub struct EnvoyView {
     /// When its agent enrolled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) enrolled_at: Option<String>,
-    /// What its agent is known by, where it has enrolled. The agent's log says the same.
+    /// The fingerprint of its agent's credential, where it has enrolled. The agent's log says the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fingerprint: Option<String>,
     /// Whether its agent gets credentials of accounts: `trilane console approve FINGERPRINT`, on the console's machine.

@@ -78,7 +78,7 @@ fn told(person: &Person) -> String {
     serde_json::to_string(&view(person.clone())).unwrap_or_default()
 }
 
-/// What is told to who would make an agent of a person, or a person of an agent.
+/// The answer to who would make an agent of a person, or a person of an agent.
 const NO_AGENT: &str =
     "agent is no person's: Envoys are added (POST /api/v1/envoys), and their agents enrol";
 

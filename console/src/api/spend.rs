@@ -75,7 +75,7 @@ impl From<(String, Sum)> for SpentAmount {
     }
 }
 
-/// What a key, an owner, a team or a group has spent in a day or month; a key that there is under its present owner. Members see
+/// Gives the spend of a key, an owner, a team or a group in a day or month; of a key that there is, under its present owner. Members see
 /// what is theirs.
 #[utoipa::path(get, operation_id = "get_spend", path = "/api/v1/spend", tag = "usage", params(SpendParams),
     responses((status = 200, body = SpendView)))]

@@ -48,11 +48,11 @@ pub struct ConnectionLimits {
     pub of_an_address: usize,
     /// How long each may do nothing.
     pub timeouts: ConnectionTimeouts,
-    /// What is told of them.
+    /// Receives what becomes of them.
     pub watch: fn(ConnectionEvent),
 }
 
-/// What becomes of a connection.
+/// An event in the life of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionEvent {
     /// It is there.

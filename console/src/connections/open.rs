@@ -15,7 +15,7 @@ use super::{ConnectionEvent, ConnectionLimits};
 pub(super) struct ClientConnections {
     limits: ConnectionLimits,
     tasks: JoinSet<()>,
-    /// Those that were not aborted.
+    /// The connections that were not aborted.
     open: HashMap<task::Id, ClientConnection>,
     /// How many of them each address has.
     of_addresses: HashMap<IpAddr, usize>,

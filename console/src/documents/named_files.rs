@@ -1,6 +1,6 @@
 //! The files that a document of a console may name.
 //!
-//! Whoever edits a document in the console is not the operator of the gateways' machines. So it names files within a gateway's
+//! An editor of a document in the console is not the operator of the gateways' machines. So a document names files within a gateway's
 //! directory of credentials only: console and agent both refuse anything else.
 
 use trilane::config::Problems;
@@ -9,7 +9,7 @@ use trilane::config::policy::{GroupKind, Policy};
 
 use crate::credentials::is_name;
 
-/// What is told of a name that is none.
+/// The reason given for a name that is none.
 pub const NOT_PLAIN: &str = "must be a plain name in a console's document: 1 to 128 letters, digits or any of - _ . and begin with no full \
     stop. It is a file in the gateway's directory of credentials; nothing else of that machine is read";
 

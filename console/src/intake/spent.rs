@@ -1,4 +1,4 @@
-//! What lines have spent, for whoever has them before they are taken in.
+//! The spend of lines, for an agent that has them before they are taken in.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::ledger::Sum;
 use crate::store::spend::SpendKey;
 use crate::store::spend_feed::ShareKey;
 
-/// What lines have spent, as the console adds it up when it takes them in.
+/// The spend of lines, as the console adds it up when it takes them in.
 #[derive(Debug, Default)]
 pub struct SpentLines {
     /// Charges by subject and period.
@@ -20,7 +20,7 @@ pub struct SpentLines {
 }
 
 impl SpentLines {
-    /// What the whole lines of a batch have spent, by the clock that wrote them.
+    /// Adds up the whole lines of a batch, by the clock that wrote them.
     pub fn of(batch: &LedgerBatch<'_>) -> Self {
         let Gathered {
             charges, shares, ..

@@ -29,7 +29,7 @@ impl Sum {
     /// A sum as [`Sum::text`] writes it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason, where the text is no amount.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         match Amount::read(text) {
             Ok(sum) => Ok(Self(sum)),

@@ -76,7 +76,7 @@ impl PriceCatalogue {
     /// Reads a catalogue of the operator's.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// The fault, and its place.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let catalogue: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if catalogue.currency != CURRENCY {

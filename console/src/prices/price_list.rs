@@ -31,7 +31,7 @@ pub struct ListPrice {
     pub id: String,
     /// The prices, as a document writes them.
     pub prices: PricesDocument,
-    /// What these prices leave out.
+    /// The gaps of these prices.
     pub note: Option<String>,
 }
 

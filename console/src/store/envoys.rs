@@ -66,7 +66,7 @@ fn of(row: EnrolledEnvoyRow) -> Envoy {
     }
 }
 
-/// What is read of an Envoy. An agent has one credential at a time.
+/// The columns of an Envoy. An agent has one credential at a time.
 const COLUMNS: &str = "envoys.id, name, disabled, enrol_until, enrolled_at, report, seen_at, clock_offset, envoys.created_at, \
     approved, (SELECT MAX(digest) FROM api_tokens WHERE person_id = envoys.id), enrolled_by \
     FROM envoys JOIN people ON people.id = envoys.id";
@@ -186,7 +186,7 @@ pub async fn waiting(transaction: &mut Transaction) -> Result<Vec<Envoy>, StoreE
     Ok(rows.into_iter().map(of).collect())
 }
 
-/// What a credential of an agent may do.
+/// The rights of an agent's credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentAccess {
     /// Its digest.
@@ -197,7 +197,7 @@ pub struct AgentAccess {
     pub has_read: bool,
 }
 
-/// What the credential of an Envoy's agent with this id may do. `None`: it is none of an Envoy's agent.
+/// Finds the rights of the credential of an Envoy's agent with this id. `None`: it is none of an Envoy's agent.
 ///
 /// # Errors
 /// Those of the database.
@@ -357,7 +357,7 @@ pub async fn clock_offset(
     Ok(found.flatten())
 }
 
-/// What was said since a moment of each Envoy that was not revoked.
+/// Lists the reports since a moment, of each Envoy that was not revoked.
 ///
 /// # Errors
 /// Those of the database.

@@ -1,4 +1,4 @@
-//! What a key has spent, and when it was last used, under its present owner. An id may have been another one's key before.
+//! The spend of a key, and its last use, under its present owner. An id may have been another one's key before.
 
 use time::macros::format_description;
 use time::{Date, Duration};
@@ -7,7 +7,7 @@ use super::usage_hours::{self, UsageQuery};
 use super::{StoreError, Transaction, on_either, spend};
 use crate::ledger::Sum;
 
-/// What a key has spent in a day (`2026-11-24`) or a month (`2026-11`) under an owner (`None`: none), by currency.
+/// Gives the spend of a key in a day (`2026-11-24`) or a month (`2026-11`) under an owner (`None`: none), by currency.
 ///
 /// # Errors
 /// Those of the database.

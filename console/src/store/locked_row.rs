@@ -1,6 +1,6 @@
 //! Rows that are about to be changed.
 //!
-//! Whoever changes a row reads it with a lock first: the `update`, `replace` and `remove` of a table take nothing but a
+//! A change of a row reads it with a lock first: the `update`, `replace` and `remove` of a table take nothing but a
 //! [`LockedRow`]. So no change is made of what somebody else has changed meanwhile: who comes second waits, and reads what the first
 //! has left. A revision is compared with the row that is locked.
 //!

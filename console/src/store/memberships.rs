@@ -79,7 +79,7 @@ pub async fn remove(
     Ok(())
 }
 
-/// What a person is in a team.
+/// Finds the membership of a person in a team.
 ///
 /// # Errors
 /// Those of the database.

@@ -113,7 +113,7 @@ const CHECKPOINT: &str = "16384";
 #[derive(Clone)]
 pub struct Store {
     engine: Engine,
-    /// What it is used for, where that is not what the request is that is handled.
+    /// The workload, where that is not the one of the request that is handled.
     workload: Option<Workload>,
     /// Whether a change could be made, the last time that somebody asked.
     probed: Arc<Mutex<Option<ProbeResult>>>,

@@ -33,7 +33,7 @@ fn of(row: PersonRow) -> Person {
 
 const BY_ID: &str = "SELECT id, name, role, disabled, created_at FROM people WHERE id = $1";
 
-/// What an id of a person is, for whoever has given another one.
+/// The rule of a person's id, for the error of another one.
 pub const ID: &str = "must be 1 to 128 signs of ASCII without blanks and capital letters, and neither command nor stranger";
 
 /// Whether this may be the id of a person. One way of writing it only: nobody is taken for somebody else.

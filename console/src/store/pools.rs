@@ -25,11 +25,11 @@ impl<DB: Database> Clone for Pools<DB> {
 /// How the connections of a pool are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolStanding {
-    /// What they are for.
+    /// The name of their workload.
     pub name: &'static str,
-    /// Those that do something.
+    /// Connections that are in use.
     pub busy: u32,
-    /// Those that wait for something to do.
+    /// Connections that wait for use.
     pub idle: u32,
     /// The most that there may be.
     pub most: u32,
@@ -49,7 +49,7 @@ impl PoolStanding {
 }
 
 impl<DB: Database> Pools<DB> {
-    /// What this gives for each workload.
+    /// Makes one for each workload.
     pub fn new(pool: impl Fn(Workload) -> Pool<DB>) -> Self {
         Self(Arc::new(Workload::ALL.map(pool)))
     }

@@ -1,4 +1,4 @@
-//! What connections are used for. Each workload has connections of its own, so that what one of them waits for keeps no other waiting:
+//! The uses of connections. Each workload has connections of its own, so that what one of them waits for keeps no other waiting:
 //! a table that somebody has locked, a disk that is slow, a page that reads much.
 //!
 //! Requests are told apart by their routes ([`Workload::of_request`]), and whatever a request does is of its workload
@@ -14,18 +14,18 @@ tokio::task_local! {
     static CURRENT: Workload;
 }
 
-/// What connections are used for.
+/// A use of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workload {
     /// Lines of the ledger.
     Intake,
     /// Reports of agents, and what they are told of spend.
     Reports,
-    /// What agents are told of keys, documents and credentials, and changes of keys: a revocation waits for no page.
+    /// Reads of agents (keys, documents, credentials), and changes of keys: a revocation waits for no page.
     Feeds,
     /// Pages, and the rest of the API.
     Pages,
-    /// What goes on without a request: what is old goes, messages are sent, metrics are read.
+    /// Work without a request: old rows are removed, messages are sent, metrics are read.
     Background,
     /// Whether a change can be made.
     Health,

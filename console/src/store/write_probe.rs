@@ -12,7 +12,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// How long the change may take.
 const WITHIN: Duration = Duration::from_millis(1500);
 
-/// What became of a change, and when.
+/// The outcome of a change, and its time.
 #[derive(Debug)]
 pub(super) struct ProbeResult {
     at: Instant,

@@ -52,7 +52,7 @@ impl AgentIdentity {
         }))
     }
 
-    /// What people compare before they approve this agent: the console shows the same.
+    /// The words that people compare before they approve this agent: the console shows the same.
     pub fn fingerprint(&self) -> String {
         envoys::fingerprint(&secret::digest(self.credential.reveal()))
     }

@@ -21,7 +21,7 @@ pub struct SentFile {
     pub id: String,
 }
 
-/// What a file is, whatever name it has, and how long.
+/// The identity of a file, under any name, and its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileMark {
     inode: (u64, u64),
@@ -89,7 +89,7 @@ impl SentFile {
         self.mark().map(|mark| mark.length)
     }
 
-    /// What it is, and how long.
+    /// Gives its identity and length.
     ///
     /// # Errors
     /// As the system gives them.

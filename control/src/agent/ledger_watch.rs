@@ -1,4 +1,4 @@
-//! What somebody else does to the ledger's files, so that lines may be lost: the open one becomes shorter, as by logrotate's
+//! Changes that others make to the ledger's files, so that lines may be lost: the open one becomes shorter, as by logrotate's
 //! `copytruncate`, or one is gone before the console had all of it.
 
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ impl LedgerWatch {
         core::mem::take(&mut self.told)
     }
 
-    /// What is still shown.
+    /// The text that is still shown.
     pub fn lasting(&self) -> Option<String> {
         let (since, line) = self.lasting.as_ref()?;
         (since.elapsed() < SHOWN).then(|| line.clone())

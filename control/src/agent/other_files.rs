@@ -13,12 +13,12 @@ use crate::ledger_files;
 /// The most of a file that is looked at, in bytes.
 const HEAD: u64 = 64 << 10;
 
-/// Which files beside the ledger are of it, by what is in them.
+/// Finds the files beside the ledger that are of it, by their contents.
 #[derive(Debug, Default)]
 pub struct OtherFiles(BTreeMap<PathBuf, (FileMark, bool)>);
 
 impl OtherFiles {
-    /// Those that have lines of a ledger, the longest first. A file is looked at again when it has become another one.
+    /// Lists the files that have lines of a ledger, the longest first. A file is looked at again when it has become another one.
     pub fn of(&mut self, ledger: &Path) -> Vec<PathBuf> {
         let all = ledger_files::of_others(ledger).unwrap_or_default();
         self.0.retain(|path, _| all.contains(path));

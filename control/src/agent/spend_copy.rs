@@ -121,7 +121,7 @@ impl SpendCopy {
         Ok(Self { unsent, ..self })
     }
 
-    /// What the ledger has and the totals lack.
+    /// The spend that the ledger has and the totals lack.
     pub const fn unsent(&self) -> &UnsentSpend {
         &self.unsent
     }
@@ -288,7 +288,7 @@ impl SpendCopy {
 }
 
 impl SpendCopy {
-    /// What a gateway is told of a subject.
+    /// Gives a gateway's page its figures of a subject.
     fn told_to(&self, subject: &SpendFeedSubject, asked: &AskedPage) -> Result<Value, String> {
         let name = (subject.kind.clone(), subject.id.clone());
         let mut elsewhere = self
@@ -315,7 +315,7 @@ impl SpendCopy {
 }
 
 impl OpenCopy {
-    /// What is known of a subject; nothing, if the console has told nothing of it.
+    /// Finds a subject's totals; empty ones, if the console has told nothing of it.
     fn subject(&self, (kind, id): &SubjectName) -> rusqlite::Result<SpendFeedSubject> {
         let select = "SELECT told FROM spend_subjects WHERE kind = ?1 AND id = ?2";
         let mut statement = self.connection.prepare_cached(select)?;

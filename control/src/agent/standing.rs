@@ -48,7 +48,7 @@ pub struct SentCounts {
     pub aside: u64,
 }
 
-/// What somebody else has done to the ledger's files, so that lines may be lost.
+/// Changes that others have made to the ledger's files, so that lines may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LedgerFaults {
     /// How often the open file has become shorter.
@@ -70,7 +70,7 @@ pub struct AgentStanding {
     pub ledger_age: Duration,
     /// What became of the ledger's batches and lines.
     pub sent: SentCounts,
-    /// What somebody else has done to its files.
+    /// Changes that others have made to its files.
     pub faults: LedgerFaults,
     /// The parts of the work: since when each had nothing left to do, and whether nothing is in its way.
     pub parts: Vec<(&'static str, Duration, bool)>,

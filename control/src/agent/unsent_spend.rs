@@ -1,4 +1,4 @@
-//! What the ledger's files say was spent, and the console's totals that are here lack.
+//! The spend that stands in the ledger's files and that the console's totals here lack.
 //!
 //! A process of Envoy begins with what the console has told last. While the console is away that grows old, and the charges of
 //! the processes before stand in the ledger alone. So a gateway is told those as well, from the files: of each, what comes
@@ -25,10 +25,10 @@ pub type SubjectName = (String, String);
 /// Positions in files, by the files' identities.
 pub type FilePositions = BTreeMap<String, u64>;
 
-/// Where charges belong: subject, period, currency.
+/// The place of a charge: subject, period, currency.
 type ChargeKey = (SubjectName, String, String);
 
-/// What the files have and the totals lack.
+/// The spend that the files have and the totals lack.
 #[derive(Debug)]
 pub struct UnsentSpend {
     ledger: PathBuf,
@@ -60,7 +60,7 @@ struct UnsentPart {
     sums: PartSums,
 }
 
-/// What the lines of a part have spent.
+/// The sums of the lines of a part.
 #[derive(Debug, Default)]
 struct PartSums {
     charges: BTreeMap<ChargeKey, Amount>,
@@ -69,7 +69,7 @@ struct PartSums {
 }
 
 impl PartSums {
-    /// What these bytes have spent in the periods in which gateways may be.
+    /// Adds up these bytes for the periods in which gateways may be.
     fn of(bytes: &[u8]) -> Self {
         let today = OffsetDateTime::now_utc().date();
         let periods = spend_feed::periods(today);
@@ -114,7 +114,7 @@ impl PartSums {
 }
 
 impl UnsentSpend {
-    /// What this ledger has behind these positions, up to which the totals have its files.
+    /// Adds up this ledger behind these positions, up to which the totals have its files.
     ///
     /// # Errors
     /// The system gives no randomness.
@@ -224,7 +224,7 @@ impl UnsentSpend {
         }
     }
 
-    /// What was spent in the files by subject, period and currency, without what this process has in its own counters.
+    /// Gives the spend in the files by subject, period and currency, without what this process has in its own counters.
     pub fn elsewhere(
         &self,
         subject: &SubjectName,

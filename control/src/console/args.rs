@@ -191,7 +191,7 @@ pub struct SignInLinkArgs {
     #[command(flatten)]
     pub database: DatabaseArgs,
 
-    /// Who signs in with it
+    /// The person who signs in with it
     #[arg(long, value_name = "ID", default_value = "admin")]
     pub person: String,
 

@@ -139,7 +139,7 @@ fn now() -> i64 {
         .saturating_mul(1_000_000)
 }
 
-/// Whoever runs this machine, for the audit.
+/// The operator of this machine, for the audit.
 fn operator() -> Actor {
     Actor {
         id: audit::COMMAND.to_owned(),

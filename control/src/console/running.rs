@@ -84,7 +84,7 @@ pub struct RunningConsole {
     live: LiveParts,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
-    /// What goes on without a request.
+    /// Tasks that run without a request.
     going_on: [JoinHandle<()>; 5],
 }
 

@@ -131,11 +131,11 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
 
-    /// Where an agent keeps the credentials that a console has given for destinations; the document is that console's then.
+    /// The directory in which an agent keeps the credentials that a console has given for destinations; the document is that console's then.
     #[arg(skip)]
     pub given: Option<PathBuf>,
 
-    /// Where the operator's own document sends the credentials in its files, where the document here is a console's.
+    /// The destinations of credentials by the operator's own document, if the document here is a console's.
     #[arg(skip)]
     pub bound: CredentialDestinations,
 

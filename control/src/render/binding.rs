@@ -1,6 +1,6 @@
-//! Where a credential of the machine's own may be sent, when the document is a console's.
+//! The destinations of a credential of the machine's own, when the document is a console's.
 //!
-//! Whoever edits that document says where accounts are, so a file that the machine's operator put there is of use only for
+//! The editor of that document says where accounts are, so a file that the machine's operator put there is of use only for
 //! destinations that the operator has bound it to: those of the operator's own document, and those in a file beside it, such as
 //! `openai.destinations` beside `openai`. It has a line for each: `https://api.openai.com`, and behind it `proxy=URL` and
 //! `ca=NAME` where the account has them.
@@ -14,7 +14,7 @@ use trilane_console::credentials::{CredentialDestination, CredentialDestinations
 
 use crate::watched_files::WatchedFiles;
 
-/// What the name of such a file ends with.
+/// The end of such a file's name.
 const ENDING: &str = ".destinations";
 /// The most of it that is read, in bytes.
 const MOST: u64 = 64 << 10;

@@ -22,7 +22,7 @@ pub struct Paths {
     credentials: Option<PathBuf>,
     /// The directory of the credentials that a console has given; the document is that console's then.
     pub given: Option<PathBuf>,
-    /// Where the operator's own document sends the credentials in its files.
+    /// The destinations of credentials by the operator's own document.
     pub bound: CredentialDestinations,
     /// The certificate authorities of accounts without a `ca` of their own.
     pub system_ca: PathBuf,

@@ -26,7 +26,7 @@ pub struct SourceGroup {
     pub accounts: Rc<Accounts>,
     /// The URLs of each account.
     pub destinations: Vec<Destination>,
-    /// Where the credentials of each account may be sent, by the document as it was written: for those a console gives them.
+    /// The destinations of each account's credential, by the document as it was written: for credentials that a console gives.
     pub given_for: Vec<CredentialDestination>,
 }
 

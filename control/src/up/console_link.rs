@@ -44,7 +44,7 @@ pub struct ConsoleLink {
     pub url: ConsoleUrl,
     /// The file with the first admin's token, if it is here.
     pub admin_token: Option<PathBuf>,
-    /// Where the first admin signs in, once, if the console is here and no admin has a password.
+    /// The link with which the first admin signs in, once, if the console is here and no admin has a password.
     pub sign_in: Option<String>,
     /// Where the agent serves the keys.
     pub feed: HostPort,

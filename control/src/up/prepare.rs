@@ -264,7 +264,7 @@ fn write_sample(plan: &Plan) -> Result<(), Failure> {
     })
 }
 
-/// Where the document that this machine's operator has written sends the credentials in its files: nobody changes it in the
+/// The destinations of credentials by the document that this machine's operator has written: nobody changes it in the
 /// console. A document that is not there, or has mistakes, binds none.
 fn bound(own: &Path) -> CredentialDestinations {
     let text = fs::read(own).unwrap_or_default();

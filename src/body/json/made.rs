@@ -1,9 +1,9 @@
-//! What a body says of how its answer is made, as far as an estimate needs it: whether the model is to reason, how large its
+//! A body's words on how its answer is made, as far as an estimate needs them: whether the model is to reason, how large its
 //! pictures are, and how its sound comes. It decides nothing, so none of it is ever refused.
 
 use super::{JsonScanner, Word};
 
-/// What a body says of the pictures that are to be made.
+/// The request's words on the pictures that are to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PictureAsked<'a> {
     /// `size`, of the request or of its tool: `1024x1536`.
@@ -14,7 +14,7 @@ pub struct PictureAsked<'a> {
     pub part_size: Option<&'a str>,
 }
 
-/// What few bodies say of it.
+/// The rarer of these words.
 #[derive(Debug, Default)]
 pub(super) struct OutputOptions {
     size: Option<Box<str>>,
@@ -30,7 +30,7 @@ impl JsonScanner {
         self.reasons
     }
 
-    /// What the body says of the pictures that are to be made.
+    /// The body's words on the pictures that are to be made.
     pub fn picture(&self) -> PictureAsked<'_> {
         let made = self.rare.as_ref().map(|rare| &rare.made);
         made.map_or_else(PictureAsked::default, |made| PictureAsked {

@@ -25,15 +25,15 @@ pub(super) enum KnownMember {
     FallbackSpeed,
     /// A list of models that may run in the place of the request's own.
     Models,
-    /// What chooses a model, provider or price elsewhere.
+    /// A choice of model, provider or price elsewhere.
     Steering(SteeringId),
     /// What lets the upstream choose the model.
     ModelRouting,
     /// A word that decides nothing.
     Word(Word),
-    /// What switches reasoning off by `false` or nought.
+    /// A switch that ends reasoning by `false` or nought.
     ReasoningSwitch,
-    /// What switches it on by `true`.
+    /// A switch that begins it by `true`.
     ReasoningFlag,
 }
 
@@ -186,7 +186,7 @@ fn is_plain_content(key: &[u8]) -> bool {
     )
 }
 
-/// What a member is by the table of those that choose elsewhere.
+/// Finds a member in the table of those that choose elsewhere.
 fn steering(key: &[u8]) -> Option<KnownMember> {
     let id = steering_member(key)?;
     Some(match id.member()?.action {

@@ -42,7 +42,7 @@ impl KeyScope {
     }
 }
 
-/// What has been read in an open object.
+/// Members that have been read in an open object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ScopeMarks(u8);
 

@@ -101,7 +101,7 @@ pub async fn list(
     Ok(Json(limit.page(read, |own| own.key.id.clone(), |own| own)))
 }
 
-/// What a team allows a member, once nobody else makes or counts keys.
+/// The allowance of a member in a team, once nobody else makes or counts keys.
 async fn allowance(
     transaction: &mut Transaction,
     team: &str,
