@@ -1159,7 +1159,7 @@ impl Plain {
         } else {
             usage.output_tokens()
         };
-        let ended = self.kept.contains_key("finish") || status.is_some();
+        let ended = self.error.is_none() && (self.kept.contains_key("finish") || status.is_some());
         let media = passed != Passed::default();
         let something =
             self.generated > 0 || self.untold_part || usage.images > 0 || calls || media;
