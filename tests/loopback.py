@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 import sys
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional, TypeVar
 
 _Self = TypeVar("_Self", bound="LoopbackServer")
+
+
+def serve_each(listener: socket.socket, serve: Callable[[socket.socket], None]) -> None:
+    """Serves each connection in a thread of its own, until the listener is closed."""
+    while True:
+        try:
+            peer, _ = listener.accept()
+        except OSError:
+            return
+        threading.Thread(target=serve, args=(peer,), daemon=True).start()
 
 
 class Handler(BaseHTTPRequestHandler):

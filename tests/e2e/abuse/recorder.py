@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Optional, Union
 
+from loopback import serve_each
+
 #: The header by which a request is found again, and its answer chosen.
 MARKER = "x-case"
 #: How long an answer waits for its event at most, in seconds.
@@ -64,7 +66,7 @@ class Recorder:
         self._lock = threading.Condition()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = int(self._listener.getsockname()[1])
-        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread = threading.Thread(target=serve_each, args=(self._listener, self._serve), daemon=True)
 
     def __enter__(self) -> Recorder:
         self._thread.start()
@@ -109,14 +111,6 @@ class Recorder:
             return list(self._arrived.get(marker, []))
 
     # ---- Connections
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                peer, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
 
     def _serve(self, peer: socket.socket) -> None:
         with peer, peer.makefile("rb") as file:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from e2e.accounts.failing import ABRUPT, PATIENCE
+from loopback import serve_each
 
 #: How long it waits for the next bytes of a request, or until some of its answer is taken, in seconds.
 PATIENT = 1.0
@@ -95,7 +96,7 @@ class Front:
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Front:
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=serve_each, args=(self._listener, self._serve), daemon=True).start()
         return self
 
     def __exit__(
@@ -119,14 +120,6 @@ class Front:
             for name, count in counts.items():
                 setattr(self, name, getattr(self, name) + count)
             self._lock.notify_all()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                peer, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
 
     def _serve(self, peer: socket.socket) -> None:
         with peer, contextlib.suppress(OSError), peer.makefile("rb") as file:

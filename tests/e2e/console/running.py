@@ -15,6 +15,12 @@ from waiting import until
 MESSAGE = {"model": "claude-opus-4-5", "max_tokens": 256, "messages": [{"role": "user", "content": "Hello"}]}
 
 
+def agent_options(console: str, token: Path, document: Path) -> tuple[str, ...]:
+    """The options of an agent of this console that enrols with a token, and has a demonstration's credentials."""
+    credentials = str(bind_credentials(document))
+    return ("--console-url", console, "--enrolment-token-file", str(token), "--credentials", credentials)
+
+
 def bind_credentials(document: Path) -> Path:
     """The directory of the credentials that a document names, each bound to where the document sends it."""
     directory = document.parent / "credentials"

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from e2e.console.running import Console, ask, bind_credentials, told_by_files
+from e2e.console.running import Console, agent_options, ask, told_by_files
 from e2e.up.running import Up, refused
 from waiting import until
-
-
-@pytest.fixture(name="document")
-def document_fixture(tmp_path: Path) -> Path:
-    """The document of a demonstration, whose accounts are its simulators, and its credentials."""
-    with Up(tmp_path / "sample", "--demo"):
-        pass
-    return tmp_path / "sample" / "gateway.json"
 
 
 def test_the_console_away(tmp_path: Path, document: Path) -> None:
@@ -25,7 +16,7 @@ def test_the_console_away(tmp_path: Path, document: Path) -> None:
         key = api.new_key("ann-1", "b-official")
         token = tmp_path / "token"
         token.write_text(api.post("/envoys", {"id": "edge-1"})["token"])
-        options = ("--demo", "--console-url", console.url, "--enrolment-token-file", str(token), "--credentials", str(bind_credentials(document)))
+        options = ("--demo", *agent_options(console.url, token, document))
         up = Up(tmp_path / "data", *options)
         with up:
             until(lambda: ask(up.url, key) == 200, 10)

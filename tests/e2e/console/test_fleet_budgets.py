@@ -9,21 +9,12 @@ from pathlib import Path
 from typing import Optional
 
 import httpx
-import pytest
-from e2e.console.running import Api, Console, MESSAGE, ask, bind_credentials, told_by_files
+from e2e.console.running import Api, Console, MESSAGE, agent_options, ask, told_by_files
 from e2e.up.running import Up
 from waiting import until
 
 ENVOYS = ("edge-1", "edge-2", "edge-3")
 GROUP = "b-official"
-
-
-@pytest.fixture(name="document")
-def document_fixture(tmp_path: Path) -> Path:
-    """The document of a demonstration, whose accounts are its simulators, and its credentials."""
-    with Up(tmp_path / "sample", "--demo"):
-        pass
-    return tmp_path / "sample" / "gateway.json"
 
 
 def heads(key: str) -> dict[str, str]:
@@ -81,7 +72,7 @@ def test_three_envoys_share_budgets(tmp_path: Path, document: Path) -> None:
         for envoy in ENVOYS:
             token = tmp_path / f"{envoy}.token"
             token.write_text(api.post("/envoys", {"id": envoy})["token"])
-            options = ("--console-url", console.url, "--enrolment-token-file", str(token), "--credentials", str(bind_credentials(document)))
+            options = agent_options(console.url, token, document)
             ups.append(stack.enter_context(Up(tmp_path / envoy, "--demo", *options)))
         plain = api.new_key("plain", GROUP)
         until(lambda: ask(ups[0].url, plain) == 200, 20)

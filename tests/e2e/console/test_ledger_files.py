@@ -9,8 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import httpx
-import pytest
-from e2e.console.running import Api, Console, ask, bind_credentials, told_by_files
+from e2e.console.running import Api, Console, agent_options, ask, told_by_files
 from e2e.up.running import Up
 from waiting import until
 
@@ -75,14 +74,6 @@ def test_files_under_other_names(tmp_path: Path) -> None:
         assert {"ledger.jsonl.1", "ledger.jsonl.2", "ledger.jsonl.3", "ledger.jsonl.bak", "ledger-20261128.jsonl"} <= names, "none is removed"
 
 
-@pytest.fixture(name="document")
-def document_fixture(tmp_path: Path) -> Path:
-    """The document of a demonstration, whose accounts are its simulators, and its credentials."""
-    with Up(tmp_path / "sample", "--demo"):
-        pass
-    return tmp_path / "sample" / "gateway.json"
-
-
 def test_restarts_with_the_console_away(tmp_path: Path, document: Path) -> None:
     """However often Envoy is killed while the console is away, a budget is spent once."""
     console = Console(tmp_path / "console", "--import-document", str(document)).start()
@@ -91,7 +82,7 @@ def test_restarts_with_the_console_away(tmp_path: Path, document: Path) -> None:
         plain = api.new_key("plain", "b-official")
         token = tmp_path / "token"
         token.write_text(api.post("/envoys", {"id": "edge-1"})["token"])
-        options = ("--console-url", console.url, "--enrolment-token-file", str(token), "--credentials", str(bind_credentials(document)))
+        options = agent_options(console.url, token, document)
         with Up(tmp_path / "edge", "--demo", *options) as up:
             until(lambda: ask(up.url, plain) == 200, 30)
             until(lambda: "plain" in api.usage(), 20)

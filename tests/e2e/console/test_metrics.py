@@ -8,20 +8,11 @@ import signal
 from pathlib import Path
 
 import httpx
-import pytest
 from console_metrics import AGENT_METRICS, CONSOLE_METRICS, alert_metrics
-from e2e.console.running import Console, ask, bind_credentials
+from e2e.console.running import Console, agent_options, ask
 from e2e.up.running import Up
 from exposition import Scrape, scrape_own
 from waiting import until
-
-
-@pytest.fixture(name="document")
-def document_fixture(tmp_path: Path) -> Path:
-    """The document of a demonstration, whose accounts are its simulators, and its credentials."""
-    with Up(tmp_path / "sample", "--demo"):
-        pass
-    return tmp_path / "sample" / "gateway.json"
 
 
 def families(scraped: Scrape, prefix: str) -> dict[str, str]:
@@ -79,7 +70,7 @@ def test_what_alerts_read_moves(tmp_path: Path, document: Path) -> None:
         key = console.api.new_key("ann-1", "b-official")
         token = tmp_path / "token"
         token.write_text(console.api.post("/envoys", {"id": "edge-1"})["token"])
-        options = ("--demo", "--console-url", console.url, "--enrolment-token-file", str(token), "--credentials", str(bind_credentials(document)))
+        options = ("--demo", *agent_options(console.url, token, document))
         with Up(tmp_path / "data", *options) as up:
 
             def agent(alert: str, **labels: str) -> float:
@@ -139,7 +130,7 @@ def test_an_envoy_that_is_gone(tmp_path: Path, document: Path) -> None:
     with Console(tmp_path / "console", "--import-document", str(document)) as console:
         token = tmp_path / "token"
         token.write_text(console.api.post("/envoys", {"id": "edge-1"})["token"])
-        options = ("--demo", "--console-url", console.url, "--enrolment-token-file", str(token), "--credentials", str(bind_credentials(document)))
+        options = ("--demo", *agent_options(console.url, token, document))
         (name,) = alert_metrics("TrilaneEnvoyNotSeen", "trilane_console_")
         with Up(tmp_path / "data", *options):
             until(lambda: scrape_own(console.metrics).value("trilane_console_envoy_document_current", envoy="edge-1") == 1, 20)

@@ -6,6 +6,8 @@ import socket
 import threading
 from types import TracebackType
 
+from loopback import serve_each
+
 
 class CraftedUpstream:
     """HTTP/1.1, one request a connection. The request says by `x-crafted: NAME` which answer it wants."""
@@ -16,7 +18,7 @@ class CraftedUpstream:
         self.held: dict[str, tuple[int, threading.Event]] = {}
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
-        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread = threading.Thread(target=serve_each, args=(self._listener, self._serve), daemon=True)
 
     def __enter__(self) -> CraftedUpstream:
         self._thread.start()
@@ -40,14 +42,6 @@ class CraftedUpstream:
         go_on = threading.Event()
         self.held[name] = (self.answers[name].index(token) + len(token), go_on)
         return go_on
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                peer, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
 
     def _serve(self, peer: socket.socket) -> None:
         with peer, peer.makefile("rb") as file:
