@@ -576,43 +576,42 @@ fn rounding_is_for_the_eye_and_at_the_end() {
 }
 
 #[test]
-fn a_sum_that_does_not_fit_is_an_error_and_no_rounding() {
-    let smallest = "0.0000000000000000000000000001 USD";
-    let ledger = [
-        line("2026-11-21T00:00:00Z", &call("a", "g", "m", 1, 1, "8 USD")),
-        line("2026-11-21T00:00:00Z", &call("b", "g", "m", 1, 1, smallest)),
-    ]
-    .concat();
-    let ran = usage(["--round", "2"], ledger.as_bytes());
-    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
-    assert!(
-        ran.err.starts_with(
-            "error: standard input:2: with this charge of 0.0000000000000000000000000001 USD"
+fn absurd_numbers_are_told_and_missing_from_the_totals() {
+    let charged = |charge: &str| call("b", "g", "m", 1, 1, charge);
+    for (fault, row) in [
+        (
+            "trilane.charge \"0.0000000000000000000000000001\" has more than 20 fractional digits",
+            charged("0.0000000000000000000000000001 USD"),
         ),
-        "{}",
-        ran.err
-    );
-    let ran = usage(["--key", "b"], ledger.as_bytes());
-    assert!(
-        ran.code == 0 && ran.out.ends_with(" 0.0000000000000000000000000001\n"),
-        "{ran:?}"
-    );
-}
-
-#[test]
-fn tokens_beyond_64_bits() {
-    let one = line(
-        "2026-11-21T00:00:00Z",
-        &call("a", "g", "m", u64::MAX, 1, ""),
-    );
-    let ran = usage(["--format", "csv"], one.repeat(3).as_bytes());
-    assert!(ran.out.contains(",55340232221128654845,"), "{}", ran.out);
-    let ran = usage(["--format", "json"], one.repeat(3).as_bytes());
-    assert!(
-        ran.out.contains("\"input\":55340232221128654845,"),
-        "{}",
-        ran.out
-    );
+        (
+            "trilane.charge \"1000000000\" is 10^9 or more",
+            charged("1000000000 USD"),
+        ),
+        (
+            "the count of input is more than 10^9",
+            call("b", "g", "m", u64::MAX, 1, ""),
+        ),
+    ] {
+        let ledger = [
+            line("2026-11-21T00:00:00Z", &call("a", "g", "m", 1, 1, "8 USD")),
+            line("2026-11-21T00:00:00Z", &row),
+        ]
+        .concat();
+        let ran = usage(["--by", "key", "--format", "json"], ledger.as_bytes());
+        let total = &ran.json()["total"];
+        assert_eq!(
+            (ran.code, &total["charge"], &total["requests"]),
+            (1, &"8".into(), &1.into()),
+            "{fault}"
+        );
+        assert!(
+            ran.err.starts_with(&format!(
+                "note: 1 line of a request cannot be right and is MISSING from the totals (first: standard input:2: {fault})"
+            )),
+            "{fault}: {}",
+            ran.err
+        );
+    }
 }
 
 #[test]

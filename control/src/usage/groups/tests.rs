@@ -119,7 +119,7 @@ proptest! {
     /// In any order, by any grouping, parts add up to the whole, which is what integers say.
     #[test]
     fn parts_add_up_to_the_whole(
-        lines in prop::collection::vec((0_usize..4, 0_u64..1_000_000_000_000, 0_u32..=15), 1..60),
+        lines in prop::collection::vec((0_usize..4, 0_u64..1_000_000_000, 0_u32..=15), 1..60),
     ) {
         let mut want = [0_i128; 4];
         let texts: Vec<_> = lines.iter().map(|(key, units, scale)| {
