@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use trilane::config::Policy;
-use trilane::config::account::Account;
 use trilane::config::policy::{GroupKind, Source};
 use trilane::protocol::Protocol;
 
@@ -20,9 +19,6 @@ pub struct Destination {
     pub at: String,
     /// The URL of a POST for each of the group's main endpoints.
     pub urls: Vec<String>,
-    /// How 0.1 formed another URL, where it did.
-    #[serde(skip)]
-    pub changed: Option<String>,
 }
 
 impl Destination {
@@ -47,7 +43,6 @@ impl Destination {
                 account: account.id.to_string(),
                 at: format!("{at}.accounts[{i}].url"),
                 urls: paths.iter().map(|path| account.url(path)).collect(),
-                changed: paths.first().and_then(|path| changed(account, path)),
             }
         });
         each.collect()
@@ -68,12 +63,4 @@ fn paths(protocol: Protocol) -> &'static [&'static str] {
         Protocol::B => &["/v1/messages"],
         Protocol::C => &["/v1beta/models/{model}:generateContent"],
     }
-}
-
-/// The note on an account whose requests went elsewhere in 0.1.
-fn changed(account: &Account, path: &str) -> Option<String> {
-    let (before, now) = (account.url_in_0_1(path), account.url(path));
-    (before != now).then(|| {
-        format!("has a version in its path and so is the whole base: 0.1 sent POST {path} to {before}; now it goes to {now}")
-    })
 }

@@ -18,7 +18,7 @@ pub struct DocumentArg {
     #[arg(long, value_name = "FILE", required_unless_present = "positional")]
     document: Option<PathBuf>,
 
-    /// The same, as 0.1 takes it
+    /// The same without `--document`
     #[arg(value_name = "DOCUMENT", hide = true, conflicts_with = "document")]
     positional: Option<PathBuf>,
 }

@@ -130,11 +130,6 @@ impl Account {
     pub fn url(&self, path: &str) -> String {
         format!("{}{}", self.origin.site(), self.base.path(path))
     }
-
-    /// The same as release 0.1 had it, which put the path of the account's URL before the whole path.
-    pub fn url_in_0_1(&self, path: &str) -> String {
-        format!("{}{path}", self.origin)
-    }
 }
 
 /// The version of HTTP that an account speaks.

@@ -8,8 +8,7 @@ use crate::output::FormatArgs;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The gateway's own code checks the document, so both always agree. Problems keep a document from taking effect; \
-warnings are allowed, but look unintended. For each upstream account it prints the URL of a POST, and a note where 0.1 \
-sent it elsewhere. No other value of the document is printed, because it may be a secret in a wrong place. Files that \
+warnings are allowed, but look unintended. For each upstream account it prints the URL of a POST. No other value of the document is printed, because it may be a secret in a wrong place. Files that \
 the document names, and what Envoy needs for its accounts, are checked by `trilane render --check`.
 
 Exit codes:
@@ -45,7 +44,7 @@ struct CheckedDocuments {
     )]
     documents: Vec<PathBuf>,
 
-    /// The same, as 0.1 takes it
+    /// The same without `--document`
     #[arg(value_name = "DOCUMENT", hide = true)]
     positional: Vec<PathBuf>,
 }

@@ -39,8 +39,6 @@ pub struct DocumentReport {
     keys: Option<usize>,
     problems: Vec<Finding>,
     warnings: Vec<Finding>,
-    /// What an upgrade changes. They are neither problems nor warnings, also with `strict`.
-    notes: Vec<Finding>,
     /// The URLs of each account.
     accounts: Vec<Destination>,
 }
@@ -61,7 +59,6 @@ struct Finding {
 enum FindingKind {
     Error,
     Warning,
-    Note,
 }
 
 impl FindingKind {
@@ -69,7 +66,6 @@ impl FindingKind {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
-            Self::Note => "note",
         }
     }
 
@@ -77,7 +73,6 @@ impl FindingKind {
         match self {
             Self::Error => Highlight::Bad,
             Self::Warning => Highlight::Warning,
-            Self::Note => Highlight::Strong,
         }
     }
 }
@@ -136,7 +131,6 @@ impl DocumentReport {
             keys: None,
             problems: Vec::new(),
             warnings: Vec::new(),
-            notes: Vec::new(),
             accounts: Vec::new(),
         };
         match document::judge(bytes, prices) {
@@ -146,12 +140,6 @@ impl DocumentReport {
                 verdict.keys = Some(compiled.keys.len());
                 verdict.warnings = findings(compiled.warnings);
                 verdict.accounts = Destination::all(&compiled.policy);
-                let changed = verdict.accounts.iter().filter_map(|account| {
-                    let reason = account.changed.clone()?;
-                    let path = account.at.clone();
-                    Some(Problem { path, reason })
-                });
-                verdict.notes = findings(changed.collect());
             }
             Err(problems) => verdict.problems = findings(problems.0),
         }
@@ -168,7 +156,6 @@ impl DocumentReport {
             keys: None,
             problems: Vec::new(),
             warnings: Vec::new(),
-            notes: Vec::new(),
             accounts: Vec::new(),
         }
     }
@@ -201,11 +188,10 @@ impl DocumentReport {
     }
 
     /// The findings, the gravest first.
-    fn kinds(&self) -> [(FindingKind, &[Finding]); 3] {
+    fn kinds(&self) -> [(FindingKind, &[Finding]); 2] {
         [
             (FindingKind::Error, &self.problems),
             (FindingKind::Warning, &self.warnings),
-            (FindingKind::Note, &self.notes),
         ]
     }
 

@@ -56,10 +56,6 @@ pub struct ExplainArgs {
     #[arg(value_name = "PATH")]
     second: Option<OsString>,
 
-    /// The path, where the document came first as 0.1 takes it
-    #[arg(value_name = "PATH", hide = true)]
-    third: Option<OsString>,
-
     /// Look for REQUEST in this ledger, plain or gzip; may be repeated; `-`: standard input
     #[arg(long, value_name = "FILE")]
     pub ledger: Vec<PathBuf>,
@@ -105,7 +101,7 @@ impl ExplainArgs {
     /// What is asked about.
     ///
     /// # Errors
-    /// Options that belong to the other kind of request, or a document that is missing or named twice.
+    /// Options that belong to the other kind of request, or a document that is missing.
     pub fn question(&self) -> Result<Question<'_>, Failure> {
         let usage = |why: &str| Failure::Usage(why.to_owned());
         let Some(second) = &self.second else {
@@ -126,19 +122,12 @@ impl ExplainArgs {
                 "--ledger is for a request that is over: give its id or its line, without METHOD and PATH",
             ));
         }
-        let (document, method, path) = match (&self.document, &self.third) {
-            (Some(document), None) => (document.as_path(), &self.first, second),
-            (None, Some(path)) => (Path::new(&self.first), second, path),
-            (None, None) => return Err(usage("name the document: --document FILE")),
-            (Some(_), Some(_)) => {
-                return Err(usage(
-                    "--document names the document: give METHOD and PATH alone behind it",
-                ));
-            }
+        let Some(document) = &self.document else {
+            return Err(usage("name the document: --document FILE"));
         };
         let described = DescribedTarget {
-            method: utf8(method)?,
-            path: utf8(path)?,
+            method: utf8(&self.first)?,
+            path: utf8(second)?,
         };
         Ok(Question::Described(document, described))
     }

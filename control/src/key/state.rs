@@ -100,7 +100,6 @@ pub fn table(states: &[ListedKey]) -> OutputTable<impl Iterator<Item = Vec<Strin
         "budget",
         "created_at",
         "expires_at",
-        // Behind those that 0.1 has: scripts may count columns.
         "team",
         "models",
         "multiplier",

@@ -28,26 +28,17 @@ pub struct FormatArgs {
     /// How to print it
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
-
-    /// The same as --format json
-    #[arg(long, hide = true, conflicts_with = "format")]
-    json: bool,
 }
 
 impl FormatArgs {
     /// For people.
     pub const TABLE: Self = Self {
         format: OutputFormat::Table,
-        json: false,
     };
 
     /// The format that is asked for.
     pub fn format(self) -> OutputFormat {
-        if self.json {
-            OutputFormat::Json
-        } else {
-            self.format
-        }
+        self.format
     }
 }
 

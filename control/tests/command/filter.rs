@@ -34,7 +34,9 @@ fn it_is_copied_whole() {
 fn what_a_program_is_told() {
     let desk = Desk::new();
     desk.write("in.wasm", FILTER);
-    let args = ["filter", "--from", "in.wasm", "--out", "out.wasm", "--json"];
+    let args = [
+        "filter", "--from", "in.wasm", "--out", "out.wasm", "--format", "json",
+    ];
     for (case, changed) in [("the first", true), ("the same", false)] {
         let ran = desk.run(&args);
         let told: Value = serde_json::from_str(&ran.out).unwrap();

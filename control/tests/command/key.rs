@@ -37,6 +37,7 @@ fn is_taken(desk: &Desk, key: &str) -> bool {
     desk.write("new.txt", key);
     let args = [
         "explain",
+        "--document",
         "gateway.json",
         "--key-file",
         "new.txt",

@@ -76,21 +76,37 @@ fn lists() {
 fn the_body_as_it_is() {
     let desk = Desk::new();
     let list = desk
-        .run(&["models", "gateway.json", "--json", "--key-id", "key_b"])
+        .run(&[
+            "models",
+            "gateway.json",
+            "--format",
+            "json",
+            "--key-id",
+            "key_b",
+        ])
         .json();
     assert_eq!(
         (&list["object"], &list["data"][0]["id"]),
         (&json!("list"), &json!("claude-opus-4-5"))
     );
     let list = desk
-        .run(&["models", "gateway.json", "--json", "--key-id", "key_c"])
+        .run(&[
+            "models",
+            "gateway.json",
+            "--format",
+            "json",
+            "--key-id",
+            "key_c",
+        ])
         .json();
     assert_eq!(list["models"][0]["name"], "models/gemini-2.5-flash");
     let explained = desk
         .run(&[
             "explain",
+            "--document",
             "gateway.json",
-            "--json",
+            "--format",
+            "json",
             "--key-id",
             "key_c",
             "GET",

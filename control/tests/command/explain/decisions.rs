@@ -94,7 +94,13 @@ fn decisions() {
             (_, "") => ("answered", 0),
             _ => ("refused", 1),
         };
-        let ran = desk.run(&[&["explain", "--json", "gateway.json"], args.as_slice()].concat());
+        let ran = desk.run(
+            &[
+                &["explain", "--format", "json", "--document", "gateway.json"],
+                args.as_slice(),
+            ]
+            .concat(),
+        );
         assert_eq!(ran.code, exit, "{case}: {ran:?}");
         let told = ran.json();
         assert_eq!(told["decision"], decision, "{case}: {ran:?}");
@@ -127,7 +133,8 @@ fn decisions() {
             if exit == 0 { vec![] } else { vec![reached] },
             "{case}"
         );
-        let people = desk.run(&[&["explain", "gateway.json"], args.as_slice()].concat());
+        let people =
+            desk.run(&[&["explain", "--document", "gateway.json"], args.as_slice()].concat());
         assert_eq!(people.code, exit, "{case}: {people:?}");
         let end = if answer == SENT {
             SENT.to_owned()

@@ -17,8 +17,10 @@ fn all_that_is_found_and_changed() {
     ];
     let args = [
         "explain",
+        "--document",
         "gateway.json",
-        "--json",
+        "--format",
+        "json",
         "--key-id",
         "key_b",
         "POST",
@@ -122,6 +124,7 @@ fn what_it_costs() {
         desk.write("body.json", &chat.replace("MODEL", model));
         let args = [
             "explain",
+            "--document",
             "gateway.json",
             "--key-id",
             key,
@@ -130,7 +133,9 @@ fn what_it_costs() {
             "POST",
             path,
         ];
-        let told = desk.run(&[&args[..], &["--json"]].concat()).json();
+        let told = desk
+            .run(&[&args[..], &["--format", "json"]].concat())
+            .json();
         assert_eq!(told["decision"], "forwarded", "{model} {path}: {told}");
         assert_eq!(told["prices"], prices, "{model} {path}");
         let out = desk.run(&args).out;
@@ -155,8 +160,10 @@ fn multipliers_limits_and_long_bodies() {
     let explain = |key: &str, body: &str| {
         let args = [
             "explain",
+            "--document",
             "gateway.json",
-            "--json",
+            "--format",
+            "json",
             "--key-id",
             key,
             "--body",
@@ -221,8 +228,10 @@ fn a_change_behind_what_has_gone() {
     desk.write("body.json", &body);
     let args = [
         "explain",
+        "--document",
         "gateway.json",
-        "--json",
+        "--format",
+        "json",
         "--key-id",
         "key_a",
         "--body",
@@ -257,6 +266,7 @@ fn keys_of_a_feed() {
     desk.change(|document| document["keys_feed"] = json!({"cluster": "feed"}));
     let args = [
         "explain",
+        "--document",
         "gateway.json",
         "--key",
         "sk-dont-tell-fed",
@@ -269,8 +279,10 @@ fn keys_of_a_feed() {
     assert!(ran.code == 1 && ran.out.contains(want), "{ran:?}");
     let ran = desk.run(&[
         "explain",
+        "--document",
         "gateway.json",
-        "--json",
+        "--format",
+        "json",
         "--group",
         "a",
         "GET",
@@ -293,8 +305,10 @@ fn a_budget_that_is_spent() {
     });
     let args = [
         "explain",
+        "--document",
         "gateway.json",
-        "--json",
+        "--format",
+        "json",
         "--key-id",
         "key_spent",
         "--body",

@@ -12,7 +12,7 @@ fn what_cannot_be_told() {
     for (case, args, want) in [
         (
             "no document",
-            &["none.json", "GET", "/v1/models"][..],
+            &["--document", "none.json", "GET", "/v1/models"][..],
             "cannot read the document none.json",
         ),
         (
@@ -22,47 +22,88 @@ fn what_cannot_be_told() {
         ),
         (
             "no body",
-            &["gateway.json", "--body", "none", "POST", "/x"],
+            &["--document", "gateway.json", "--body", "none", "POST", "/x"],
             "cannot read the body none",
         ),
         (
             "no file of a key",
-            &["gateway.json", "--key-file", "none", "GET", "/x"],
+            &[
+                "--document",
+                "gateway.json",
+                "--key-file",
+                "none",
+                "GET",
+                "/x",
+            ],
             "cannot read the key in none",
         ),
         (
             "no key in the file",
-            &["gateway.json", "--key-file", "empty.txt", "GET", "/x"],
+            &[
+                "--document",
+                "gateway.json",
+                "--key-file",
+                "empty.txt",
+                "GET",
+                "/x",
+            ],
             "empty.txt is empty",
         ),
         (
             "two keys",
-            &["gateway.json", "--key-file", "lines.txt", "GET", "/x"],
+            &[
+                "--document",
+                "gateway.json",
+                "--key-file",
+                "lines.txt",
+                "GET",
+                "/x",
+            ],
             "has more than one line",
         ),
         (
             "an unknown id",
-            &["gateway.json", "--key-id", "sk-dont-tell", "GET", "/x"],
+            &[
+                "--document",
+                "gateway.json",
+                "--key-id",
+                "sk-dont-tell",
+                "GET",
+                "/x",
+            ],
             "`trilane key list` has all",
         ),
         (
             "an unknown group",
-            &["gateway.json", "--group", "nope", "GET", "/x"],
+            &["--document", "gateway.json", "--group", "nope", "GET", "/x"],
             "there are a, b, c, mixed",
         ),
         (
             "a whole address",
-            &["gateway.json", "GET", "http://gateway/v1/models"],
+            &[
+                "--document",
+                "gateway.json",
+                "GET",
+                "http://gateway/v1/models",
+            ],
             "PATH must begin with /",
         ),
         (
             "no header",
-            &["gateway.json", "-H", "sk-dont-tell-a", "GET", "/x"],
+            &[
+                "--document",
+                "gateway.json",
+                "-H",
+                "sk-dont-tell-a",
+                "GET",
+                "/x",
+            ],
             "-H number 1 is no header",
         ),
         (
             "the key twice",
             &[
+                "--document",
                 "gateway.json",
                 "--key-id",
                 "key_a",
@@ -76,6 +117,7 @@ fn what_cannot_be_told() {
         (
             "two keys named",
             &[
+                "--document",
                 "gateway.json",
                 "--key",
                 "sk-dont-tell-a",
@@ -88,7 +130,14 @@ fn what_cannot_be_told() {
         ),
         (
             "a place for no key",
-            &["gateway.json", "--key-in", "query", "GET", "/x"],
+            &[
+                "--document",
+                "gateway.json",
+                "--key-in",
+                "query",
+                "GET",
+                "/x",
+            ],
             "required",
         ),
         (
@@ -113,17 +162,38 @@ fn from_standard_input() {
     for (case, args, input) in [
         (
             "the key",
-            ["gateway.json", "--key-file", "-", "--body", "chat.json"],
+            [
+                "--document",
+                "gateway.json",
+                "--key-file",
+                "-",
+                "--body",
+                "chat.json",
+            ],
             key.as_str(),
         ),
         (
             "the body",
-            ["gateway.json", "--key-file", "key.txt", "--body", "-"],
+            [
+                "--document",
+                "gateway.json",
+                "--key-file",
+                "key.txt",
+                "--body",
+                "-",
+            ],
             CHAT,
         ),
         (
             "the document",
-            ["-", "--key-file", "key.txt", "--body", "chat.json"],
+            [
+                "--document",
+                "-",
+                "--key-file",
+                "key.txt",
+                "--body",
+                "chat.json",
+            ],
             &document,
         ),
     ] {

@@ -20,8 +20,10 @@ fn desk(own: &[&str]) -> Desk {
 fn explain(desk: &Desk, body: &str, path: &str) -> (i32, Value) {
     let args = [
         "explain",
+        "--document",
         "gateway.json",
-        "--json",
+        "--format",
+        "json",
         "--key-id",
         "key_m",
         "--body",

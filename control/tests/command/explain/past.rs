@@ -68,7 +68,7 @@ POST /v1/chat/completions
 ";
     assert_eq!((ran.out.as_str(), ran.code), (want, 0), "{}", ran.err);
     let told = desk.run_with(
-        &[&args[..], &["--json"]].concat(),
+        &[&args[..], &["--format", "json"]].concat(),
         line(&charged()).as_bytes(),
     );
     let told = told.json();
@@ -543,13 +543,7 @@ fn what_cannot_be_found() {
         ),
         (
             "a ledger",
-            &[
-                "gateway.json",
-                "GET",
-                "/v1/models",
-                "--ledger",
-                "ledger.jsonl",
-            ],
+            &["GET", "/v1/models", "--ledger", "ledger.jsonl"],
             "",
             2,
             "for a request that is over",

@@ -54,7 +54,7 @@ fn a_key_is_created_with_it_and_listed() {
     let row: Vec<&str> = row.split_whitespace().collect();
     let want = ["east", "gpt-5.1,", "claude-opus-4-5", "0.15"];
     assert_eq!(row[row.len() - 4..], want);
-    let list = key(&desk, &["list", "--json"]).json();
+    let list = key(&desk, &["list", "--format", "json"]).json();
     let keys = list.as_array().unwrap();
     let listed = keys.iter().find(|key| key["id"] == "x").unwrap();
     let listed = ["team", "models", "multiplier"].map(|name| listed[name].clone());
@@ -71,7 +71,11 @@ fn a_key_is_created_with_it_and_listed() {
 #[test]
 fn an_old_value_keeps_it() {
     let desk = created();
-    let rotated = key(&desk, &["rotate", "--id", "x", "--overlap", "1h", "--json"]).json();
+    let rotated = key(
+        &desk,
+        &["rotate", "--id", "x", "--overlap", "1h", "--format", "json"],
+    )
+    .json();
     let old = &rotated["old"];
     assert_eq!(
         ["team", "models", "multiplier"].map(|name| old[name].clone()),
@@ -144,7 +148,7 @@ fn it_changes() {
             desk.write("gateway.json", &before);
             let ran = key(
                 &desk,
-                &[&["access", "--id", "x", "--json"], *options].concat(),
+                &[&["access", "--id", "x", "--format", "json"], *options].concat(),
             );
             assert_eq!(ran.code, 0, "{case}: {ran:?}");
             assert_eq!(own(&desk).each_ref(), *want, "{case}");

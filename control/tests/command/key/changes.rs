@@ -73,7 +73,7 @@ fn changes_touch_their_place_alone() {
         ("remove", &["remove", "--id", "key_a"], &a, None),
     ] {
         let desk = Desk::new();
-        let ran = key(&desk, &[args, &["--json"]].concat());
+        let ran = key(&desk, &[args, &["--format", "json"]].concat());
         assert_eq!(
             (ran.code, &ran.json()["changed"]),
             (0, &json!(true)),
@@ -142,7 +142,7 @@ fn the_list() {
         lines[6],
         "key_over   a      expired                            2025-01-01T00:00:00Z"
     );
-    let list = key(&desk, &["list", "--json"]).json();
+    let list = key(&desk, &["list", "--format", "json"]).json();
     assert_eq!(list.as_array().unwrap().len(), 7);
     assert_eq!(
         list[5],

@@ -98,7 +98,11 @@ fn a_label_is_beside_the_document_alone() {
         !desk.read(issued).contains(value.trim()),
         "no value is there"
     );
-    let rotated = key(&desk, &["rotate", "--id", "x", "--overlap", "1h", "--json"]).json();
+    let rotated = key(
+        &desk,
+        &["rotate", "--id", "x", "--overlap", "1h", "--format", "json"],
+    )
+    .json();
     let old = rotated["old"]["id"].as_str().unwrap();
     for id in ["x", old] {
         let state = listed(&desk, id);
@@ -204,7 +208,7 @@ fn limits_change() {
     let before = desk.read("gateway.json");
     for (case, options, want) in cases {
         desk.write("gateway.json", &before);
-        let args = [&["limit", "--id", "x", "--json"], options].concat();
+        let args = [&["limit", "--id", "x", "--format", "json"], options].concat();
         let ran = key(&desk, &args);
         assert_eq!(ran.code, 0, "{case}: {ran:?}");
         assert_eq!(says(&desk, "x")["limits"], want, "{case}");

@@ -60,7 +60,8 @@ fn a_new_key_is_shown_once_and_works() {
             "a",
             "--expires-in",
             "1h",
-            "--json",
+            "--format",
+            "json",
         ],
     )
     .json();
@@ -72,8 +73,8 @@ fn a_new_key_is_shown_once_and_works() {
     );
     for args in [
         &["list"][..],
-        &["list", "--json"],
-        &["disable", "--id", "other", "--json"],
+        &["list", "--format", "json"],
+        &["disable", "--id", "other", "--format", "json"],
     ] {
         let ran = key(&desk, args);
         assert!(
@@ -111,7 +112,15 @@ fn a_new_key_in_a_file_of_its_own() {
     let before = desk.read("gateway.json");
     let ran = key(
         &desk,
-        &["rotate", "--id", "new", "--key-out", "secret", "--json"],
+        &[
+            "rotate",
+            "--id",
+            "new",
+            "--key-out",
+            "secret",
+            "--format",
+            "json",
+        ],
     );
     assert!(
         ran.code == 1 && ran.err.contains("name one that is not there yet"),
@@ -140,7 +149,15 @@ fn a_new_key_in_a_file_of_its_own() {
     );
     let json = key(
         &desk,
-        &["rotate", "--id", "new", "--key-out", "third", "--json"],
+        &[
+            "rotate",
+            "--id",
+            "new",
+            "--key-out",
+            "third",
+            "--format",
+            "json",
+        ],
     )
     .json();
     assert_eq!(json["key"], Value::Null);
@@ -156,7 +173,11 @@ fn rotation() {
         !is_taken(&desk, first) && is_taken(&desk, second),
         "without an overlap: {ran:?}"
     );
-    let told = key(&desk, &["rotate", "--id", "k", "--overlap", "7d", "--json"]).json();
+    let told = key(
+        &desk,
+        &["rotate", "--id", "k", "--overlap", "7d", "--format", "json"],
+    )
+    .json();
     let third = told["key"].as_str().unwrap();
     assert!(
         is_taken(&desk, second) && is_taken(&desk, third),
@@ -191,7 +212,15 @@ fn an_old_value_keeps_its_limits_and_does_not_outlive_its_end() {
     key(&desk, &["expire", "--id", "key_spent", "--in", "1d"]);
     let told = key(
         &desk,
-        &["rotate", "--id", "key_spent", "--overlap", "30d", "--json"],
+        &[
+            "rotate",
+            "--id",
+            "key_spent",
+            "--overlap",
+            "30d",
+            "--format",
+            "json",
+        ],
     )
     .json();
     let (new, old) = (
@@ -208,7 +237,15 @@ fn an_old_value_keeps_its_limits_and_does_not_outlive_its_end() {
     for _ in 0..3 {
         let told = key(
             &desk,
-            &["rotate", "--id", &long, "--overlap", "1d", "--json"],
+            &[
+                "rotate",
+                "--id",
+                &long,
+                "--overlap",
+                "1d",
+                "--format",
+                "json",
+            ],
         )
         .json();
         assert_eq!(
