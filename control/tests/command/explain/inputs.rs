@@ -17,7 +17,7 @@ fn what_cannot_be_told() {
         ),
         (
             "a bad document",
-            &["bad.json", "GET", "/v1/models"],
+            &["--document", "bad.json", "GET", "/v1/models"],
             "groups: is missing or empty",
         ),
         (
@@ -142,7 +142,7 @@ fn what_cannot_be_told() {
         ),
         (
             "standard input twice",
-            &["-", "--body", "-", "POST", "/x"],
+            &["--document", "-", "--body", "-", "POST", "/x"],
             "standard input can be one of",
         ),
     ] {
