@@ -276,7 +276,8 @@ def _documents() -> Iterator[tuple[str, Case]]:
                 0,
                 act=leave_unasked,
                 group="a-never" if name == "chat" else "",
-                part=-2,
+                # Without the end of its JSON, or of its last boundary.
+                part=-6 if call.multipart else -2,
                 more=UNANSWERED,
             ),
         )

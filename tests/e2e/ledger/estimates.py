@@ -99,31 +99,24 @@ def written_bytes(form: str, stream: bool, body: bytes) -> int:
     """How long the text is that the model wrote, in what is there of an answer."""
     if form not in _PLACES:
         return 0
-    pieces = _whole_events(body) if stream else [body]
+    pieces = _events(body) if stream else [body]
     if form == "responses" and stream:  # What its later events repeat.
         pieces = [piece for piece in pieces if b'"response.output_text.delta"' in piece]
     return sum(len(text) for piece in pieces for text in re.findall(_PLACES[form], piece))
 
 
-def _whole_events(body: bytes) -> Iterator[bytes]:
+def _events(body: bytes) -> Iterator[bytes]:
+    """The events of a stream, and what is there of the one that its end cuts."""
     if body.startswith(b"["):
         text, at = body.decode(), 1
         while start := re.compile(r"[\s,]*(?=\{)").match(text, at):
             try:
                 _, at = json.JSONDecoder().raw_decode(text, start.end())
             except ValueError:
-                return
+                at = len(text)
             yield text[start.end() : at].encode()
         return
-    *events, last = re.split(rb"\r\n\r\n|\n\n|\r\r", body)
-    yield from events
-    # What the stream's end cuts counts if its JSON is whole.
-    data = b"".join(re.findall(rb"^data:(.*)", last, re.M))
-    try:
-        json.loads(data)
-    except ValueError:
-        return
-    yield last
+    yield from re.split(rb"\r\n\r\n|\n\n|\r\r", body)
 
 
 def check_estimates(
