@@ -1,6 +1,5 @@
 //! What this process has done since it started.
 
-use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -124,7 +123,7 @@ pub struct ConsoleCounters {
     connections: Gauge,
     closed: Family<MetricLabels, Counter>,
     propagations: Histogram,
-    pending: Gauge<f64, AtomicU64>,
+    pending: Gauge,
     envoys: Mutex<BTreeSet<String>>,
 }
 
@@ -286,7 +285,8 @@ impl ConsoleCounters {
 
     /// Notes since when a change of keys waits that some Envoy does not have.
     pub fn key_change_pending(&self, since: Duration) {
-        self.pending.set(since.as_secs_f64());
+        self.pending
+            .set(i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
     }
 
     /// Counts a change of the database, from its first attempt to its end.

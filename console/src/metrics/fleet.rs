@@ -1,7 +1,5 @@
 //! How the fleet stands, as metrics.
 
-use core::sync::atomic::AtomicU64;
-
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
@@ -74,7 +72,7 @@ struct OfEnvoys {
     approved: Family<MetricLabels, Gauge>,
     position: Family<MetricLabels, Gauge>,
     taken: Family<MetricLabels, Gauge>,
-    clocks: Family<MetricLabels, Gauge<f64, AtomicU64>>,
+    clocks: Family<MetricLabels, Gauge>,
 }
 
 impl OfEnvoys {
@@ -100,10 +98,7 @@ impl OfEnvoys {
             set(&self.approved, i64::from(envoy.approved));
         }
         if let Some(offset) = envoy.clock_offset {
-            let milliseconds =
-                i32::try_from(offset).unwrap_or(if offset < 0 { i32::MIN } else { i32::MAX });
-            let seconds = f64::from(milliseconds) / 1000.0;
-            self.clocks.get_or_create(&of).set(seconds);
+            set(&self.clocks, offset / 1000);
         }
         let report = envoy.report.as_deref();
         let report = report.and_then(|text| serde_json::from_str::<EnvoyReport>(text).ok());
