@@ -1,4 +1,4 @@
-//! Forgets what is old, goes on with erasures that were broken off, and rolls usage up, a bounded number of rows at a time, so that
+//! Forgets what is old, goes on with erasures and voids that were broken off, and rolls usage up, a bounded number of rows at a time, so that
 //! nobody waits for it. Several consoles may do it at once: each of them finds less to do.
 //!
 //! Sums by hour, spend, the audit and published documents are never forgotten.
@@ -7,6 +7,7 @@ use core::time::Duration;
 
 use time::{Date, OffsetDateTime};
 
+use crate::intake::void;
 use crate::sessions;
 use crate::store::old_rows::Cutoff;
 use crate::store::{
@@ -49,6 +50,7 @@ pub async fn run(store: &Store, retention: Retention) -> Result<(), StoreError> 
         sessions::forget(store, now).await,
         forget_others(store, now).await,
         erasures::run_all(store).await,
+        void::run_all(store).await,
         usage_before_teams::move_all(store).await,
         usage_days::roll_up(store, now).await,
     ];

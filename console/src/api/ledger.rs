@@ -52,14 +52,14 @@ pub struct TakenView {
     aside: usize,
 }
 
-/// A line that could not be counted.
+/// A line that could not be counted, or is void.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AsideView {
     /// Where it begins in its file.
     position: i64,
     /// Its bytes.
     length: i64,
-    /// `foreign`, `damaged`, `cut` or `too_long`.
+    /// `foreign`, `damaged`, `cut`, `too_long` or `void`.
     reason: String,
     /// What is wrong with it.
     detail: String,
@@ -127,7 +127,7 @@ pub async fn send(
     }))
 }
 
-/// The lines of a file that could not be counted, from its beginning.
+/// The lines of a file that could not be counted, or are void, from its beginning.
 #[utoipa::path(get, operation_id = "list_ledger_aside", path = "/api/v1/ledger/{envoy}/{file}/aside", tag = "agents",
     params(("envoy" = String, Path), ("file" = String, Path), PageParams),
     responses((status = 200, body = ItemPage<AsideView>)))]

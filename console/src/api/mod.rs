@@ -49,6 +49,7 @@ pub(crate) mod tokens;
 pub(crate) mod usage;
 pub(crate) mod usage_top;
 pub(crate) mod vendor_models;
+mod voids;
 pub(crate) mod webhooks;
 
 pub(crate) use caller::address;

@@ -25,7 +25,7 @@ use super::{
     account_test, account_tests, audit, budgets, credentials, documents, drafts, envoys, erasures,
     feed, hour_counts, keys, ledger, me, nearly_spent, one_request, people, report, requests,
     setup, sign_in, spend, spend_feed, storage, team_members, teams, tokens, usage, usage_top,
-    vendor_models, webhooks,
+    vendor_models, voids, webhooks,
 };
 use super::{holder, key_models, key_rotation, sign_in_links};
 use crate::intake::LedgerBatch;
@@ -155,6 +155,8 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(envoys::get, envoys::revoke))
         .routes(routes!(envoys::let_enrol))
         .routes(routes!(envoys::report))
+        .routes(routes!(voids::list, voids::begin))
+        .routes(routes!(voids::preview))
         .routes(routes!(feed::keys))
         .routes(routes!(feed::document))
         .routes(routes!(spend_feed::read))

@@ -19,8 +19,14 @@ use crate::store::usage_rows::{OWNER, UsageKey, UsageRows};
 
 /// The longest line that is read, in bytes without its line feed: as `trilane usage` reads them.
 pub const LONGEST: usize = 1 << 20;
+/// The details of lines that are void.
+const NOT_COUNTED: &str = "of a time that was made void before it came";
+const TAKEN_AWAY: &str = "was counted, and is no more";
 /// The most of a line that is kept aside, in bytes.
 const KEPT: usize = 1000;
+
+/// The reason of lines that are kept aside because somebody has made them void.
+pub const VOID: &str = "void";
 
 /// What the lines of a batch add up to.
 #[derive(Debug, Default)]
@@ -33,6 +39,8 @@ pub struct Gathered {
     pub skipping: bool,
     /// By how much the times of lines are set back.
     correction: Duration,
+    /// Times of which lines are void, in microseconds since 1970.
+    void: Vec<(i64, i64)>,
     /// Usage by hour.
     pub hours: UsageRows,
     /// Charges by subject and period.
@@ -53,13 +61,20 @@ pub struct Gathered {
 
 impl Gathered {
     /// Reads the whole lines of a batch. `skipping`: it begins within a line that is too long. If its file ends with it, the
-    /// last line is one, whole or not. Times are set back by the `correction` of its Envoy's clock.
-    pub fn of(batch: &LedgerBatch<'_>, skipping: bool, correction: Duration) -> Self {
+    /// last line is one, whole or not. Times are set back by the `correction` of its Envoy's clock, and lines of times that are
+    /// `void` are kept aside.
+    pub fn of(
+        batch: &LedgerBatch<'_>,
+        skipping: bool,
+        correction: Duration,
+        void: Vec<(i64, i64)>,
+    ) -> Self {
         let (bytes, from, ends) = (batch.bytes(), batch.from(), batch.ends());
         let mut gathered = Self {
             envoy: batch.envoy().to_owned(),
             file: batch.file().to_owned(),
             correction,
+            void,
             ..Self::default()
         };
         if skipping {
@@ -103,7 +118,19 @@ impl Gathered {
             return;
         }
         match LedgerRecord::parse(line) {
-            Ok(record) => self.record(&record, line, position),
+            Ok(record) => {
+                let at = microseconds(self.corrected(record.time));
+                if self
+                    .void
+                    .iter()
+                    .any(|(since, until)| (*since..*until).contains(&at))
+                {
+                    self.keep_aside(line, position, VOID, NOT_COUNTED.to_owned());
+                } else {
+                    self.keep(&record, line, position);
+                    self.add(&record);
+                }
+            }
             Err(Unread::Foreign(why)) => self.keep_aside(line, position, "foreign", why),
             Err(Unread::Damaged(why)) => self.keep_aside(line, position, "damaged", why),
             Err(Unread::Cut) => {
@@ -123,22 +150,26 @@ impl Gathered {
         corrected.filter(|time| time.year() >= 0).unwrap_or(time)
     }
 
-    fn record(&mut self, record: &LedgerRecord<'_>, line: &[u8], position: i64) {
-        let begun = self.corrected(record.time);
-        let at = microseconds(begun);
-        let key = UsageKey::from([
-            hour(begun),
-            text(record.key()),
-            text(record.owner()),
-            text(record.team()),
-            text(record.group()),
-            text(record.source()),
-            text(record.account()),
-            text(record.model()),
-            text(record.entry()),
-            text(record.outcome()),
-            text(record.currency()),
-        ]);
+    /// Adds up a line that was counted with the clock of then, and keeps it aside.
+    pub fn take_counted(&mut self, counted: &StoredRequest) {
+        let line = counted.line.as_bytes();
+        let Ok(record) = LedgerRecord::parse(line) else {
+            // A release before has read it.
+            let why = "void, and cannot be read any more: it stays in the sums".to_owned();
+            self.keep_aside(line, counted.position, VOID, why);
+            return;
+        };
+        // Moments are cut to microseconds, corrections are whole milliseconds.
+        let at = i128::from(counted.at).saturating_mul(1000);
+        let ahead = record.time.unix_timestamp_nanos().saturating_sub(at);
+        let milliseconds = ahead.saturating_add(500_000).div_euclid(1_000_000);
+        self.correction = Duration::milliseconds(i64::try_from(milliseconds).unwrap_or_default());
+        self.add(&record);
+        self.keep_aside(line, counted.position, VOID, TAKEN_AWAY.to_owned());
+    }
+
+    fn keep(&mut self, record: &LedgerRecord<'_>, line: &[u8], position: i64) {
+        let at = microseconds(self.corrected(record.time));
         self.requests.push(StoredRequest {
             envoy_id: self.envoy.clone(),
             file_id: self.file.clone(),
@@ -154,6 +185,25 @@ impl Gathered {
             outcome: text(record.outcome()),
             line: text(&String::from_utf8_lossy(line)),
         });
+    }
+
+    /// Adds up a record.
+    fn add(&mut self, record: &LedgerRecord<'_>) {
+        let begun = self.corrected(record.time);
+        let at = microseconds(begun);
+        let key = UsageKey::from([
+            hour(begun),
+            text(record.key()),
+            text(record.owner()),
+            text(record.team()),
+            text(record.group()),
+            text(record.source()),
+            text(record.account()),
+            text(record.model()),
+            text(record.entry()),
+            text(record.outcome()),
+            text(record.currency()),
+        ]);
         self.count(record);
         self.hours.entry(key).or_default().add(record);
         if !record.key().is_empty() {

@@ -24,7 +24,7 @@ impl SpentLines {
     pub fn of(batch: &LedgerBatch<'_>) -> Self {
         let Gathered {
             charges, shares, ..
-        } = Gathered::of(batch, false, Duration::ZERO);
+        } = Gathered::of(batch, false, Duration::ZERO, Vec::new());
         Self { charges, shares }
     }
 }

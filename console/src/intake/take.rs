@@ -6,13 +6,14 @@ use time::OffsetDateTime;
 
 use super::batch::LedgerBatch;
 use super::gathered::Gathered;
+use super::sums;
 use crate::envoy_clock;
 use crate::in_transaction;
 use crate::metrics::{BatchOutcome, counted};
 use crate::store::erasures::Pseudonyms;
 use crate::store::{
-    AsStoreError, Store, StoreError, Transaction, envoys, hour_counts, ledger_files, lines_aside,
-    requests, spend, spend_feed, usage_days,
+    AsStoreError, Store, StoreError, SumChange, Transaction, envoys, ledger_files, lines_aside,
+    requests, voids,
 };
 
 /// What became of a batch.
@@ -116,7 +117,8 @@ async fn take_in(
     }
     let offset = envoys::clock_offset(transaction, envoy).await?;
     let correction = envoy_clock::correction(offset);
-    let mut gathered = Gathered::of(batch, before.skipping, correction);
+    let void = voids::times_of(transaction, envoy).await?;
+    let mut gathered = Gathered::of(batch, before.skipping, correction, void);
     gathered.give_pseudonyms(&pseudonyms);
     let read = i64::try_from(gathered.read).unwrap_or(i64::MAX);
     let after = ledger_files::FilePosition {
@@ -129,19 +131,7 @@ async fn take_in(
     ledger_files::set(transaction, envoy, file, after, taken_at).await?;
     lines_aside::insert(transaction, envoy, file, &gathered.aside, taken_at).await?;
     requests::insert(transaction, now.date(), &gathered.requests).await?;
-    usage_days::add(transaction, &gathered.hours).await?;
-    hour_counts::add_first_bytes(transaction, &gathered.first_bytes).await?;
-    hour_counts::add_attempts(transaction, &gathered.attempts).await?;
-    spend::add(transaction, &gathered.charges).await?;
-    spend::note_use(transaction, &gathered.used).await?;
-    spend_feed::add(
-        transaction,
-        envoy,
-        &gathered.charges,
-        &gathered.shares,
-        taken_at,
-    )
-    .await?;
+    sums::change(transaction, envoy, &gathered, (SumChange::Add, taken_at)).await?;
     Ok(TakenBatch {
         position: after.position,
         lines: gathered.requests.len(),

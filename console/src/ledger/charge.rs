@@ -44,6 +44,11 @@ impl Sum {
         self.0 = self.0.plus(amount);
     }
 
+    /// Takes an amount away.
+    pub fn subtract(&mut self, amount: Amount) {
+        self.0 = self.0.less(amount);
+    }
+
     /// Its value.
     pub fn value(&self) -> Amount {
         self.0

@@ -7,7 +7,8 @@ use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
 use super::sqlite_rows::{self, ROWS};
-use super::{StoreError, Transaction, on_either};
+use super::sum_rows::SumRow;
+use super::{StoreError, SumChange, Transaction, on_either};
 
 /// The bounds that first bytes are counted by, in milliseconds. The last one has what took longer, too.
 pub const BOUNDS: [i64; 22] = [
@@ -30,15 +31,34 @@ pub type FirstByteKey = (String, String, String, i64);
 /// Attempts: hour, source, account, how they ended.
 pub type AttemptKey = [String; 4];
 
-/// Adds counts of first bytes.
+/// Adds counts of first bytes, or takes them away.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn add_first_bytes(
+pub async fn change_first_bytes(
     transaction: &mut Transaction,
     counts: &BTreeMap<FirstByteKey, i64>,
+    change: SumChange,
 ) -> Result<(), StoreError> {
     const KEY: &str = "hour, model, account, within_ms";
+    if change == SumChange::Subtract {
+        for ((hour, model, account, bound), count) in counts {
+            let bound = bound.to_string();
+            let row = SumRow {
+                table: "first_byte_hours",
+                key: vec![
+                    ("hour", hour),
+                    ("model", model),
+                    ("account", account),
+                    ("CAST(within_ms AS TEXT)", &bound),
+                ],
+                counts: vec![("count".to_owned(), *count)],
+                amounts: Vec::new(),
+            };
+            row.subtract(transaction).await?;
+        }
+        return Ok(());
+    }
     match transaction {
         Transaction::Sqlite(inner, _) => {
             let counts: Vec<_> = counts.iter().collect();
@@ -77,15 +97,33 @@ pub async fn add_first_bytes(
     Ok(())
 }
 
-/// Adds counts of attempts.
+/// Adds counts of attempts, or takes them away.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn add_attempts(
+pub async fn change_attempts(
     transaction: &mut Transaction,
     counts: &BTreeMap<AttemptKey, i64>,
+    change: SumChange,
 ) -> Result<(), StoreError> {
     const KEY: &str = "hour, source, account, ended";
+    if change == SumChange::Subtract {
+        for ([hour, source, account, ended], count) in counts {
+            let row = SumRow {
+                table: "attempt_hours",
+                key: vec![
+                    ("hour", hour),
+                    ("source", source),
+                    ("account", account),
+                    ("ended", ended),
+                ],
+                counts: vec![("count".to_owned(), *count)],
+                amounts: Vec::new(),
+            };
+            row.subtract(transaction).await?;
+        }
+        return Ok(());
+    }
     match transaction {
         Transaction::Sqlite(inner, _) => {
             let counts: Vec<_> = counts.iter().collect();

@@ -81,6 +81,27 @@ fn of((position, skipping, lines, aside): LedgerFileRow) -> FilePosition {
     }
 }
 
+/// Notes that lines of a file which were counted are kept aside now.
+///
+/// # Errors
+/// Those of the database.
+pub async fn note_void(
+    transaction: &mut Transaction,
+    envoy: &str,
+    file: &str,
+    lines: i64,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query("UPDATE ledger_files SET lines = lines - $3, aside = aside + $3 WHERE envoy_id = $1 AND file_id = $2")
+            .bind(envoy)
+            .bind(file)
+            .bind(lines)
+            .execute(connection)
+            .await?;
+    });
+    Ok(())
+}
+
 /// Sets the position of a file that is locked.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Lines of the ledger that could not be counted.
+//! Lines of the ledger that could not be counted, or are void.
 
 use sqlx::AssertSqlSafe;
 
@@ -12,7 +12,7 @@ pub struct AsideLine {
     pub position: i64,
     /// Its bytes, without its line feed.
     pub length: i64,
-    /// `foreign`, `damaged`, `cut` or `too_long`.
+    /// `foreign`, `damaged`, `cut`, `too_long` or `void`.
     pub reason: String,
     /// What is wrong with it.
     pub detail: String,

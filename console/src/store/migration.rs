@@ -33,6 +33,7 @@ const APPROVAL: &str = include_str!("approval.sql");
 const OVERVIEW_NEEDS: &str = include_str!("overview_needs.sql");
 const WRITE_PROBE: &str = include_str!("write_probe.sql");
 const ENVOY_CLOCKS: &str = include_str!("envoy_clocks.sql");
+const VOID_RANGES: &str = include_str!("void_ranges.sql");
 
 const SQLITE: &[MigrationStep] = &[
     (1, "keys", KEYS),
@@ -62,6 +63,7 @@ const SQLITE: &[MigrationStep] = &[
     (23, "clocks of Envoys", ENVOY_CLOCKS),
     (24, "devices", SIGN_IN_DEVICES),
     (26, "approval of agents", APPROVAL),
+    (27, "void lines", VOID_RANGES),
 ];
 const POSTGRES: &[MigrationStep] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -102,6 +104,7 @@ const POSTGRES: &[MigrationStep] = &[
     (23, "clocks of Envoys", ENVOY_CLOCKS),
     (24, "devices", SIGN_IN_DEVICES),
     (26, "approval of agents", APPROVAL),
+    (27, "void lines", VOID_RANGES),
 ];
 
 /// Does what is left to do.

@@ -175,6 +175,29 @@ pub async fn insert(
     Ok(())
 }
 
+/// Takes lines of an Envoy that began in a time out of those that are kept, from the earliest on.
+///
+/// # Errors
+/// Those of the database.
+pub async fn take(
+    transaction: &mut Transaction,
+    envoy: &str,
+    (from, to): (i64, i64),
+    most: i64,
+) -> Result<Vec<StoredRequest>, StoreError> {
+    let key = "taken_on, envoy_id, file_id, position";
+    let sql = format!(
+        "DELETE FROM requests WHERE ({key}) IN \
+           (SELECT {key} FROM requests WHERE envoy_id = $1 AND at >= $2 AND at < $3 ORDER BY at, position LIMIT $4) \
+         RETURNING {COLUMNS}, line"
+    );
+    let rows: Vec<RequestColumns> = on_either!(transaction, connection => {
+        let query = sqlx::query_as(AssertSqlSafe(sql)).bind(envoy).bind(from).bind(to);
+        query.bind(most).fetch_all(connection).await?
+    });
+    Ok(rows.into_iter().filter_map(wanted).collect())
+}
+
 /// Where a line stands among all: when it began, where it is in its file, its Envoy and its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPlace(i64, i64, String, String);
@@ -237,6 +260,8 @@ pub struct RequestQuery<'a> {
 /// What lines can be narrowed to and have no index for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestColumn {
+    /// The Envoy that wrote it.
+    Envoy,
     /// The key's team.
     Team,
     /// The key's group.
@@ -256,6 +281,7 @@ pub enum RequestColumn {
 impl RequestColumn {
     fn expression(self) -> &'static str {
         match self {
+            Self::Envoy => "envoy_id",
             Self::Team => "team",
             Self::Group => "group_id",
             Self::Account => "account",

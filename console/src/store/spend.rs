@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use sqlx::AssertSqlSafe;
 
 use super::sqlite_rows::{self, ROWS};
-use super::{StoreError, Transaction, on_either};
+use super::sum_rows::SumRow;
+use super::{StoreError, SumChange, Transaction, on_either};
 use crate::ledger::Sum;
 
 /// Whose charges, of when: in the order of the primary key.
@@ -21,14 +22,39 @@ pub struct SpendKey {
     pub currency: String,
 }
 
-/// Adds charges.
+impl SpendKey {
+    /// The columns of the primary key, with their values.
+    pub(super) fn columns(&self) -> [(&'static str, &str); 4] {
+        [
+            ("kind", self.kind),
+            ("subject", &self.subject),
+            ("period", &self.period),
+            ("currency", &self.currency),
+        ]
+    }
+}
+
+/// Adds charges, or takes them away.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn add(
+pub async fn change(
     transaction: &mut Transaction,
     charges: &BTreeMap<SpendKey, Sum>,
+    change: SumChange,
 ) -> Result<(), StoreError> {
+    if change == SumChange::Subtract {
+        for (key, charge) in charges {
+            let row = SumRow {
+                table: "spend",
+                key: key.columns().to_vec(),
+                counts: Vec::new(),
+                amounts: vec![("amount", *charge)],
+            };
+            row.subtract(transaction).await?;
+        }
+        return Ok(());
+    }
     match transaction {
         Transaction::Sqlite(inner, _) => {
             let rows: Vec<_> = charges

@@ -12,7 +12,8 @@ use time::{Date, Duration};
 use super::old_rows::{Cutoff, OldRows};
 use super::spend::{SpendKey, sum};
 use super::sqlite_rows::{self, ROWS};
-use super::{Store, StoreError, Transaction, on_either};
+use super::sum_rows::SumRow;
+use super::{Store, StoreError, SumChange, Transaction, on_either};
 use crate::ledger::Sum;
 
 /// A share: charges of one process of an Envoy, in the order of the primary key.
@@ -79,17 +80,17 @@ async fn next_versions(
     Ok(head.saturating_sub(count).saturating_add(1))
 }
 
-/// Notes charges of lines that were taken in: those of subjects that gateways are told of, and `shares` of them, which
-/// processes of this Envoy have in their own counters.
+/// Notes that charges of lines were added or taken away: those of subjects that gateways are told of, and `shares` of them,
+/// which processes of this Envoy have in their own counters.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn add(
+pub async fn change(
     transaction: &mut Transaction,
     envoy: &str,
     charges: &BTreeMap<SpendKey, Sum>,
     shares: &BTreeMap<ShareKey, Sum>,
-    now: i64,
+    (change, now): (SumChange, i64),
 ) -> Result<(), StoreError> {
     let subject = |key: &SpendKey| (key.kind, key.subject.clone());
     let charged: BTreeSet<_> = charges.keys().map(subject).collect();
@@ -97,7 +98,10 @@ pub async fn add(
         return Ok(());
     }
     // A gateway counts a budget of these, so they are told of from now on, if they were not before.
-    let counted: BTreeSet<_> = shares.keys().map(|share| subject(&share.of)).collect();
+    let counted: BTreeSet<_> = match change {
+        SumChange::Add => shares.keys().map(|share| subject(&share.of)).collect(),
+        SumChange::Subtract => BTreeSet::new(),
+    };
     let others: Vec<_> = charged.difference(&counted).cloned().collect();
     let counted: Vec<_> = counted.into_iter().collect();
     let first = next_versions(transaction, charged.len(), now).await?;
@@ -152,7 +156,29 @@ pub async fn add(
             .await?;
         }
     }
-    add_shares(transaction, envoy, shares).await
+    match change {
+        SumChange::Add => add_shares(transaction, envoy, shares).await,
+        SumChange::Subtract => subtract_shares(transaction, envoy, shares).await,
+    }
+}
+
+async fn subtract_shares(
+    transaction: &mut Transaction,
+    envoy: &str,
+    shares: &BTreeMap<ShareKey, Sum>,
+) -> Result<(), StoreError> {
+    for (ShareKey { of, instance }, charge) in shares {
+        let mut key = of.columns().to_vec();
+        key.extend([("envoy_id", envoy), ("instance", instance)]);
+        let row = SumRow {
+            table: "spend_shares",
+            key,
+            counts: Vec::new(),
+            amounts: vec![("amount", *charge)],
+        };
+        row.subtract(transaction).await?;
+    }
+    Ok(())
 }
 
 /// Runs a statement of so many subjects and their versions.

@@ -5,7 +5,7 @@ use sqlx::AssertSqlSafe;
 use super::erasures::{self, Pseudonyms};
 use super::usage_days;
 use super::usage_rows::{self, COLUMNS, UsageRows, joined, measures};
-use super::{Store, StoreError, Transaction, on_either};
+use super::{Store, StoreError, SumChange, Transaction, on_either};
 use crate::in_transaction;
 
 /// Its table.
@@ -37,7 +37,7 @@ async fn step(transaction: &mut Transaction) -> Result<bool, StoreError> {
     let rows = take(transaction, None).await?;
     let is_more = !rows.is_empty();
     let rows = erasures::renamed(rows, |owner| pseudonyms.of(owner).map(str::to_owned))?;
-    usage_days::add(transaction, &rows).await?;
+    usage_days::change(transaction, &rows, SumChange::Add).await?;
     Ok(is_more)
 }
 

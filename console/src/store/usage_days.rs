@@ -9,7 +9,7 @@ use sqlx::AssertSqlSafe;
 use time::{Duration, OffsetDateTime};
 
 use super::usage_rows::{self, COLUMNS, UsageKey, UsageRows, UsageTable, joined, measures};
-use super::{Store, StoreError, Transaction, on_either};
+use super::{Store, StoreError, SumChange, Transaction, on_either};
 use crate::in_transaction;
 
 /// The lock of PostgreSQL.
@@ -51,11 +51,15 @@ pub(super) async fn share_place(transaction: &mut Transaction) -> Result<(), Sto
     Ok(())
 }
 
-/// Adds sums by hour, to their days too where these are rolled up.
+/// Adds sums by hour, to their days too where these are rolled up; or takes them away.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn add(transaction: &mut Transaction, hours: &UsageRows) -> Result<(), StoreError> {
+pub async fn change(
+    transaction: &mut Transaction,
+    hours: &UsageRows,
+    change: SumChange,
+) -> Result<(), StoreError> {
     if hours.is_empty() {
         return Ok(());
     }
@@ -65,8 +69,13 @@ pub async fn add(transaction: &mut Transaction, hours: &UsageRows) -> Result<(),
     let is_late = |[hour, key, ..]: &UsageKey| (hour, key) <= (&last_hour, &last_key);
     let late = hours.iter().filter(|(key, _)| is_late(key));
     let days = by_day(late);
-    usage_rows::add(transaction, UsageTable::Hours, hours).await?;
-    usage_rows::add(transaction, UsageTable::Days, &days).await
+    for (table, rows) in [(UsageTable::Hours, hours), (UsageTable::Days, &days)] {
+        match change {
+            SumChange::Add => usage_rows::add(transaction, table, rows).await?,
+            SumChange::Subtract => usage_rows::subtract(transaction, table, rows).await?,
+        }
+    }
+    Ok(())
 }
 
 fn by_day<'a>(

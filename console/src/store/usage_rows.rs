@@ -6,6 +6,7 @@ use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Row, SqliteConnection, Type};
 
 use super::spend::{plus, sum};
 use super::sqlite_rows::{self, ROWS};
+use super::sum_rows::SumRow;
 use super::{StoreError, Transaction, on_either};
 use crate::ledger::{Measure, UsageTotals};
 
@@ -200,6 +201,38 @@ async fn add_to_sqlite(
             .bind(plus(estimated.as_deref(), &totals.estimated_charge)?);
     }
     add.execute(connection).await?;
+    Ok(())
+}
+
+/// Takes sums from those of a table.
+///
+/// # Errors
+/// Those of the database.
+pub async fn subtract(
+    transaction: &mut Transaction,
+    table: UsageTable,
+    rows: &UsageRows,
+) -> Result<(), StoreError> {
+    for (key, totals) in rows {
+        let counts = Measure::ALL
+            .into_iter()
+            .zip(measures())
+            .map(|(measure, column)| Ok((column, count(totals, measure)?)));
+        let row = SumRow {
+            table: table.name(),
+            key: table
+                .key()
+                .into_iter()
+                .zip(key.iter().map(String::as_str))
+                .collect(),
+            counts: counts.collect::<Result<_, StoreError>>()?,
+            amounts: vec![
+                ("charge", totals.charge),
+                ("estimated_charge", totals.estimated_charge),
+            ],
+        };
+        row.subtract(transaction).await?;
+    }
     Ok(())
 }
 

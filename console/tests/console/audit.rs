@@ -79,6 +79,7 @@ on_both! {
             (post.clone(), "tokens", v1("tokens"), json!({"name": "ci"}), "token.create"),
             (post.clone(), "envoys", v1("envoys"), json!({"id": "edge"}), "envoy.create"),
             (post.clone(), "envoys/{id}/enrolment", v1("envoys/edge/enrolment"), none(), "envoy.let_enrol"),
+            (post.clone(), "envoys/{id}/voids", v1("envoys/edge/voids"), json!({"from": "2026-11-24", "to": "2026-11-25"}), "envoy.void"),
             (delete.clone(), "envoys/{id}", v1("envoys/edge"), none(), "envoy.revoke"),
             (post.clone(), "webhooks", v1("webhooks"), json!({"url": "https://example.com/hook"}), "webhook.create"),
             (put.clone(), "setup/vendors/{group}", v1("setup/vendors/openai"), json!({"vendor": "openai", "value": "sk-of-the-first-run"}), "draft.change"),

@@ -14,7 +14,7 @@ use crate::erasures::{ID, line, traces};
 use crate::ledger::{expected, position, send, spent, stored};
 
 /// Lines of four keys of the person, in more hours than one transaction moves.
-fn lines(from: u32, to: u32) -> String {
+pub fn lines(from: u32, to: u32) -> String {
     (from..to)
         .map(|n| {
             let at = format!("2026-11-{:02}T{:02}:00:00Z", 1 + n / 24 % 28, n % 24);
@@ -23,7 +23,7 @@ fn lines(from: u32, to: u32) -> String {
         .collect()
 }
 
-async fn with_person(database: &TestDatabase) -> Store {
+pub async fn with_person(database: &TestDatabase) -> Store {
     let store = database.open().await;
     let person = Person {
         id: ID.to_owned(),
@@ -39,7 +39,7 @@ async fn with_person(database: &TestDatabase) -> Store {
 }
 
 /// As the API begins one.
-async fn begin(store: &Store) -> Erasure {
+pub async fn begin(store: &Store) -> Erasure {
     let begun: Result<Erasure, StoreError> = in_transaction!(store, transaction => {
         erasures::lock(transaction).await?;
         let person = people::find_locked(transaction, ID).await?.unwrap();

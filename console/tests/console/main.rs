@@ -60,6 +60,7 @@ mod usage_days;
 mod usage_top;
 #[allow(dead_code, reason = "the tests of trilane init need more of them")]
 mod vendors;
+mod voids;
 mod webhook_secrets;
 mod webhooks;
 

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use time::OffsetDateTime;
 use trilane_console::client_address::Network;
+use trilane_console::timestamp;
 
 /// Serves the control plane's API: keys, documents, usage and spend of all gateways, in one database.
 #[derive(Debug, clap::Args)]
@@ -139,6 +141,47 @@ pub enum ConsoleCommand {
     Approve(ApproveArgs),
     /// Make a secret with which agents enrol by themselves and are approved by that: for charts and autoscaling
     EnrolmentSecret(EnrolmentSecretArgs),
+    /// Make lines of an Envoy void: they are taken from usage and spend, and do not count when they come again
+    Void(VoidArgs),
+}
+
+/// The options of `trilane console void`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+For an Envoy whose lines are wrong: its host was broken into, or its clock or prices were. Without --yes it says what would be void \
+and changes nothing. With --yes the lines that were counted are taken from usage, spend and budgets, to the digit, and kept aside \
+with the reason `void`, as are lines of this time that come later or again. It cannot be undone.
+
+Sums of lines that are no longer kept (--keep-requests) stay. The Envoy that wrote the lines has them in its own counters of budgets \
+until it starts anew; all other Envoys see the spend fall within two seconds.
+
+Exit codes:
+  0  the lines are void, or were shown
+  1  the data of a person is being erased, or the database cannot be used
+  2  wrong command line
+
+Examples:
+  trilane console void --database /var/lib/trilane --envoy edge-1 --from 2026-11-27 --to 2026-11-28T09:30:00Z
+  trilane console void --database /var/lib/trilane --envoy edge-1 --from 2026-11-27 --to 2026-11-28T09:30:00Z --yes")]
+pub struct VoidArgs {
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+
+    /// The Envoy's id
+    #[arg(long, value_name = "ID")]
+    pub envoy: String,
+
+    /// Requests that began from this time on: RFC 3339, or a day (UTC)
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
+    pub from: OffsetDateTime,
+
+    /// Requests that began before this time
+    #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day)]
+    pub to: OffsetDateTime,
+
+    /// Make them void
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// The options of `trilane console reseal`.

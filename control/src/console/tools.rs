@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use time::OffsetDateTime;
 use tokio::runtime::Builder;
+use trilane_console::intake::{LedgerBatch, void};
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store, StoreError, backup, key_feed, people};
@@ -11,7 +13,7 @@ use trilane_console::{credentials, envoys, first_admin, in_transaction};
 
 use super::args::{
     AdminTokenArgs, ApproveArgs, BackupArgs, ConsoleCommand, DatabaseArgs, EnrolmentSecretArgs,
-    ResealArgs, RestoredArgs, SignInLinkArgs,
+    ResealArgs, RestoredArgs, SignInLinkArgs, VoidArgs,
 };
 use super::{database, now, operator, sealing_keys};
 use crate::failure::Failure;
@@ -35,6 +37,7 @@ pub fn run(command: &ConsoleCommand) -> Result<(), Failure> {
             ConsoleCommand::Restored(args) => restored(args).await,
             ConsoleCommand::Approve(args) => approve(args).await,
             ConsoleCommand::EnrolmentSecret(args) => enrolment_secret(args).await,
+            ConsoleCommand::Void(args) => void_lines(args).await,
         }
     })?;
     crate::terminal::say(&said);
@@ -227,4 +230,51 @@ async fn enrolment_secret(args: &EnrolmentSecretArgs) -> Result<String, Failure>
         "the enrolment secret {shown} is in {}. Whoever has it reads credentials of accounts",
         file.display()
     ))
+}
+
+async fn void_lines(args: &VoidArgs) -> Result<String, Failure> {
+    LedgerBatch::new(&args.envoy, "file", 0, &[], false)
+        .map_err(|_| Failure::Usage("--envoy: this is no id of an Envoy".to_owned()))?;
+    let microseconds = |time: OffsetDateTime| {
+        i64::try_from(time.unix_timestamp_nanos().div_euclid(1000)).unwrap_or(i64::MAX)
+    };
+    let time = (microseconds(args.from), microseconds(args.to));
+    if time.0 >= time.1 {
+        return Err(Failure::Usage("--to must be after --from".to_owned()));
+    }
+    let (_, store) = open(&args.database).await?;
+    let counted = void::count(&store, &args.envoy, time)
+        .await
+        .map_err(failed)?;
+    let charges = counted.charges.iter().filter(|(_, sum)| !sum.is_zero());
+    let charges: Vec<_> = charges
+        .map(|(currency, sum)| format!("{} {}", sum.text(), crate::terminal::printable(currency)))
+        .collect();
+    let charge = match charges.is_empty() {
+        true => "charging nothing".to_owned(),
+        false => format!("charging {}", charges.join(", ")),
+    };
+    let (lines, envoy) = (counted.lines, &args.envoy);
+    if !args.yes {
+        store.close().await;
+        return Ok(format!(
+            "{lines} lines of {envoy} would be void, {charge}. Nothing was changed: add --yes to make them void, which cannot be undone"
+        ));
+    }
+    let begun: Result<_, StoreError> = in_transaction!(store, transaction => {
+        void::begin(transaction, envoy, time, &operator(), now()).await
+    });
+    let Some(range) = begun.map_err(failed)? else {
+        store.close().await;
+        return Err(Failure::Data(void::ERASURE.to_owned()));
+    };
+    let done = void::run(&store, &range).await;
+    store.close().await;
+    Ok(match done.map_err(failed)? {
+        true => format!("the lines of {envoy} are void: {lines} had been counted, {charge}"),
+        false => {
+            "the lines become void when the data of a person is erased; the console goes on with it"
+                .to_owned()
+        }
+    })
 }

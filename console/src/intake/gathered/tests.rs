@@ -10,6 +10,7 @@ fn gathered(bytes: &[u8], from: i64, skipping: bool, ends: bool) -> Gathered {
         &LedgerBatch::new("e", "f", from, bytes, ends).unwrap(),
         skipping,
         Duration::ZERO,
+        Vec::new(),
     )
 }
 

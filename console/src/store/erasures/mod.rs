@@ -67,6 +67,18 @@ pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
     pseudonyms::lock_alone(transaction).await
 }
 
+/// Whether an id is being erased.
+///
+/// # Errors
+/// Those of the database.
+pub async fn are_going_on(transaction: &mut Transaction) -> Result<bool, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM erasures WHERE person_id IS NOT NULL)")
+            .fetch_one(connection)
+            .await?
+    }))
+}
+
 /// Begins to erase a person's data: from now on there is a pseudonym. The transaction has the [`lock`].
 ///
 /// # Errors

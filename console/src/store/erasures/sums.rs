@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::store::spend::{self, SpendKey};
 use crate::store::usage_rows::{self, OWNER, UsageRows, UsageTable};
-use crate::store::{StoreError, Transaction, usage_before_teams, usage_days};
+use crate::store::{StoreError, SumChange, Transaction, usage_before_teams, usage_days};
 
 /// Gives rows another owner, and adds up those that are the same then.
 pub(in crate::store) fn renamed(
@@ -31,7 +31,7 @@ pub(super) async fn before_teams(
     let rows = usage_before_teams::take(transaction, Some(person)).await?;
     let is_more = !rows.is_empty();
     let rows = renamed(rows, |_| Some(pseudonym.to_owned()))?;
-    usage_days::add(transaction, &rows).await?;
+    usage_days::change(transaction, &rows, SumChange::Add).await?;
     Ok(is_more)
 }
 
@@ -69,6 +69,6 @@ pub(super) async fn spend(
             (key, amount)
         })
         .collect();
-    spend::add(transaction, &charges).await?;
+    spend::change(transaction, &charges, SumChange::Add).await?;
     Ok(is_more)
 }

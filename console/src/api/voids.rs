@@ -1,0 +1,155 @@
+//! Lines of an Envoy that are void: neither counted nor charged.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::caller::Caller;
+use super::paging::{ItemPage, PageParams};
+use super::parts::{Body, InPath, Params};
+use super::problem::ApiProblem;
+use super::state::{ConsoleState, moment};
+use crate::in_transaction;
+use crate::intake::{LedgerBatch, void};
+use crate::store::voids::{self, VoidRange};
+use crate::timestamp;
+
+/// A time of an Envoy.
+#[derive(Debug, Deserialize, ToSchema, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct VoidTime {
+    /// Requests that began from this moment on, as RFC 3339 or a day.
+    #[schema(max_length = 64)]
+    from: String,
+    /// Before this moment.
+    #[schema(max_length = 64)]
+    to: String,
+}
+
+/// Lines that would be void.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VoidableView {
+    /// How many.
+    lines: u64,
+    /// What they charge, exact, by currency.
+    charges: BTreeMap<String, String>,
+}
+
+/// A time of which the lines of an Envoy are void.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VoidView {
+    /// Requests that began from this moment on.
+    from: String,
+    /// Before this moment.
+    to: String,
+    /// When it was made void.
+    begun_at: String,
+    /// Lines that had been counted and are no more.
+    lines: i64,
+    /// When all were taken away; without this, it is going on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+}
+
+fn view(range: VoidRange) -> VoidView {
+    VoidView {
+        from: moment(range.since),
+        to: moment(range.until),
+        begun_at: moment(range.begun_at),
+        lines: range.lines,
+        ended_at: range.ended_at.map(moment),
+    }
+}
+
+impl VoidTime {
+    fn microseconds(&self) -> Result<(i64, i64), ApiProblem> {
+        let read = |path: &str, text: &str| {
+            let time = timestamp::parse_or_day(text);
+            let time = time.map_err(|why| ApiProblem::invalid(path, why))?;
+            let microseconds = time.unix_timestamp_nanos().div_euclid(1000);
+            Ok::<_, ApiProblem>(i64::try_from(microseconds).unwrap_or(i64::MAX))
+        };
+        let (from, to) = (read("from", &self.from)?, read("to", &self.to)?);
+        if from >= to {
+            return Err(ApiProblem::invalid("to", "must be after from"));
+        }
+        Ok((from, to))
+    }
+}
+
+/// Refuses what no Envoy is called.
+fn check_envoy(id: &str) -> Result<(), ApiProblem> {
+    let batch = LedgerBatch::new(id, "file", 0, &[], false);
+    batch.map(drop).map_err(|_| ApiProblem::not_found())
+}
+
+/// The times of which an Envoy's lines are void, in their order.
+#[utoipa::path(get, operation_id = "list_voids", path = "/api/v1/envoys/{id}/voids", tag = "agents",
+    params(("id" = String, Path), PageParams), responses((status = 200, body = ItemPage<VoidView>)))]
+pub async fn list(
+    State(state): State<ConsoleState>,
+    InPath(id): InPath<String>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<ItemPage<VoidView>>, ApiProblem> {
+    check_envoy(&id)?;
+    let limit = page.limit()?;
+    let after = page.after()?.unwrap_or((i64::MIN, i64::MIN));
+    let mut transaction = state.store.read().await?;
+    let found = voids::list(&mut transaction, &id, after, limit.to_fetch()).await?;
+    transaction.rollback().await;
+    Ok(Json(limit.page(
+        found,
+        |range| (range.since, range.until),
+        view,
+    )))
+}
+
+/// Counts the lines of an Envoy that a void of this time would take away, as far as lines are kept.
+#[utoipa::path(get, operation_id = "count_voidable", path = "/api/v1/envoys/{id}/voids/preview", tag = "agents",
+    params(("id" = String, Path), VoidTime), responses((status = 200, body = VoidableView)))]
+pub async fn preview(
+    State(state): State<ConsoleState>,
+    InPath(id): InPath<String>,
+    Params(time): Params<VoidTime>,
+) -> Result<Json<VoidableView>, ApiProblem> {
+    check_envoy(&id)?;
+    let counted = void::count(&state.store, &id, time.microseconds()?).await?;
+    let charges = counted.charges.into_iter();
+    Ok(Json(VoidableView {
+        lines: counted.lines,
+        charges: charges
+            .map(|(currency, sum)| (currency, sum.text()))
+            .collect(),
+    }))
+}
+
+/// Makes the lines of an Envoy void whose requests began in this time: those that were counted are taken from all sums soon after
+/// the response, and those that come are kept aside. 409 while the data of a person is erased.
+#[utoipa::path(post, operation_id = "void_lines", path = "/api/v1/envoys/{id}/voids", tag = "agents",
+    params(("id" = String, Path)), request_body = VoidTime, responses((status = 202, body = VoidView)))]
+pub async fn begin(
+    State(state): State<ConsoleState>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+    Body(time): Body<VoidTime>,
+) -> Result<(StatusCode, Json<VoidView>), ApiProblem> {
+    check_envoy(&id)?;
+    let (time, now, actor) = (time.microseconds()?, state.now(), caller.actor());
+    let begun = in_transaction!(state.store, transaction => {
+        void::begin(transaction, &id, time, &actor, now).await
+    })?;
+    let range = begun.ok_or_else(|| ApiProblem::conflict(void::ERASURE))?;
+    let (store, reporter, going_on) = (state.store, state.reporter, range.clone());
+    // Whoever is broken off here is followed by the next that looks after the database.
+    tokio::spawn(async move {
+        if let Err(error) = void::run(&store, &going_on).await {
+            (reporter.0)(&format!("lines become void later: {error}"));
+        }
+    });
+    Ok((StatusCode::ACCEPTED, Json(view(range))))
+}
