@@ -189,7 +189,6 @@ impl EventReader {
                             match self.carry.end(last) {
                                 Some(event) if repeatable && as_it_says => {
                                     let numbers = effect.is_some_and(|effect| effect.numbers);
-                                    let numbers = numbers.then(|| tally.numbers());
                                     let generated = effect.map(|effect| effect.generated);
                                     let holes = extractor.holes();
                                     self.template.learn(event, holes, numbers, generated);
@@ -274,7 +273,7 @@ impl EventReader {
     /// What stands before these bytes is like the last event: it told the same. Gives what is left.
     fn repeat<'a>(&mut self, bytes: &'a [u8], tally: &mut UsageTally) -> &'a [u8] {
         let generated = self.template.generated();
-        tally.repeat(self.template.numbers(), generated);
+        tally.repeat(self.template.changed_numbers(), generated);
         // The template has no LF of a last CR LF.
         if !self.template.ends_with_cr() {
             return bytes;

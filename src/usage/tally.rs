@@ -590,15 +590,10 @@ impl UsageTally {
         !self.staged.singular
     }
 
-    /// All numbers known so far.
-    pub(super) fn numbers(&self) -> &Numbers {
-        &self.kept.numbers
-    }
-
-    /// An event like the last one has come: these are known now, and so much text of the model was in it.
-    pub(super) fn repeat(&mut self, numbers: Option<&Numbers>, generated: i64) {
-        if let Some(numbers) = numbers {
-            self.kept.numbers = *numbers;
+    /// An event like the last one has come: these numbers are others now, and so much text of the model was in it.
+    pub(super) fn repeat(&mut self, numbers: &[(Slot, u64)], generated: i64) {
+        for (slot, value) in numbers {
+            self.kept.numbers.set(*slot, *value);
         }
         self.kept.generated = self.kept.generated.saturating_add(generated);
     }

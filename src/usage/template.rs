@@ -3,7 +3,7 @@
 
 use super::extractor::counted;
 use super::holes::{Hole, HoleKind, Holes};
-use super::numbers::{MAX_COUNT, Numbers, Slot, integer};
+use super::numbers::{MAX_COUNT, Slot, integer};
 use crate::text::{common_prefix, same, skip_digits, skip_text};
 use memchr::memchr2;
 
@@ -25,8 +25,8 @@ pub(super) struct EventTemplate {
     holes: Holes,
     /// Those of them in which events like it were others: bit n stands for hole n.
     usual: u32,
-    /// All numbers known after it; nothing if it told none.
-    numbers: Option<Numbers>,
+    /// Its numbers count, and there are some.
+    tells: bool,
     /// How much text of the model is in it, as it is remembered; nothing if that did not count.
     generated: Option<i64>,
     /// What of the event that was compared with it is other.
@@ -95,7 +95,7 @@ impl Default for EventTemplate {
             len: 0,
             holes: Holes::default(),
             usual: 0,
-            numbers: None,
+            tells: false,
             generated: None,
             changes: Changes::default(),
             outgrown: false,
@@ -110,13 +110,13 @@ impl EventTemplate {
         self.outgrown = false;
     }
 
-    /// Remembers an event, from its first byte to the end of its blank line, all numbers known after it, and how much text of
+    /// Remembers an event, from its first byte to the end of its blank line, whether its numbers count, and how much text of
     /// the model is in it.
     pub(super) fn learn(
         &mut self,
         event: &[u8],
         holes: &Holes,
-        numbers: Option<&Numbers>,
+        numbers: bool,
         generated: Option<i64>,
     ) {
         self.forget();
@@ -158,8 +158,7 @@ impl EventTemplate {
         if self.add(&mut len, event.get(from..)) {
             self.len = len;
             let tells = |hole: &Hole| matches!(hole.kind, HoleKind::Number(_));
-            let tells = self.holes.as_slice().iter().any(tells);
-            self.numbers = numbers.filter(|_| tells).copied();
+            self.tells = numbers && self.holes.as_slice().iter().any(tells);
         }
     }
 
@@ -254,19 +253,26 @@ impl EventTemplate {
         known.is_some_and(|known| known.ends_with(b"\r"))
     }
 
-    /// The numbers that are known after the event that was found to be like this one; nothing if such tell none. They are
-    /// those of the last event then: one with less is unlike it.
-    pub(super) fn numbers(&mut self) -> Option<&Numbers> {
-        let numbers = self.numbers.as_mut()?;
+    /// The numbers that are other in the event that was found to be like this one, if such tell any. They are those of the
+    /// last event then: one with less is unlike it.
+    pub(super) fn changed_numbers(&mut self) -> &[(Slot, u64)] {
+        if !self.tells || self.changes.values.count == 0 {
+            return &[];
+        }
+        self.remember_numbers()
+    }
+
+    // Of most protocols no event has any.
+    #[inline(never)]
+    fn remember_numbers(&mut self) -> &[(Slot, u64)] {
         for (slot, value) in self.changes.values.as_slice() {
-            numbers.set(*slot, *value);
             let kind = HoleKind::Number(*slot);
             let mut holes = self.holes.as_slice().iter();
             let hole = holes.find(|hole| hole.kind == kind);
             let digits = hole.and_then(|hole| self.bytes.get_mut(hole.start()..hole.end()));
             self.outgrown |= !digits.is_some_and(|digits| write_digits(*value, digits));
         }
-        Some(numbers)
+        self.changes.values.as_slice()
     }
 
     /// How much text of the model is in the event that was found to be like this one.

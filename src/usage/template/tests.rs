@@ -1,8 +1,15 @@
 use super::*;
+use crate::usage::numbers::Numbers;
+
+/// An event that is remembered, and the numbers known after those like it.
+struct Known {
+    template: EventTemplate,
+    numbers: Numbers,
+}
 
 /// Remembers `text`, in which holes are marked: `«text»`, `‹digits›`, `⟨number⟩`, `⟦line⟧`; every number is told
 /// as the one of slot 0, 1 and so on.
-fn template(text: &str) -> EventTemplate {
+fn template(text: &str) -> Known {
     let mut event = String::new();
     let mut holes = Holes::default();
     let (mut start, mut slot) = (0, 0);
@@ -29,15 +36,18 @@ fn template(text: &str) -> EventTemplate {
     let mut numbers = Numbers::default();
     (0..slot).for_each(|slot| numbers.set(slot, 1000));
     let mut template = EventTemplate::default();
-    template.learn(event.as_bytes(), &holes, Some(&numbers), None);
-    template
+    template.learn(event.as_bytes(), &holes, true, None);
+    Known { template, numbers }
 }
 
 /// What another event is: its numbers and what comes behind it.
-fn compared(template: &mut EventTemplate, other: &str) -> Result<(Vec<u64>, String), &'static str> {
+fn compared(known: &mut Known, other: &str) -> Result<(Vec<u64>, String), &'static str> {
+    let Known { template, numbers } = known;
     match template.compare(other.as_bytes()) {
         Likeness::Alike(rest) => {
-            let numbers = template.numbers().copied().unwrap_or_default();
+            for (slot, value) in template.changed_numbers() {
+                numbers.set(*slot, *value);
+            }
             let numbers = (0..8).map_while(|slot| numbers.get(slot)).collect();
             Ok((numbers, core::str::from_utf8(rest).unwrap().to_owned()))
         }
