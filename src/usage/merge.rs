@@ -19,7 +19,7 @@ pub(super) struct Roles {
     pub(super) moves: &'static [u32],
     /// Made up of the entries of a list: a list stands for the one before.
     pub(super) lists: u32,
-    /// Those of the entry that is being read.
+    /// Those of the entry that is being read: they have no other role.
     pub(super) scratch: u32,
 }
 
@@ -30,8 +30,6 @@ pub(super) struct Roles {
 /// stands for all before it. Of any other report the greater number counts. Zero erases nothing.
 pub(super) fn merge(known: &mut Numbers, report: &Numbers, table: &WireTable) -> bool {
     let roles = &table.roles;
-    let mut report = *report;
-    report.clear_but(!roles.scratch);
     let sides = [roles.input, roles.output];
     let whole = sides.iter().all(|side| report.sum(*side) > 0);
     let less = || {
@@ -46,8 +44,8 @@ pub(super) fn merge(known: &mut Numbers, report: &Numbers, table: &WireTable) ->
     let moving = moving.filter(|set| report.sum(**set) >= known.sum(**set));
     let moving = moving.fold(roles.lists, |all, set| all | set);
     let firm = if whole { u32::MAX } else { moving };
-    let mut as_it_says = keep_total(known, &report, roles, whole);
-    for slot in slots(report.present()) {
+    let mut as_it_says = keep_total(known, report, roles, whole);
+    for slot in slots(report.present() & !roles.scratch) {
         let (said, was) = (report.or_zero(slot), known.or_zero(slot));
         let counts = match said {
             0 => was == 0 || moving & bit(slot) != 0,

@@ -68,8 +68,9 @@ const IMAGES_INPUT_IMAGE: Slot = 12;
 const IMAGES_CACHED: Slot = 13;
 const IMAGES_OUTPUT: Slot = 14;
 const IMAGES_OUTPUT_IMAGE: Slot = 15;
-/// Those from [`SEARCHES`] on.
-const TOOL_USAGE: u32 = 0x3F << SEARCHES;
+/// Those from [`IMAGES_INPUT`] on.
+const IMAGES: u32 = 0x1F << IMAGES_INPUT;
+const TOOL_USAGE: u32 = bit(SEARCHES) | IMAGES;
 // Those of xAI, in the usage object.
 const WEB_SEARCHES: Slot = 17;
 const X_SEARCHES: Slot = 18;
@@ -345,6 +346,9 @@ pub(super) fn by_time(all: Option<u64>, [hour, minutes]: [u64; 2]) -> ([u64; 2],
 
 /// What a model that makes images took beside the one that answered; nothing of another form of answer.
 pub(super) fn image_tool(numbers: &Numbers) -> Usage {
+    if numbers.present() & IMAGES == 0 {
+        return Usage::default();
+    }
     let claims = images::Claimed {
         input: numbers.get(IMAGES_INPUT),
         cached: numbers.or_zero(IMAGES_CACHED),

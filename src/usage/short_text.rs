@@ -26,9 +26,10 @@ impl ShortText {
 
     /// The text, if there is one.
     pub(super) fn text(&self) -> Option<&str> {
-        core::str::from_utf8(self.as_bytes())
-            .ok()
-            .filter(|text| !text.is_empty())
+        if self.is_empty() {
+            return None;
+        }
+        core::str::from_utf8(self.as_bytes()).ok()
     }
 
     /// Adds bytes; false, and nothing added, if there is no room for all of them.

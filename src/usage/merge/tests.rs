@@ -244,6 +244,18 @@ fn reports() -> impl Strategy<Value = Vec<(u32, u64)>> {
     vec((any::<u32>(), 0..3_u64), 1..6)
 }
 
+/// So that the rest of a report can be read with those of an entry in it.
+#[test]
+fn numbers_of_an_entry_have_no_other_role() {
+    for wire in Wire::ALL {
+        let WireTable { roles, beside, .. } = wire.table();
+        let total = roles.total.map_or(0, bit);
+        let moves = roles.moves.iter().fold(0, |all, set| all | set);
+        let others = roles.input | roles.output | total | moves | roles.lists | beside;
+        assert_eq!(roles.scratch & others, 0, "{wire:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(crate::seeds_beside_source())]
 
