@@ -64,7 +64,9 @@ pub(super) fn expected_charge(upstream: &UpstreamRequest, method: Option<&str>) 
 fn models_bill(upstream: &UpstreamRequest, asked: &Rc<Model>, reading: &Reading) -> Option<Bill> {
     let catalog = &upstream.route.source.catalog;
     let tool_models = upstream.body.models().others();
-    if let Some(named) = answering(tool_models, &upstream.route, reading) {
+    if !tool_models.is_empty()
+        && let Some(named) = answering(tool_models, &upstream.route, reading)
+    {
         let own = named.prices.as_ref().or(asked.prices.as_ref());
         return bill_at(own?, upstream, reading);
     }

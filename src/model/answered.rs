@@ -32,23 +32,21 @@ impl Catalog {
         if asked.id == name || asked.upstream.as_deref() == Some(name) {
             return AnsweredModel::Asked;
         }
-        let bare = BareName::of(name);
-        // The longest first: what a catalog has with its date or tag is another model than the one without.
-        let spellings = [name, bare.whole, bare.untagged, bare.base];
-        let listed = || spellings.iter().filter_map(|name| self.find_upstream(name));
-        match listed().next() {
+        match self.find_upstream(name) {
             Some(model) if model.id == asked.id => return AnsweredModel::Asked,
-            Some(_) if self.find_upstream(name).is_none() && asked.is_called(&bare) => {
-                return AnsweredModel::Asked;
-            }
             Some(model) => return AnsweredModel::Listed(model),
             None => {}
         }
+        let bare = BareName::of(name);
         if asked.is_called(&bare) {
             return AnsweredModel::Asked;
         }
+        // The longest first: what a catalog has with its date or tag is another model than the one without.
+        let mut spellings = [bare.whole, bare.untagged, bare.base].into_iter();
+        let listed = spellings.find_map(|name| self.find_upstream(name));
         let mut others = self.models().iter();
-        match others.find(|model| model.is_called(&bare)) {
+        match listed.or_else(|| others.find(|model| model.is_called(&bare))) {
+            Some(model) if model.id == asked.id => AnsweredModel::Asked,
             Some(model) => AnsweredModel::Listed(model),
             None => AnsweredModel::Unlisted,
         }

@@ -104,9 +104,11 @@ fn strip_compact_date(name: &str) -> Option<&str> {
 /// `gpt-5.1-2025-11-13` → `gpt-5.1`: a protocol A name without its date, or `None` where it has none.
 pub fn strip_dashed_date(name: &str) -> Option<&str> {
     let (head, date) = name.split_at_checked(name.len().checked_sub(11)?)?;
-    let mut parts = date.strip_prefix('-')?.split('-');
-    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-    (!head.is_empty() && parts.next().is_none() && plausible_date(year, month, day)).then_some(head)
+    let [b'-', _, _, _, _, b'-', _, _, b'-', _, _] = date.as_bytes() else {
+        return None;
+    };
+    let (year, month, day) = (date.get(1..5)?, date.get(6..8)?, date.get(9..)?);
+    (!head.is_empty() && plausible_date(year, month, day)).then_some(head)
 }
 
 /// Whether the three digit groups are a calendar date of this century.

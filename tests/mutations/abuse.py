@@ -472,8 +472,8 @@ ABUSE: tuple[Mutation, ...] = (
         "        if asked.is_called(&bare) && false {",
         (f"{_charges}test_the_model_under_another_name",),
         besides=(
-            Edit("src/model/answered.rs", "let spellings = [name, bare.whole, bare.untagged, bare.base];", "let spellings = [name, name, name, name];"),
-            Edit("src/model/answered.rs", "match others.find(|model| model.is_called(&bare)) {", "match others.find(|model| model.is_called(&bare) && false) {"),
+            Edit("src/model/answered.rs", "[bare.whole, bare.untagged, bare.base]", "[name, name, name]"),
+            Edit("src/model/answered.rs", "others.find(|model| model.is_called(&bare))", "others.find(|model| model.is_called(&bare) && false)"),
         ),
     ),
     Mutation(
