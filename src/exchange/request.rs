@@ -10,6 +10,7 @@ use crate::head::Head;
 use crate::keys::{KeyAccess, KeyRecord};
 use crate::limits::{Scope, Subject};
 use crate::model::Model;
+use crate::model::name::names_reasoning;
 use crate::protocol::query::RequestTarget;
 use crate::protocol::{Endpoint, EndpointSpec, Mismatch, Protocol, match_request};
 
@@ -167,14 +168,10 @@ impl NamedModel {
         Some(model.upstream.as_ref().unwrap_or(&self.requested).clone())
     }
 
-    /// Whether the model reasons without being asked to: it is marked so, or one of its names says it.
+    /// Whether the model reasons without being asked to, as it is known or as the request names it.
     pub(super) fn is_thinking(&self) -> bool {
-        const NAME: &str = "-thinking";
-        self.model.as_ref().is_some_and(|model| {
-            let upstream = model.upstream.as_deref().unwrap_or_default();
-            let mut names = [&self.requested, &*model.id, upstream].into_iter();
-            model.reasoning || names.any(|name| name.contains(NAME))
-        })
+        let model = self.model.as_ref();
+        model.is_some_and(|model| model.reasoning || names_reasoning(&self.requested))
     }
 }
 

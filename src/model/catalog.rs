@@ -35,7 +35,7 @@ pub struct Model {
     pub entitled: bool,
     /// Protocol A: `-YYYY-MM-DD` variants of the id are this model too.
     pub merge_dated: bool,
-    /// Whether it reasons without being asked to.
+    /// Whether it reasons without being asked to: it is marked so, or its id or its name upstream says it.
     pub reasoning: bool,
     /// What it costs; `None` where the document does not say.
     pub prices: Option<Prices>,

@@ -28,6 +28,11 @@ impl NameRule {
     }
 }
 
+/// Whether a name says that its model reasons without being asked to.
+pub fn names_reasoning(name: &str) -> bool {
+    name.contains("-thinking")
+}
+
 /// Folds a protocol B name to its tier, `<family>-<tier>-<major>[-<minor>]`.
 ///
 /// To a fixpoint: a context suffix such as `[1m]`, one `-thinking`, one date (`-YYYYMMDD` or

@@ -6,7 +6,7 @@ use super::diagnostics::Diagnostics;
 use super::{fields, names, prices};
 use crate::config::document::{GroupDocument, ModelDocument};
 use crate::model::catalog::ModelKind;
-use crate::model::name::NameRule;
+use crate::model::name::{NameRule, names_reasoning};
 use crate::model::{Catalog, Model};
 use crate::protocol::Protocol;
 
@@ -99,10 +99,12 @@ fn add_model(
         kind,
         display_name: document.display_name.clone().unwrap_or_else(|| id.clone()),
         created: created.unwrap_or(0),
+        reasoning: document.reasoning.unwrap_or(false)
+            || names_reasoning(&id)
+            || document.upstream.as_deref().is_some_and(names_reasoning),
         upstream: document.upstream.as_deref().map(SmolStr::from),
         entitled: document.entitled.unwrap_or(true),
         merge_dated: document.merge_dated.unwrap_or(false),
-        reasoning: document.reasoning.unwrap_or(false),
         prices,
         free,
         id: id.into(),

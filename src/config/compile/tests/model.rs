@@ -61,3 +61,37 @@ fn every_problem_of_models_is_named() {
     ];
     each_is_named(cases);
 }
+
+#[test]
+fn what_reasons_is_marked_or_named_so() {
+    // (case, members of the model, whether it reasons)
+    let cases = [
+        ("nothing says it", json!({"id": "m"}), false),
+        ("marked", json!({"id": "m", "reasoning": true}), true),
+        ("its id", json!({"id": "m-thinking"}), true),
+        (
+            "its id, marked otherwise",
+            json!({"id": "m-thinking-2", "reasoning": false}),
+            true,
+        ),
+        (
+            "its name upstream",
+            json!({"id": "m", "upstream": "vendor/m-thinking"}),
+            true,
+        ),
+        (
+            "another word",
+            json!({"id": "thinking-m", "upstream": "m"}),
+            false,
+        ),
+    ];
+    for (case, model, want) in cases {
+        let mut document = sample();
+        put(&mut document, "/groups/1/models/1", model);
+        let compiled = compile_value(&document).expect(case);
+        let GroupKind::Source(source) = &compiled.policy.groups()[1].kind else {
+            panic!("a source");
+        };
+        assert_eq!(source.catalog.models()[1].reasoning, want, "{case}");
+    }
+}
