@@ -364,7 +364,9 @@ impl JsonScanner {
         };
         let member = self.member.take();
         let hint = core::mem::take(&mut self.hint);
-        let names_models = self.nesting.inner() == Some(Container::Array)
+        // An object names it in a member.
+        let names_models = byte != b'{'
+            && self.nesting.inner() == Some(Container::Array)
             && self.scope() == Some(KeyScope::Fallback);
         self.text = StringRole::Value;
         match byte {

@@ -180,6 +180,10 @@ pub(super) fn steering_member(key: &[u8]) -> Option<SteeringId> {
 /// The row that the type of a tool belongs to.
 #[inline(never)]
 pub(super) fn steering_tool(kind: &[u8]) -> Option<SteeringId> {
+    // Most tools are functions.
+    if kind == b"function" {
+        return None;
+    }
     find(kind, |action| action == SteeringAction::ToolRefused)
 }
 

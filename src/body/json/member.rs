@@ -118,7 +118,7 @@ impl KeyScope {
     /// [`BodyError::CaseVariant`]; see [`field_of`]. Caps decide nothing, so
     /// what reads like one only when case is ignored is a key like any other.
     fn member(self, key: &[u8]) -> Result<Option<KnownMember>, BodyError> {
-        if self == Self::Top && is_plain_content(key) {
+        if self.is_plain_content(key) {
             return Ok(None);
         }
         let (fields, others): (&[Field], Others) = match self {
@@ -156,34 +156,47 @@ impl KeyScope {
             }
         })
     }
-}
 
-/// Whether a member of the outermost object is one of those that most bodies have, and decides nothing here.
-#[inline]
-fn is_plain_content(key: &[u8]) -> bool {
-    matches!(
-        key,
-        b"messages"
-            | b"system"
-            | b"input"
-            | b"instructions"
-            | b"contents"
-            | b"systemInstruction"
-            | b"metadata"
-            | b"temperature"
-            | b"top_p"
-            | b"tool_choice"
-            | b"toolConfig"
-            | b"text"
-            | b"store"
-            | b"include"
-            | b"stop"
-            | b"user"
-            | b"response_format"
-            | b"parallel_tool_calls"
-            | b"prompt_cache_key"
-            | b"prompt"
-    )
+    /// Whether a member is one of those that most bodies or tools have, and decides nothing here.
+    #[inline]
+    fn is_plain_content(self, key: &[u8]) -> bool {
+        match self {
+            Self::Top => matches!(
+                key,
+                b"messages"
+                    | b"system"
+                    | b"input"
+                    | b"instructions"
+                    | b"contents"
+                    | b"systemInstruction"
+                    | b"metadata"
+                    | b"temperature"
+                    | b"top_p"
+                    | b"tool_choice"
+                    | b"toolConfig"
+                    | b"text"
+                    | b"store"
+                    | b"include"
+                    | b"stop"
+                    | b"user"
+                    | b"response_format"
+                    | b"parallel_tool_calls"
+                    | b"prompt_cache_key"
+                    | b"prompt"
+            ),
+            Self::Tool => matches!(
+                key,
+                b"function"
+                    | b"name"
+                    | b"description"
+                    | b"parameters"
+                    | b"input_schema"
+                    | b"strict"
+                    | b"functionDeclarations"
+            ),
+            _ => false,
+        }
+    }
 }
 
 /// Finds a member in the table of those that choose elsewhere.

@@ -168,12 +168,14 @@ impl JsonScanner {
 
     /// Closes the innermost; gives its scope and what was read in it, if its keys are compared.
     pub(super) fn close_scope(&mut self) -> Option<(KeyScope, ScopeMarks)> {
-        let marks = self.scopes.inner().map(|inner| inner.marks);
-        let closed = self.object().zip(marks);
-        if self.scope().is_some() {
+        let depth = self.depth();
+        let inner = self.scopes.inner().filter(|inner| inner.depth == depth);
+        if inner.is_some() {
             self.scopes.close();
         }
+        let closed = self.nesting.inner();
         self.nesting.close();
-        closed
+        let object = inner.filter(|_| closed == Some(Container::Object));
+        object.map(|object| (object.scope, object.marks))
     }
 }
