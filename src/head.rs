@@ -15,23 +15,34 @@ pub struct Head {
 }
 
 /// Which names may be there: a Bloom filter with one bit for a name. Most of the headers that are looked for are absent.
-#[derive(Debug, Clone, Copy, Default)]
-struct NameFilter(u64);
+#[derive(Debug, Clone, Default)]
+struct NameFilter([u64; 4]);
 
 impl NameFilter {
-    fn bit(name: &[u8]) -> u64 {
-        let first = name.first().copied().unwrap_or_default();
-        let place = name.len().wrapping_mul(7).wrapping_add(usize::from(first)) % 64;
-        1_u64.rotate_left(u32::try_from(place).unwrap_or_default())
+    /// The word and the bit of a name.
+    fn place(name: &[u8]) -> (usize, u64) {
+        // Many begin alike, with `x-`.
+        let [first, last] =
+            [name.first(), name.last()].map(|byte| byte.map_or(0, |it| (*it).into()));
+        let sum = name
+            .len()
+            .wrapping_mul(31)
+            .wrapping_add(first)
+            .wrapping_add(last.wrapping_mul(5));
+        (sum / 64 % 4, 1_u64.rotate_left(sum as u32))
     }
 
-    fn with(self, name: &[u8]) -> Self {
-        Self(self.0 | Self::bit(name))
+    fn add(&mut self, name: &[u8]) {
+        let (word, bit) = Self::place(name);
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= bit;
+        }
     }
 
     /// Whether the name may be there; if not, it is not.
-    fn may_contain(self, name: &[u8]) -> bool {
-        self.0 & Self::bit(name) != 0
+    fn may_contain(&self, name: &[u8]) -> bool {
+        let (word, bit) = Self::place(name);
+        self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 }
 
@@ -67,7 +78,9 @@ impl Head {
             fields,
             names: NameFilter::default(),
         };
-        head.names = head.names().fold(head.names, NameFilter::with);
+        let mut names = NameFilter::default();
+        head.names().for_each(|name| names.add(name));
+        head.names = names;
         head
     }
 
