@@ -71,9 +71,9 @@ fn applicable<'a>(item: &PricedUsage<'a>, uncovered: &mut Uncovered) -> &'a Pric
 
 /// Notes calls that have no price.
 fn note_calls(usage: &Usage, prices: &Prices, uncovered: &mut Uncovered) {
-    for call in Call::ALL {
-        if usage.calls(call) > 0 && prices.call(call).is_none() {
-            uncovered.insert(Gap::Call(call));
+    for call in &Call::ALL {
+        if usage.calls(*call) > 0 && prices.call(*call).is_none() {
+            uncovered.insert(Gap::Call(*call));
         }
     }
 }

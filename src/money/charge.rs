@@ -20,13 +20,14 @@ impl Charge {
     /// `None` where the exact amount has more digits than the type holds, which takes usage beyond
     /// anything a model can do; a rounded amount is never given.
     pub fn of(usage: &Usage, prices: &Prices, multiplier: Multiplier) -> Option<Self> {
-        let tokens = |kind| (usage.tokens(kind), move || prices.tokens(kind));
-        let calls = |call| (usage.calls(call), move || prices.call(call));
-        let total = plus_costs(Decimal::ZERO, Kind::ALL.map(tokens))?;
+        let tokens = |kind: &'static Kind| (usage.tokens(*kind), || prices.tokens(*kind));
+        let calls = |call: &'static Call| (usage.calls(*call), || prices.call(*call));
+        let mut total = plus_costs(Decimal::ZERO, Kind::ALL.iter().map(tokens))?;
         // Prices are per million: six more places.
-        let total = product(total, Decimal::try_new(1, 6).ok()?)?;
+        let places = total.scale().checked_add(6)?;
+        total.set_scale(places).ok()?;
         let total = plus_costs(total, [(usage.images, || prices.image())])?;
-        let total = plus_costs(total, Call::ALL.map(calls))?;
+        let total = plus_costs(total, Call::ALL.iter().map(calls))?;
         Some(Self(product(total, multiplier.value())?.normalize()))
     }
 

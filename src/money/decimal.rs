@@ -71,6 +71,12 @@ pub fn product(a: Decimal, b: Decimal) -> Option<Decimal> {
     a.checked_mul(b).filter(|exact| exact.scale() == places)
 }
 
+fn power_of_ten(exponent: u32) -> Option<i128> {
+    // Nearly all fit in 64 bits, which takes much less.
+    let short = 10_u64.checked_pow(exponent).map(i128::from);
+    short.or_else(|| 10_i128.checked_pow(exponent))
+}
+
 /// The exact sum; `None` where it has more digits than the type holds, whose own addition would round.
 pub fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
     let (coarse, fine) = if a.scale() <= b.scale() {
@@ -78,8 +84,11 @@ pub fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
     } else {
         (b, a)
     };
+    if coarse.is_zero() {
+        return Some(fine);
+    }
     let shift = fine.scale().checked_sub(coarse.scale())?;
-    let raised = coarse.mantissa().checked_mul(10_i128.checked_pow(shift)?)?;
+    let raised = coarse.mantissa().checked_mul(power_of_ten(shift)?)?;
     let mut mantissa = raised.checked_add(fine.mantissa())?;
     let mut scale = fine.scale();
     loop {
