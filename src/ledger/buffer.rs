@@ -83,9 +83,12 @@ impl MemberBuffer {
             let _ = serde_json::to_writer(self, text);
             return;
         }
-        self.push_byte(b'"');
-        self.push(text.as_bytes());
-        self.push_byte(b'"');
+        let quoted = text.len().saturating_add(2);
+        if let Some([first, middle @ .., last]) = self.room(quoted).get_mut(..quoted) {
+            (*first, *last) = (b'"', b'"');
+            copy_short(text.as_bytes(), middle);
+            self.length = self.length.saturating_add(quoted);
+        }
     }
 
     /// The room at the end, at least so many bytes.

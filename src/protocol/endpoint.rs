@@ -301,6 +301,10 @@ impl Endpoint {
 
 /// Whether a method of protocol C embeds, now or under a name to come.
 fn is_embedding(method: &str) -> bool {
+    // Nearly all are these.
+    if matches!(method, "generateContent" | "streamGenerateContent") {
+        return false;
+    }
     let mut parts = method.as_bytes().windows(b"embed".len());
     parts.any(|part| part.eq_ignore_ascii_case(b"embed"))
 }
