@@ -149,7 +149,26 @@ objects! {
         output_image: String,
         image: String,
         per_call: PerCallDocument,
+        above: Vec<AboveDocument>,
+        times: Vec<PriceTimeDocument>,
         tiers: BTreeMap<String, PricesDocument>,
+    }
+
+    /// The prices of requests whose whole input is longer than so many tokens.
+    AboveDocument {
+        input_tokens: u64,
+        prices: PricesDocument,
+    }
+
+    /// Prices that begin on a day, or hold on days of the week and at hours, all by UTC.
+    ///
+    /// The fields are documented where they get their meaning: schedule.rs.
+    PriceTimeDocument {
+        from: String,
+        days: Vec<String>,
+        hours: Vec<String>,
+        at: String,
+        prices: PricesDocument,
     }
 
     /// What one call of a tool costs that runs at the vendor: decimals in strings.

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
+use super::environment::Clock;
 use super::estimating;
 use super::route::Route;
 use super::upstream_request::UpstreamRequest;
 use crate::ledger::UsageStatus;
 use crate::model::catalog::ModelKind;
 use crate::model::{AnsweredModel, Model};
-use crate::money::{Amount, Bill, Charge, Gap, Price, PricedUsage, Prices, bill};
+use crate::money::{Amount, Bill, Charge, Gap, Price, PricedUsage, Prices, RequestTimes, bill};
 use crate::usage::{IMAGE_TOOL, Kind, Reading};
 
 /// The bill for what was used of a request's `model`, and by a call of `method`; `None` where nothing of it has a price.
@@ -21,8 +22,10 @@ pub(super) fn bill_of(
     method: Option<&str>,
     reading: &Reading,
     status: UsageStatus,
+    clock: &impl Clock,
 ) -> Option<Bill> {
-    let usage = model.and_then(|model| models_bill(upstream, model, reading));
+    let times = || upstream.times(clock);
+    let usage = model.and_then(|model| models_bill(upstream, model, reading, &times));
     let call = method.filter(|_| status.is_of_an_answer());
     let call = call.and_then(|method| call_of(method, &upstream.route));
     let Some(call) = call else { return usage };
@@ -40,14 +43,25 @@ pub(super) fn bill_of(
 
 /// The expected cost of a request, and of a call of `method`, as far as it has been read: at the prices of the dearest
 /// model that it names.
-pub(super) fn expected_charge(upstream: &UpstreamRequest, method: Option<&str>) -> Amount {
+pub(super) fn expected_charge(
+    upstream: &UpstreamRequest,
+    method: Option<&str>,
+    clock: &impl Clock,
+) -> Amount {
     let models = upstream.body.models();
     let expected = Reading {
         usage: estimating::expected(upstream.spec.operation, &upstream.body),
         ..Reading::default()
     };
     let charge = |model| {
-        let bill = bill_of(upstream, model, method, &expected, UsageStatus::Complete);
+        let bill = bill_of(
+            upstream,
+            model,
+            method,
+            &expected,
+            UsageStatus::Complete,
+            clock,
+        );
         // What has more digits than the type holds is more than any budget.
         bill.map_or(Amount::ZERO, |bill| {
             bill.charge.and_then(Amount::of).unwrap_or(Amount::GREATEST)
@@ -61,21 +75,26 @@ pub(super) fn expected_charge(upstream: &UpstreamRequest, method: Option<&str>) 
 ///
 /// If the answer names another model than the one that was asked for, the dearer of the two bills counts if the source
 /// lists that one; otherwise the bill says so.
-fn models_bill(upstream: &UpstreamRequest, asked: &Rc<Model>, reading: &Reading) -> Option<Bill> {
+fn models_bill(
+    upstream: &UpstreamRequest,
+    asked: &Rc<Model>,
+    reading: &Reading,
+    times: &dyn Fn() -> RequestTimes,
+) -> Option<Bill> {
     let catalog = &upstream.route.source.catalog;
     let tool_models = upstream.body.models().others();
     if !tool_models.is_empty()
         && let Some(named) = answering(tool_models, &upstream.route, reading)
     {
         let own = named.prices.as_ref().or(asked.prices.as_ref());
-        return bill_at(own?, upstream, reading);
+        return bill_at(own?, upstream, reading, times);
     }
-    let as_asked = || bill_at(asked.prices.as_ref()?, upstream, reading);
+    let as_asked = || bill_at(asked.prices.as_ref()?, upstream, reading, times);
     let answered = reading.response_model.as_deref();
     match answered.map(|name| catalog.answered(asked, name)) {
         None | Some(AnsweredModel::Asked) => as_asked(),
         Some(AnsweredModel::Listed(other)) => {
-            let as_answered = || bill_at(other.prices.as_ref()?, upstream, reading);
+            let as_answered = || bill_at(other.prices.as_ref()?, upstream, reading, times);
             dearer(as_asked(), as_answered())
         }
         Some(AnsweredModel::Unlisted) => {
@@ -97,7 +116,13 @@ fn dearer(one: Option<Bill>, another: Option<Bill>) -> Option<Bill> {
 }
 
 /// The bill of the models, that of the one that answered at these prices.
-fn bill_at(own: &Prices, upstream: &UpstreamRequest, reading: &Reading) -> Option<Bill> {
+fn bill_at(
+    own: &Prices,
+    upstream: &UpstreamRequest,
+    reading: &Reading,
+    times: &dyn Fn() -> RequestTimes,
+) -> Option<Bill> {
+    let own = own.at(times);
     let UpstreamRequest { route, body, .. } = upstream;
     let tool_models = body.models().others();
     let scanner = body.scanner();
@@ -112,7 +137,7 @@ fn bill_at(own: &Prices, upstream: &UpstreamRequest, reading: &Reading) -> Optio
         let of_tool = || tool_model(tool_models, route, name);
         let prices = match route.source.catalog.find_upstream(name).or_else(of_tool) {
             // One without prices costs nothing.
-            Some(model) => model.prices.as_ref()?,
+            Some(model) => model.prices.as_ref()?.at(times),
             None => {
                 strange = true;
                 own

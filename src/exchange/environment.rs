@@ -16,6 +16,8 @@ use crate::money::Amount;
 pub trait Clock {
     /// Microseconds of a steady clock that all VMs of a process share.
     fn now_us(&self) -> u64;
+    /// Microseconds since the Unix epoch, by the wall clock, which may be set forward or back at any time.
+    fn wall_us(&self) -> u64;
 }
 
 /// Counts requests against the limits of a key and its group.

@@ -251,7 +251,8 @@ impl ModelCheck {
             let class = class.unwrap_or_default().to_ascii_lowercase();
             // Protocol C has long words for them.
             let named = NAMED.iter().find(|name| class.ends_with(**name));
-            let priced = |name: &&&str| prices.tier(&class).or(prices.tier(name)).is_some();
+            let priced =
+                |name: &&&str| prices.has_tier_always(&class) || prices.has_tier_always(name);
             if named.is_some_and(|name| !priced(&name)) {
                 return Err(Rejection::ClassNotPriced(member));
             }

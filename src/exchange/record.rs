@@ -138,7 +138,8 @@ impl RecordBuilder {
         let upstream = upstream.as_ref();
         let endpoint = line.endpoint.as_ref().ok();
         let method = endpoint.and_then(Endpoint::method);
-        let bill = upstream.and_then(|it| bill_of(it, model.as_ref(), method, &reading, status));
+        let bill =
+            upstream.and_then(|it| bill_of(it, model.as_ref(), method, &reading, status, clock));
         let relayed = result.relayed();
         let first_byte_us = relayed.and_then(|response| response.first_byte_us);
         let since = |earlier: Option<u64>, later: Option<u64>| later?.checked_sub(earlier?);

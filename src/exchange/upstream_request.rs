@@ -1,7 +1,7 @@
 //! The upstream's side of a request: where it goes, since when, what was reserved for it.
 
 use super::edits::HeaderEdit;
-use super::environment::Forwarding;
+use super::environment::{Clock, Forwarding};
 use super::limits::LimitsService;
 use super::request::AuthenticatedCaller;
 use super::request_body::RequestBody;
@@ -9,6 +9,7 @@ use super::route::Route;
 use super::several_accounts::SeveralAccounts;
 use crate::limits::service::{Descriptors, ServiceTokens};
 use crate::limits::{Count, Reservation};
+use crate::money::RequestTimes;
 use crate::protocol::EndpointSpec;
 
 /// The upstream's side of a request.
@@ -31,6 +32,19 @@ pub(super) struct UpstreamRequest {
 }
 
 impl UpstreamRequest {
+    /// When the request was at work, if it is over now: its prices may depend on it.
+    pub(super) fn times(&self, clock: &impl Clock) -> RequestTimes {
+        const SECOND: u64 = 1_000_000;
+        let (ended_us, took_us) = (
+            clock.wall_us(),
+            clock.now_us().saturating_sub(self.began_us),
+        );
+        RequestTimes {
+            began: ended_us.saturating_sub(took_us) / SECOND,
+            ended: ended_us / SECOND,
+        }
+    }
+
     /// Adds the headers that lead to the first of several accounts.
     pub(super) fn dispatch(
         &mut self,

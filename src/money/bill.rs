@@ -32,7 +32,7 @@ pub struct Bill {
 /// What all items cost together, times the final `multiplier`, and what of it no price covers. Nothing at all costs 0.
 ///
 /// An item is charged at the prices of the reported speed, if the model has prices for it, else at those of the reported
-/// class of service, else at the model's own.
+/// class of service, else at the model's own; in each case at those for the length of its input.
 pub fn bill<'a>(items: impl IntoIterator<Item = PricedUsage<'a>>, multiplier: Multiplier) -> Bill {
     let mut uncovered = Uncovered::default();
     let mut charge = Some(Charge::default());
@@ -66,7 +66,7 @@ fn applicable<'a>(item: &PricedUsage<'a>, uncovered: &mut Uncovered) -> &'a Pric
             None => uncovered.insert(gap),
         }
     }
-    found.unwrap_or(item.prices)
+    found.unwrap_or(item.prices).for_input(item.usage)
 }
 
 /// Notes calls that have no price.

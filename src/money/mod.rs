@@ -11,6 +11,7 @@ mod gap;
 mod multiplier;
 mod price;
 mod prices;
+mod schedule;
 mod tier;
 
 pub use amount::Amount;
@@ -20,4 +21,5 @@ pub use gap::{Gap, Uncovered};
 pub use multiplier::Multiplier;
 pub use price::Price;
 pub use prices::Prices;
+pub use schedule::{Hours, PricedInstant, RequestTimes, Schedule, Weekdays};
 pub use tier::is_ordinary;

@@ -1,8 +1,9 @@
 //! What a model costs, before any multiplier.
 
 use super::price::Price;
+use super::schedule::{RequestTimes, Schedule};
 use super::tier::without_prefix;
-use crate::usage::{Call, Kind};
+use crate::usage::{Call, Kind, Usage};
 
 /// The prices of one model.
 ///
@@ -15,11 +16,19 @@ pub struct Prices {
     calls: [Option<Price>; Call::ALL.len()],
     /// By the name of a class of service: a whole set of prices each, which has none itself.
     tiers: Vec<(String, Self)>,
+    /// By the length that the whole input must exceed, the shortest first: a whole set of prices each, which has no others.
+    above: Vec<(u64, Self)>,
+    /// By when they hold: a whole set of prices each, which has no other times.
+    times: Vec<(Schedule, Self)>,
 }
 
 impl Prices {
     /// The most classes of service that a model may have prices of their own for.
     pub const MAX_TIERS: usize = 8;
+    /// The most lengths of the input above which a model may have prices of their own.
+    pub const MAX_ABOVE: usize = 8;
+    /// The most times at which a model may have prices of their own.
+    pub const MAX_TIMES: usize = 8;
 
     /// Sets the price per million tokens of a kind.
     pub fn set_tokens(&mut self, kind: Kind, price: Price) {
@@ -44,14 +53,49 @@ impl Prices {
     /// takes it from here; for tokens it does not.
     #[must_use]
     pub fn with_tiers(mut self, tiers: Vec<(String, Self)>) -> Self {
+        let (image, calls) = (self.image, self.calls);
         self.tiers = tiers;
-        for (_, tier) in &mut self.tiers {
-            tier.image = tier.image.or(self.image);
-            for (own, common) in tier.calls.iter_mut().zip(self.calls) {
-                *own = own.or(common);
-            }
-        }
+        self.tiers
+            .iter_mut()
+            .for_each(|(_, tier)| tier.fill(image, calls));
         self
+    }
+
+    /// These prices, with sets of their own for requests whose whole input is longer than so many tokens. A set without a
+    /// price for images or calls takes it from here; for tokens it does not.
+    #[must_use]
+    pub fn with_above(mut self, mut above: Vec<(u64, Self)>) -> Self {
+        above.sort_by_key(|(tokens, _)| *tokens);
+        let (image, calls) = (self.image, self.calls);
+        self.above = above;
+        self.above
+            .iter_mut()
+            .for_each(|(_, set)| set.fill(image, calls));
+        self
+    }
+
+    /// These prices, with sets of their own for times. A set without a price for images or calls takes it from here; for
+    /// tokens it does not.
+    #[must_use]
+    pub fn with_times(mut self, times: Vec<(Schedule, Self)>) -> Self {
+        let (image, calls) = (self.image, self.calls);
+        self.times = times;
+        self.times
+            .iter_mut()
+            .for_each(|(_, set)| set.fill(image, calls));
+        self
+    }
+
+    /// Takes over the prices of images and calls, here and in all sets within, where they have none.
+    fn fill(&mut self, image: Option<Price>, calls: [Option<Price>; Call::ALL.len()]) {
+        self.image = self.image.or(image);
+        for (own, common) in self.calls.iter_mut().zip(calls) {
+            *own = own.or(common);
+        }
+        let (image, calls) = (self.image, self.calls);
+        let tiers = self.tiers.iter_mut().map(|(_, set)| set);
+        let above = self.above.iter_mut().map(|(_, set)| set);
+        tiers.chain(above).for_each(|set| set.fill(image, calls));
     }
 
     /// The price per million tokens of a kind; `None` where it is free.
@@ -86,6 +130,47 @@ impl Prices {
         self.tiers
             .iter()
             .map(|(name, prices)| (name.as_str(), prices))
+    }
+
+    /// The prices of a request by the length of its whole input, cached tokens included: those of the greatest length that
+    /// it exceeds, else these.
+    pub fn for_input(&self, usage: &Usage) -> &Self {
+        if self.above.is_empty() {
+            return self;
+        }
+        let input = usage.input_tokens();
+        let exceeded = self.above.iter().rev().find(|(tokens, _)| input > *tokens);
+        exceeded.map_or(self, |(_, prices)| prices)
+    }
+
+    /// The prices at the time of a request: those of the last schedule that holds, else these.
+    pub fn at(&self, times: impl FnOnce() -> RequestTimes) -> &Self {
+        if self.times.is_empty() {
+            return self;
+        }
+        let request = times();
+        let mut latest = self.times.iter().rev();
+        let found = latest.find(|(schedule, _)| schedule.holds(request));
+        found.map_or(self, |(_, prices)| prices)
+    }
+
+    /// The sets of prices at times, in the document's order.
+    pub fn times(&self) -> impl Iterator<Item = (&Schedule, &Self)> {
+        self.times
+            .iter()
+            .map(|(schedule, prices)| (schedule, prices))
+    }
+
+    /// Whether a class of service has prices of its own at any time.
+    pub fn has_tier_always(&self, class: &str) -> bool {
+        let times = self.times.iter().map(|(_, prices)| prices);
+        let mut all = core::iter::once(self).chain(times);
+        all.all(|prices| prices.tier(class).is_some())
+    }
+
+    /// The sets of prices above lengths of the input, the shortest first.
+    pub fn above(&self) -> impl Iterator<Item = (u64, &Self)> {
+        self.above.iter().map(|(tokens, prices)| (*tokens, prices))
     }
 
     /// The price of a kind that the document itself gives, without falling back.
@@ -178,5 +263,72 @@ mod tests {
         }
         let names: Vec<&str> = prices.tiers().map(|(name, _)| name).collect();
         assert_eq!(names, ["fast", "flex"]);
+    }
+
+    #[test]
+    fn the_whole_input_decides_above_which_length_a_request_is() {
+        use Kind::*;
+        let price = |text: &str| Price::parse(text).unwrap();
+        let set = |input: &str| {
+            let mut prices = Prices::default();
+            prices.set_tokens(Input, price(input));
+            prices
+        };
+        let mut plain = set("1");
+        plain.set_call(Call::WebSearch, price("0.01"));
+        plain.set_image(price("0.04"));
+        let flex = set("3").with_above(vec![(50, set("4"))]);
+        let prices = plain
+            .with_above(vec![(200, set("9")), (100, set("2"))])
+            .with_tiers(vec![("flex".to_owned(), flex)]);
+        // (case, class of service, the tokens, the price of input)
+        type Case<'a> = (&'a str, Option<&'a str>, &'a [(Kind, u64)], &'a str);
+        let cases: [Case<'_>; 10] = [
+            ("nothing", None, &[], "1"),
+            ("at the length", None, &[(Input, 100)], "1"),
+            ("one more", None, &[(Input, 101)], "2"),
+            ("cached counts", None, &[(Input, 1), (CacheRead, 100)], "2"),
+            (
+                "every kind of input counts",
+                None,
+                &[
+                    (InputImage, 21),
+                    (InputAudio, 20),
+                    (CacheWrite5m, 20),
+                    (CacheWrite1h, 20),
+                    (ToolUse, 20),
+                ],
+                "2",
+            ),
+            ("output does not", None, &[(Input, 100), (Output, 900)], "1"),
+            ("at the next", None, &[(Input, 200)], "2"),
+            (
+                "beyond all",
+                None,
+                &[(Input, u64::MAX), (CacheRead, 9)],
+                "9",
+            ),
+            (
+                "a class at its own length",
+                Some("flex"),
+                &[(Input, 50)],
+                "3",
+            ),
+            ("above its own", Some("flex"), &[(Input, 101)], "4"),
+        ];
+        for (case, class, tokens, want) in cases {
+            let mut usage = Usage::default();
+            for (kind, count) in tokens {
+                usage.set(*kind, *count);
+            }
+            let of_class = class.map_or(&prices, |class| prices.tier(class).unwrap());
+            let found = of_class.for_input(&usage);
+            assert_eq!(found.tokens(Input), Some(price(want)), "{case}");
+            assert_eq!(found.image(), Some(price("0.04")), "{case}: images");
+            let search = found.call(Call::WebSearch);
+            assert_eq!(search, Some(price("0.01")), "{case}: calls");
+        }
+        let lengths: Vec<u64> = prices.above().map(|(tokens, _)| tokens).collect();
+        assert_eq!(lengths, [100, 200]);
     }
 }

@@ -37,10 +37,6 @@ impl<'a, H: WorkerHost> RequestEnvironment<'a, H> {
         }
     }
 
-    fn wall_us(&self) -> u64 {
-        *self.wall_us.get_or_init(|| self.host.wall_us())
-    }
-
     fn time(&self) -> Now {
         Now {
             wall_us: self.wall_us(),
@@ -138,5 +134,9 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
 impl<H: WorkerHost> Clock for RequestEnvironment<'_, H> {
     fn now_us(&self) -> u64 {
         *self.steady_us.get_or_init(|| self.host.steady_us())
+    }
+
+    fn wall_us(&self) -> u64 {
+        *self.wall_us.get_or_init(|| self.host.wall_us())
     }
 }

@@ -2,18 +2,19 @@
 
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use trilane::config::policy::{Clients, Group, GroupKind};
 use trilane::exchange::Route;
 use trilane::keys::KeyAccess;
 use trilane::ledger::Record;
 use trilane::limits::{Limits, Rate};
-use trilane::money::{Multiplier, Price, Prices};
+use trilane::money::{Multiplier, Price, PricedInstant, Prices, Schedule, Weekdays};
 use trilane::protocol::Endpoint;
 use trilane::reply::Reply;
 use trilane::usage::{Call, Kind};
 
 use crate::gateway::LocalGateway;
+use crate::timestamp;
 
 /// The message of a rejection, which all three protocols have in one place.
 pub fn message(reply: &Reply) -> Option<String> {
@@ -134,6 +135,68 @@ pub fn prices(record: &Record, route: &Route) -> Option<Value> {
     let Some(prices) = &model.prices else {
         return Some(Value::Object(Map::new()));
     };
+    let mut written = of_model(prices);
+    let times: Vec<Value> = prices
+        .times()
+        .map(|(schedule, prices)| {
+            let mut set = conditions(schedule);
+            set.insert("prices".to_owned(), Value::Object(of_model(prices)));
+            Value::Object(set)
+        })
+        .collect();
+    if !times.is_empty() {
+        written.insert("times".to_owned(), times.into());
+    }
+    Some(Value::Object(written))
+}
+
+/// When prices hold, as a document has it.
+fn conditions(schedule: &Schedule) -> Map<String, Value> {
+    let mut written = Map::new();
+    if schedule.from > 0 {
+        let day = timestamp::unix_text(i64::from(schedule.from).saturating_mul(86_400));
+        let day = day.and_then(|text| Some(text.get(..10)?.to_owned()));
+        written.insert("from".to_owned(), day.into());
+    }
+    if schedule.days != Weekdays::ALL {
+        let days: Vec<&str> = schedule.days.names().collect();
+        written.insert("days".to_owned(), days.into());
+    }
+    if !schedule.hours.is_empty() {
+        let hours: Vec<String> = schedule.hours.iter().map(ToString::to_string).collect();
+        written.insert("hours".to_owned(), hours.into());
+    }
+    if schedule.at == PricedInstant::End {
+        written.insert("at".to_owned(), "end".into());
+    }
+    written
+}
+
+/// When prices hold, as text.
+pub fn conditions_text(schedule: &Schedule) -> String {
+    when(&Value::Object(conditions(schedule)))
+}
+
+/// The conditions of a document's prices at times, as text.
+fn when(set: &Value) -> String {
+    let list = |name: &str| {
+        let all = set.get(name).and_then(Value::as_array);
+        let texts = all.into_iter().flatten().filter_map(Value::as_str);
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    let from = set.get("from").and_then(Value::as_str).unwrap_or_default();
+    let parts = [
+        ("from ", from.to_owned()),
+        ("on ", list("days")),
+        ("at ", list("hours")),
+    ];
+    let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
+    let parts: Vec<String> = parts.map(|(word, text)| format!("{word}{text}")).collect();
+    format!("{} UTC", parts.join(" "))
+}
+
+/// All prices of a model at a time.
+fn of_model(prices: &Prices) -> Map<String, Value> {
     let mut written = written(prices);
     let calls = Call::ALL.map(|call| (call.name(), prices.call(call)));
     let tiers = prices.tiers().map(|(name, prices)| {
@@ -148,13 +211,21 @@ pub fn prices(record: &Record, route: &Route) -> Option<Value> {
             written.insert(field.to_owned(), Value::Object(part));
         }
     }
-    Some(Value::Object(written))
+    written
 }
 
-/// The prices of tokens and images.
+/// The prices of tokens and images, with those above lengths of the input.
 fn written(prices: &Prices) -> Map<String, Value> {
     let tokens = Kind::ALL.map(|kind| (kind.name(), prices.own_tokens(kind)));
-    named(tokens.into_iter().chain([("image", prices.image())]))
+    let mut all = named(tokens.into_iter().chain([("image", prices.image())]));
+    let above: Vec<Value> = prices
+        .above()
+        .map(|(tokens, prices)| json!({"input_tokens": tokens, "prices": written(prices)}))
+        .collect();
+    if !above.is_empty() {
+        all.insert("above".to_owned(), above.into());
+    }
+    all
 }
 
 fn named<'a>(prices: impl IntoIterator<Item = (&'a str, Option<Price>)>) -> Map<String, Value> {
@@ -170,26 +241,43 @@ pub fn prices_text(prices: &Value) -> String {
     let Value::Object(prices) = prices else {
         return "free: the document says so".to_owned();
     };
-    let set = |prices: &Map<String, Value>| {
-        let each = prices
-            .iter()
-            .filter_map(|(name, price)| Some(format!("{name} {}", price.as_str()?)));
-        each.collect::<Vec<_>>().join(", ")
-    };
-    let own = set(prices);
-    let part = |field: &str| prices.get(field).and_then(Value::as_object);
-    let calls = part("per_call").map(|calls| format!("; a call: {}", set(calls)));
-    let tiers = part("tiers").into_iter().flatten();
-    let tiers =
-        tiers.filter_map(|(name, prices)| Some(format!("; {name}: {}", set(prices.as_object()?))));
-    if own.is_empty() {
+    if set_text(prices).is_empty() {
         return "without prices: nothing is charged".to_owned();
     }
-    format!(
-        "at {own}{}{}",
-        calls.unwrap_or_default(),
-        tiers.collect::<String>()
-    )
+    let times = prices.get("times").and_then(Value::as_array);
+    let times = times.into_iter().flatten().filter_map(|set| {
+        let within = set.get("prices").and_then(Value::as_object)?;
+        Some(format!("; {}: {}", when(set), model_text_of(within)))
+    });
+    format!("at {}{}", model_text_of(prices), times.collect::<String>())
+}
+
+/// All prices of a model at a time, as text.
+fn model_text_of(prices: &Map<String, Value>) -> String {
+    let part = |field: &str| prices.get(field).and_then(Value::as_object);
+    let calls = part("per_call").map(|calls| format!("; a call: {}", set_text(calls)));
+    let tiers = part("tiers").into_iter().flatten();
+    let tiers = tiers
+        .filter_map(|(name, prices)| Some(format!("; {name}: {}", set_text(prices.as_object()?))));
+    let (own, calls) = (set_text(prices), calls.unwrap_or_default());
+    format!("{own}{calls}{}", tiers.collect::<String>())
+}
+
+/// One set of prices, as text.
+fn set_text(prices: &Map<String, Value>) -> String {
+    let each = prices
+        .iter()
+        .filter_map(|(name, price)| Some(format!("{name} {}", price.as_str()?)));
+    let mut text = each.collect::<Vec<_>>().join(", ");
+    let above = prices.get("above").and_then(Value::as_array);
+    for set in above.into_iter().flatten() {
+        let within = set.get("prices").and_then(Value::as_object);
+        if let (Some(tokens), Some(within)) = (set.get("input_tokens"), within) {
+            let within = set_text(within);
+            text.push_str(&format!(" (above {tokens} input tokens: {within})"));
+        }
+    }
+    text
 }
 
 /// The limits of a request, by subject.

@@ -86,6 +86,10 @@ impl Clock for World {
         let nanos = OffsetDateTime::now_utc().unix_timestamp_nanos();
         u64::try_from(nanos.checked_div(1000).unwrap_or_default()).unwrap_or_default()
     }
+
+    fn wall_us(&self) -> u64 {
+        self.now_us()
+    }
 }
 
 /// Nothing is known of accounts here: each is as good as any.

@@ -1,11 +1,12 @@
-//! A price that the operator knows: `MODEL=INPUT/CACHED/OUTPUT`.
+//! A price that the operator knows: `MODEL=INPUT/CACHED/OUTPUT`, and those of long prompts behind it.
 
-use trilane::config::document::PricesDocument;
+use trilane::config::document::{AboveDocument, PricesDocument};
 use trilane::money::Price;
 
 /// The form of the prices of a model, for people.
 const FORM: &str = "INPUT/CACHED/OUTPUT, such as 1.25/0.125/10. CACHED is the price of input that is read from a cache: \
-    where the vendor has none, write that of input again";
+    where the vendor has none, write that of input again. Other prices for requests whose whole input is longer follow as \
+    +TOKENS:INPUT/CACHED/OUTPUT, such as 1.25/0.125/10+200000:2.5/0.25/15";
 
 /// What a model costs, in dollars for a million tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,37 +29,61 @@ impl OwnPrice {
         Self::of(model, prices)
     }
 
-    /// Reads `INPUT/CACHED/OUTPUT` of a model.
+    /// Reads `INPUT/CACHED/OUTPUT` of a model, with `+TOKENS:INPUT/CACHED/OUTPUT` for each length of the input above which
+    /// it has other prices.
     ///
     /// # Errors
     /// What is expected instead.
     pub fn of(model: &str, prices: &str) -> Result<Self, String> {
-        let parts: Vec<&str> = prices.split('/').collect();
-        let [input, cached, output] = parts.as_slice() else {
-            return Err(format!("expected {FORM}"));
-        };
-        let price = |text: &str| {
-            let text = text.trim();
-            let told = |reason| format!("the price {text} {reason}");
-            Price::parse(text)
-                .map(|_| Some(text.to_owned()))
-                .map_err(told)
-        };
+        let mut sets = prices.split('+');
+        let mut prices = three(sets.next().unwrap_or_default())?;
+        let above = sets.map(|set| {
+            let (tokens, set) = set
+                .split_once(':')
+                .ok_or_else(|| format!("expected {FORM}"))?;
+            let tokens = tokens.trim();
+            let input_tokens = tokens.parse::<u64>();
+            Ok(AboveDocument {
+                input_tokens: Some(input_tokens.map_err(|_| {
+                    format!("the number of tokens {tokens} must be a whole number")
+                })?),
+                prices: Some(three(set)?),
+            })
+        });
+        let above = above.collect::<Result<Vec<_>, String>>()?;
+        prices.above = (!above.is_empty()).then_some(above);
         Ok(Self {
             model: model.to_owned(),
-            prices: PricesDocument {
-                input: price(input)?,
-                cache_read: price(cached)?,
-                output: price(output)?,
-                ..PricesDocument::default()
-            },
+            prices,
         })
     }
+}
+
+/// Reads `INPUT/CACHED/OUTPUT`.
+fn three(prices: &str) -> Result<PricesDocument, String> {
+    let parts: Vec<&str> = prices.split('/').collect();
+    let [input, cached, output] = parts.as_slice() else {
+        return Err(format!("expected {FORM}"));
+    };
+    let price = |text: &str| {
+        let text = text.trim();
+        let told = |reason| format!("the price {text} {reason}");
+        Price::parse(text)
+            .map(|_| Some(text.to_owned()))
+            .map_err(told)
+    };
+    Ok(PricesDocument {
+        input: price(input)?,
+        cache_read: price(cached)?,
+        output: price(output)?,
+        ..PricesDocument::default()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json_line::json_line;
 
     #[test]
     fn forms() {
@@ -69,7 +94,24 @@ mod tests {
             (own.model.as_str(), read),
             ("org/m:free", [Some("0.5"), Some("0.05"), Some("1.25")])
         );
+        let own = OwnPrice::parse("m=2/0.2/10+272000:4/0.4/15+500000:8/1/20").unwrap();
+        assert_eq!(
+            json_line(&own.prices),
+            r#"{"input": "2", "cache_read": "0.2", "output": "10", "above": [{"input_tokens": 272000, "prices": {"input": "4", "cache_read": "0.4", "output": "15"}}, {"input_tokens": 500000, "prices": {"input": "8", "cache_read": "1", "output": "20"}}]}"#
+        );
         for (text, want) in [
+            ("m=1/1/1+", "expected INPUT/CACHED/OUTPUT"),
+            ("m=1/1/1+5", "expected INPUT/CACHED/OUTPUT"),
+            (
+                "m=1/1/1+x:1/1/1",
+                "the number of tokens x must be a whole number",
+            ),
+            ("m=1/1/1+-5:1/1/1", "must be a whole number"),
+            ("m=1/1/1+5:1/1", "expected INPUT/CACHED/OUTPUT"),
+            (
+                "m=1/1/1+5:1/1/x",
+                "the price x must be a plain decimal number",
+            ),
             ("m", "expected MODEL=INPUT/CACHED/OUTPUT"),
             ("m=1", "expected INPUT/CACHED/OUTPUT"),
             ("m=1/2", "expected INPUT/CACHED/OUTPUT"),

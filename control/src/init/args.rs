@@ -57,7 +57,8 @@ pub struct InitArgs {
     #[arg(long, value_name = "ID", value_delimiter = ',', requires = "vendors")]
     pub models: Vec<String>,
 
-    /// The price of a model that the catalogue does not know: MODEL=INPUT/CACHED/OUTPUT, dollars for a million tokens
+    /// The price of a model that the catalogue does not know: MODEL=INPUT/CACHED/OUTPUT, dollars for a million tokens.
+    /// +TOKENS:INPUT/CACHED/OUTPUT behind it: for requests whose whole input is longer
     #[arg(long = "price", value_name = "MODEL=INPUT/CACHED/OUTPUT", value_parser = OwnPrice::parse, requires = "vendors")]
     pub prices: Vec<OwnPrice>,
 

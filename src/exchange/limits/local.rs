@@ -2,7 +2,7 @@
 
 use crate::exchange::charging::expected_charge;
 use crate::exchange::edits::{Edits, HeaderEdit};
-use crate::exchange::environment::Quotas;
+use crate::exchange::environment::{Clock, Quotas};
 use crate::exchange::estimating;
 use crate::exchange::request::AuthenticatedCaller;
 use crate::exchange::upstream_request::UpstreamRequest;
@@ -36,7 +36,7 @@ pub(in crate::exchange) fn reserve(
     caller: &AuthenticatedCaller,
     upstream: &UpstreamRequest,
     method: Option<&str>,
-    quotas: &impl Quotas,
+    environment: &(impl Quotas + Clock),
 ) -> Result<Option<Reservation>, Rejection> {
     let subjects = &*caller.subjects;
     if subjects.is_empty() {
@@ -45,9 +45,9 @@ pub(in crate::exchange) fn reserve(
     let UpstreamRequest { spec, body, .. } = upstream;
     let mut estimate = estimating::reservation(spec.operation, body, body.length());
     if subjects.iter().any(Subject::may_have_budget) {
-        estimate.charge = expected_charge(upstream, method);
+        estimate.charge = expected_charge(upstream, method, environment);
     }
-    let grant = quotas.admit(subjects, estimate);
+    let grant = environment.admit(subjects, estimate);
     grant.map(Some).map_err(|error| rejection(error, caller))
 }
 
@@ -59,16 +59,16 @@ pub(in crate::exchange) fn extend(
     caller: &AuthenticatedCaller,
     upstream: &mut UpstreamRequest,
     method: Option<&str>,
-    quotas: &impl Quotas,
+    environment: &(impl Quotas + Clock),
 ) -> Result<(), Rejection> {
     if !caller.subjects.iter().any(Subject::may_have_budget) {
         return Ok(());
     }
-    let charge = expected_charge(upstream, method);
+    let charge = expected_charge(upstream, method, environment);
     let Some(reservation) = &mut upstream.reservation else {
         return Ok(());
     };
-    let extended = quotas.extend(reservation, charge);
+    let extended = environment.extend(reservation, charge);
     extended.map_err(|error| rejection(error, caller))
 }
 

@@ -12,12 +12,17 @@ const LATE: &str = "upstream_response_timeout";
 fn setting() -> (InForce, FakeWorld) {
     let prices = json!({"input": "1", "output": "1000", "tiers": {"priority": {"input": "2", "output": "2000"}},
         "per_call": {"web_search": "0.01"}});
+    // The clock shows 08:00 on a Friday.
+    let timed = json!({"input": "1", "output": "1000", "times": [
+        {"hours": ["08:10-10:00"], "prices": {"input": "2", "output": "2000"}},
+        {"days": ["fri"], "hours": ["09:00-10:00"], "at": "end", "prices": {"input": "3", "output": "3000"}},
+        {"from": "2027-01-16", "at": "end", "prices": {"input": "4", "output": "4000"}}]});
     let image = json!({"input": "1", "image": "0.5"});
     let advisor = json!({"input": "10", "output": "10000"});
     let mut groups = vec![
         json!({"id": "a", "protocol": "A", "multiplier": "1", "cluster": "ca", "image_generation": true,
             "models": [{"id": "m", "prices": prices}, {"id": "img", "kind": "image", "prices": image},
-                {"id": "pic", "kind": "image", "prices": {"input": "1", "output": "10"}}, {"id": "r", "prices": prices, "reasoning": true}]}),
+                {"id": "pic", "kind": "image", "prices": {"input": "1", "output": "10"}}, {"id": "r", "prices": prices, "reasoning": true}, {"id": "t", "prices": timed}]}),
         json!({"id": "b", "protocol": "B", "multiplier": "2", "cluster": "cb",
             "models": [{"id": "m-x-1", "prices": prices}, {"id": "m-y-2", "prices": advisor}]}),
         json!({"id": "c", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "methods": {"predict": {"per_call": "0.04"}}, "account_resources": true,
@@ -98,6 +103,36 @@ const WORD: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"12345678\"}}]}
 const DONE: &str = "data: [DONE]\n\n";
 const USAGE: &str =
     "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":1}}\n\n";
+
+#[test]
+fn prices_at_the_time_of_a_request() {
+    const TIMED: &str = r#"{"model":"t","stream":true,"messages":1}"#;
+    let stream = EstimatedRequest {
+        request: CHAT,
+        headers: A,
+        body: TIMED,
+    };
+    // (case, how many minutes pass, the charge)
+    for (case, minutes, want) in [
+        ("at once", 0, "0.00103"),
+        ("it began before the dearer hours", 15, "0.00103"),
+        ("it ends in those that count by the end", 65, "0.00309"),
+        ("it ends on a later day", 60 * 20, "0.00412"),
+    ] {
+        let steps = [
+            GOOD,
+            Chunk(WORD),
+            Wait(minutes * 60),
+            Chunk(USAGE),
+            Chunk(DONE),
+            End,
+        ];
+        let record = play(&stream, &steps, "");
+        let charge = record.charge.map(|charge| charge.to_string());
+        // One token of output, 30 of input.
+        assert_eq!(charge.as_deref(), Some(want), "{case}");
+    }
+}
 
 #[test]
 fn what_nobody_reported() {

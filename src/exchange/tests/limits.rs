@@ -50,6 +50,10 @@ impl Clock for Limited {
     fn now_us(&self) -> u64 {
         self.now_us.get()
     }
+
+    fn wall_us(&self) -> u64 {
+        self.now_us.get()
+    }
 }
 
 impl AccountStates for Limited {}

@@ -160,6 +160,10 @@ impl Clock for FakeWorld {
         self.micros.set(self.micros.get() + 1000);
         self.micros.get()
     }
+
+    fn wall_us(&self) -> u64 {
+        u64::try_from(NOW).unwrap() * 1_000_000 + self.micros.get()
+    }
 }
 
 /// Where nothing is limited, nothing is counted.
@@ -168,6 +172,10 @@ struct Unlimited;
 
 impl Clock for Unlimited {
     fn now_us(&self) -> u64 {
+        0
+    }
+
+    fn wall_us(&self) -> u64 {
         0
     }
 }

@@ -86,6 +86,50 @@ fn bills_by_class_of_service() {
 }
 
 #[test]
+fn a_whole_request_is_charged_by_the_length_of_its_input() {
+    use Kind::*;
+    let set = |input: &str, cached: &str, output: &str| {
+        prices(
+            &[(Input, input), (CacheRead, cached), (Output, output)],
+            None,
+        )
+    };
+    let flex = set("1", "0.1", "5").with_above(vec![(272_000, set("2", "0.2", "7.5"))]);
+    let priority = set("4", "0.4", "20");
+    let model = set("2", "0.2", "10")
+        .with_above(vec![(272_000, set("4", "0.4", "15"))])
+        .with_tiers(vec![
+            ("flex".to_owned(), flex),
+            ("priority".to_owned(), priority),
+        ]);
+    // (input, read from a cache, output, class of service, the charge as Python's Decimal has it)
+    let cases = [
+        (272_000, 0, 1_000, None, "0.554"),
+        (272_001, 0, 1_000, None, "1.103004"),
+        (2_000, 270_000, 1_000, None, "0.068"),
+        (2_001, 270_000, 1_000, None, "0.131004"),
+        (0, 1_000_000, 0, None, "0.4"),
+        (272_000, 0, 1_000, Some("flex"), "0.277"),
+        (272_001, 0, 1_000, Some("flex"), "0.551502"),
+        (272_001, 0, 1_000, Some("priority"), "1.108004"),
+        (0, 0, 500_000, None, "5"),
+    ];
+    for (input, cached, output, tier, want) in cases {
+        let used = usage(&[(Input, input), (CacheRead, cached), (Output, output)], 0);
+        let item = PricedUsage {
+            prices: &model,
+            usage: &used,
+            tier,
+            speed: None,
+        };
+        let bill = bill([item], Multiplier::ONE);
+        let case = format!("{input} + {cached}, {output}, {tier:?}");
+        assert_eq!(shown(&bill).as_deref(), Some(want), "{case}");
+        assert!(bill.uncovered.is_empty(), "{case}");
+    }
+}
+
+#[test]
 fn what_no_price_covers() {
     use Kind::*;
     let mut all_calls = usage(&[(Input, 1)], 0);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import hashlib
 from typing import Any
 
@@ -32,6 +33,48 @@ B_PRICES = {
 }
 C_PRICES = {"input": "0.3", "cache_read": "0.075", "tool_use": "0.31", "output": "2.5", "reasoning": "2.6"}
 
+LONG_PRICES: dict[str, Any] = {
+    "input": "2",
+    "cache_read": "0.2",
+    "output": "10",
+    "above": [
+        {"input_tokens": 272_000, "prices": {"input": "4.000001", "cache_read": "0.4", "output": "15"}},
+        {"input_tokens": 500_000, "prices": {"input": "9", "cache_read": "0.9", "output": "16"}},
+    ],
+    "tiers": {
+        "flex": {
+            "input": "1",
+            "cache_read": "0.1",
+            "output": "5",
+            "above": [{"input_tokens": 272_000, "prices": {"input": "2", "cache_read": "0.2", "output": "7.5"}}],
+        },
+        "priority": {"input": "4", "cache_read": "0.4", "output": "20"},
+    },
+}
+
+def _part(first: int, last: int) -> str:
+    """A part of the day, from so many hours from now to so many."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return "-".join(f"{now + datetime.timedelta(hours=hours):%H:%M}" for hours in (first, last))
+
+
+#: By the clock: the last that holds is the second but last.
+TIMED_PRICES: dict[str, Any] = {
+    "input": "1",
+    "output": "2",
+    "times": [
+        {"from": "2020-01-01", "prices": {"input": "3", "output": "4"}},
+        {
+            "from": "2020-01-01",
+            "hours": [_part(-9, -6), _part(-3, 3)],
+            "at": "end",
+            "prices": {"input": "5.000001", "output": "6"},
+        },
+        {"from": "2999-01-01", "prices": {"input": "7", "output": "8"}},
+        {"hours": [_part(6, 12)], "prices": {"input": "9", "output": "10"}},
+    ],
+}
+
 A_MODELS: list[dict[str, Any]] = [
     {"id": "gpt-5.1", "merge_dated": True, "prices": A_PRICES},
     # Another name upstream, and aliases. Reasoning costs what output does, everything read costs the same.
@@ -42,6 +85,9 @@ A_MODELS: list[dict[str, Any]] = [
         "prices": {"input": "2.500001", "output": "0.000001"},
     },
     {"id": "gpt-unpriced"},
+    # Other prices by the length of the input, in a class of service too.
+    {"id": "gpt-long", "prices": LONG_PRICES},
+    {"id": "gpt-timed", "prices": TIMED_PRICES},
     {
         "id": "gpt-image-1",
         "kind": "image",

@@ -41,7 +41,9 @@ def dearer() -> dict[str, Any]:
         if group["protocol"] != "Mixed":
             for model in group["models"]:
                 if "prices" in model:
-                    model["prices"] = {kind: str(Decimal(price) * 2) for kind, price in model["prices"].items()}
+                    model["prices"] = {
+                        kind: str(Decimal(price) * 2) for kind, price in model["prices"].items() if isinstance(price, str)
+                    }
     return changed
 
 

@@ -1,16 +1,21 @@
 //! The charge of a request, itemized by usage and prices.
 
+use std::ptr;
+
 use rust_decimal::Decimal;
 use serde::Serialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use trilane::config::Compiled;
 use trilane::config::policy::{GroupKind, Source};
 use trilane::exchange::Route;
 use trilane::model::Model;
-use trilane::money::{Charge, Multiplier, Price, PricedUsage, Prices, bill};
+use trilane::money::{Charge, Multiplier, Price, PricedUsage, Prices, RequestTimes, bill};
 use trilane::protocol::Protocol;
 use trilane::usage::{Call, Kind};
 
 use super::line::LedgerLine;
+use crate::explain::words;
 
 /// The charge of a request, itemized by the prices of a document.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -19,6 +24,10 @@ pub struct ItemizedCharge {
     pub items: Vec<ChargedItem>,
     /// The class of service or speed whose prices these are; `null` for the model's own.
     pub tier: Option<String>,
+    /// When these prices hold, where the model has others at other times; `null` else.
+    pub when: Option<String>,
+    /// The length, in tokens, that the whole input exceeds, where these are the prices above it; `null` else.
+    pub above: Option<u64>,
     /// The final multiplier.
     pub multiplier: String,
     /// What it is the product of, where that is more than one factor.
@@ -51,6 +60,19 @@ pub struct ChargedItem {
     pub cost: String,
 }
 
+impl ItemizedCharge {
+    /// Which of the model's prices these are, for people; `None` for its own.
+    pub fn basis(&self) -> Option<String> {
+        let tier = self.tier.as_ref().map(|tier| format!("of {tier}"));
+        let above = self
+            .above
+            .map(|tokens| format!("above {tokens} input tokens"));
+        let all = tier.into_iter().chain(above).chain(self.when.clone());
+        let all: Vec<String> = all.collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+}
+
 /// Itemizes the charge of a line by a document's prices.
 ///
 /// # Errors
@@ -69,13 +91,23 @@ pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'st
         .prices
         .as_ref()
         .ok_or("the document has no prices for the model now")?;
+    let request = times(line).ok_or("the line has no time")?;
+    let of_model = own;
+    let own = of_model.at(|| request);
+    let mut at_times = of_model.times();
+    let when = at_times
+        .find(|(_, prices)| ptr::eq(*prices, own))
+        .map(|(schedule, _)| words::conditions_text(schedule));
     let usage = line.usage();
     let [tier, speed] = ["trilane.service_tier", "trilane.speed"].map(|name| line.text(name));
     let found = [speed, tier]
         .into_iter()
         .flatten()
         .find_map(|class| Some((class, own.tier(class)?)));
-    let prices = found.map_or(own, |(_, prices)| prices);
+    let set = found.map_or(own, |(_, prices)| prices);
+    let prices = set.for_input(&usage);
+    let exceeded = set.above().filter(|(_, above)| ptr::eq(*above, prices));
+    let above = exceeded.map(|(tokens, _)| tokens).last();
     let item = PricedUsage {
         prices: own,
         usage: &usage,
@@ -108,6 +140,8 @@ pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'st
     Ok(ItemizedCharge {
         items: items(line, prices, call),
         tier: found.map(|(class, _)| class.to_owned()),
+        above,
+        when,
         multiplier: multiplier.value().normalize().to_string(),
         factors,
         charge: total.normalize().to_string(),
@@ -128,6 +162,17 @@ fn factors(of_source: Multiplier, multiplier: Multiplier) -> Vec<MultiplierFacto
     };
     exact.map_or_else(Vec::new, |extra| {
         vec![named("source", source), named("entry", extra)]
+    })
+}
+
+/// When the request was at work.
+fn times(line: &LedgerLine) -> Option<RequestTimes> {
+    let began = OffsetDateTime::parse(line.text("timestamp")?, &Rfc3339).ok()?;
+    let took = line.number("duration_ms").unwrap_or_default();
+    let millis = u64::try_from(began.unix_timestamp_nanos().checked_div(1_000_000)?).ok()?;
+    Some(RequestTimes {
+        began: millis.checked_div(1000)?,
+        ended: millis.saturating_add(took).checked_div(1000)?,
     })
 }
 

@@ -21,6 +21,13 @@ pub const PRICES: [(&str, &str); 12] = [
     ("tool_use", "Tool use"),
     ("image", "An image"),
 ];
+/// The fields of prices above a length of the input: names and titles.
+pub const PRICES_ABOVE: [(&str, &str); 4] = [
+    ("input_tokens", "Above so many input tokens"),
+    ("input", "Input"),
+    ("cache_read", "Cache read"),
+    ("output", "Output"),
+];
 /// What a group allows: names, titles, and the protocol that has it.
 pub const GATES: [(&str, &str, &str); 3] = [
     ("image_generation", "Serve the images endpoints", "A"),
@@ -86,6 +93,54 @@ pub fn put_number(
         }
         Err(_) => problems.push(field, "must be a whole number"),
     }
+}
+
+/// The prices above a length of the input as fields. Several lengths have none.
+pub fn with_above(mut fields: Fields, prices: &Value) -> Fields {
+    let [set] = items(prices, "above") else {
+        return fields;
+    };
+    let tokens = set.get("input_tokens").and_then(Value::as_u64);
+    let within = set.get("prices").cloned().unwrap_or_default();
+    for (name, _) in PRICES_ABOVE {
+        let text = match name {
+            "input_tokens" => tokens.map(|tokens| tokens.to_string()).unwrap_or_default(),
+            of => text_at(&within, of).to_owned(),
+        };
+        fields = fields.with(&format!("above.{name}"), text);
+    }
+    fields
+}
+
+/// Takes the prices above a length of the input. Those of several lengths stay as they are.
+pub fn put_above(prices: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProblems) {
+    let before = prices.get("above").and_then(Value::as_array);
+    if before.is_some_and(|sets| sets.len() > 1) {
+        return;
+    }
+    let mut set = before
+        .and_then(|sets| sets.first()?.as_object().cloned())
+        .unwrap_or_default();
+    let typed = |name: &str| fields.get(&format!("above.{name}")).replace(',', "");
+    if PRICES_ABOVE.iter().all(|(name, _)| typed(name).is_empty()) {
+        prices.remove("above");
+        return;
+    }
+    let mut within = taken(&mut set, "prices");
+    for (name, _) in PRICES_ABOVE {
+        match name {
+            "input_tokens" if typed(name).is_empty() => {
+                set.remove(name);
+                problems.push("above.input_tokens", "is missing");
+            }
+            "input_tokens" => {
+                put_number(&mut set, name, "above.input_tokens", fields, problems);
+            }
+            of => put_text(&mut within, of, &typed(of)),
+        }
+    }
+    set.insert("prices".to_owned(), Value::Object(within));
+    prices.insert("above".to_owned(), Value::Array(vec![Value::Object(set)]));
 }
 
 /// The limits of a group as fields.

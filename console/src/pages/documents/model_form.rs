@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
-use super::members::{self, PRICES};
+use super::members::{self, PRICES, PRICES_ABOVE};
 use super::{items, text_at};
 use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
@@ -18,7 +18,7 @@ use crate::pages::{
 };
 
 /// The fields that have problems shown at them.
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "id",
     "display_name",
     "kind",
@@ -26,6 +26,7 @@ const FIELDS: [&str; 9] = [
     "aliases",
     "pricing",
     "prices",
+    "above.input_tokens",
     "merge_dated",
     "entitled",
 ];
@@ -48,6 +49,8 @@ struct ModelFormPage {
     kinds: Vec<(&'static str, &'static str)>,
     pricings: Vec<(&'static str, &'static str)>,
     prices: Vec<(String, &'static str)>,
+    /// The prices above a length of the input; none where there are several lengths.
+    above: Vec<(String, &'static str)>,
     has_other_prices: bool,
     is_a: bool,
 }
@@ -78,11 +81,14 @@ fn fields_of(model: &Value) -> Fields {
         let amount = prices.map(|prices| text_at(prices, name));
         fields = fields.with(&format!("prices.{name}"), amount.unwrap_or_default());
     }
-    fields
+    match prices {
+        Some(prices) => members::with_above(fields, prices),
+        None => fields,
+    }
 }
 
 /// Takes what a form says of a model.
-fn put(model: &mut Map<String, Value>, fields: &Fields) {
+fn put(model: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProblems) {
     for name in ["id", "display_name", "kind", "upstream"] {
         members::put_text(model, name, fields.get(name));
     }
@@ -110,6 +116,7 @@ fn put(model: &mut Map<String, Value>, fields: &Fields) {
                 let typed = fields.get(&format!("prices.{name}"));
                 members::put_text(&mut prices, name, &typed.replace(',', ""));
             }
+            members::put_above(&mut prices, fields, problems);
             model.insert("prices".to_owned(), Value::Object(prices));
         }
         _ => {
@@ -140,6 +147,7 @@ fn show(
     });
     let prices = of.and_then(|model| model.get("prices"));
     let has_other = |name: &str| prices.is_some_and(|prices| prices.get(name).is_some());
+    let has_lengths = prices.is_some_and(|prices| items(prices, "above").len() > 1);
     let failed = shown.failed;
     form_page(
         &ModelFormPage {
@@ -171,7 +179,15 @@ fn show(
             prices: PRICES
                 .map(|(name, title)| (format!("prices.{name}"), title))
                 .to_vec(),
-            has_other_prices: has_other("tiers") || has_other("per_call"),
+            above: if has_lengths {
+                Vec::new()
+            } else {
+                PRICES_ABOVE
+                    .map(|(name, title)| (format!("above.{name}"), title))
+                    .to_vec()
+            },
+            has_other_prices: ["tiers", "per_call", "times"].into_iter().any(has_other)
+                || has_lengths,
             is_a: group.is_some_and(|group| text_at(group, "protocol") == "A"),
             draft,
         },
@@ -259,7 +275,7 @@ pub async fn save_model(
         let of = if is_known { &id } else { &new_id };
         let model = members::item(group, "models", of).and_then(Value::as_object_mut);
         if let Some(model) = model {
-            put(model, &fields);
+            put(model, &fields, problems);
         }
     };
     let group_path = path_with(&format!("/drafts/{draft}/group"), &[("group", &group)]);
@@ -299,7 +315,13 @@ mod tests {
             .flat_map(|group| items(group, "models"))
         {
             let mut after = model.clone();
-            put(after.as_object_mut().unwrap(), &fields_of(model));
+            let mut problems = FieldProblems::default();
+            put(
+                after.as_object_mut().unwrap(),
+                &fields_of(model),
+                &mut problems,
+            );
+            assert!(problems.is_empty(), "{model}");
             assert_eq!(crate::documents::differences(model, &after), [], "{model}");
         }
     }
@@ -334,8 +356,65 @@ mod tests {
             put(
                 model.as_object_mut().unwrap(),
                 &Fields::parse(form.as_bytes()),
+                &mut FieldProblems::default(),
             );
             assert_eq!(model, want, "{case}");
+        }
+    }
+
+    #[test]
+    fn prices_above_a_length() {
+        let one =
+            json!([{"input_tokens": 200_000, "prices": {"input": "2", "cache_write_5m": "3"}}]);
+        let two = json!([{"input_tokens": 1, "prices": {"input": "2"}}, {"input_tokens": 2, "prices": {"input": "3"}}]);
+        // (case, what the document has, the form, what it has then, what is wrong with the length)
+        for (case, before, form, want, problem) in [
+            ("none", Value::Null, "", Value::Null, ""),
+            (
+                "new",
+                Value::Null,
+                "&above.input_tokens=272,000&above.input=4&above.output=15",
+                json!([{"input_tokens": 272_000, "prices": {"input": "4", "output": "15"}}]),
+                "",
+            ),
+            (
+                "another length",
+                one.clone(),
+                "&above.input_tokens=100000&above.input=2&above.output=9",
+                json!([{"input_tokens": 100_000, "prices": {"input": "2", "output": "9", "cache_write_5m": "3"}}]),
+                "",
+            ),
+            ("taken away", one.clone(), "", Value::Null, ""),
+            ("several stay", two.clone(), "", two, ""),
+            (
+                "no number",
+                Value::Null,
+                "&above.input_tokens=long&above.input=4",
+                json!([{"prices": {"input": "4"}}]),
+                "must be a whole number",
+            ),
+            (
+                "without a length",
+                Value::Null,
+                "&above.input=4",
+                json!([{"prices": {"input": "4"}}]),
+                "is missing",
+            ),
+        ] {
+            let mut model =
+                json!({"id": "m", "prices": {"input": "1", "output": "1", "above": before}});
+            let form =
+                format!("id=m&entitled=yes&pricing=own&prices.input=1&prices.output=1{form}");
+            let mut problems = FieldProblems::default();
+            let fields = Fields::parse(form.as_bytes());
+            put(model.as_object_mut().unwrap(), &fields, &mut problems);
+            let found = model.pointer("/prices/above").cloned();
+            assert_eq!(found.unwrap_or_default(), want, "{case}");
+            assert_eq!(problems.at("above.input_tokens"), problem, "{case}");
+            let again = fields_of(&model);
+            let mut after = model.clone();
+            put(after.as_object_mut().unwrap(), &again, &mut problems);
+            assert_eq!(after, model, "{case}: once more");
         }
     }
 }

@@ -182,6 +182,23 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
         let amount = text::money(amount.as_str().unwrap_or_default());
         others.push(format!("{} {amount} a call", name.replace('_', " ")));
     }
+    for set in items(&prices, "above") {
+        let tokens = set.get("input_tokens").and_then(Value::as_i64);
+        let tokens = tokens.map(|tokens| text::number(&tokens));
+        let within = set.get("prices").cloned().unwrap_or_default();
+        let three = ["input", "cache_read", "output"].map(|name| match text_at(&within, name) {
+            "" => "–".to_owned(),
+            amount => text::money(amount),
+        });
+        others.push(format!(
+            "above {} input tokens {}",
+            tokens.unwrap_or_default(),
+            three.join(" / ")
+        ));
+    }
+    if !items(&prices, "times").is_empty() {
+        others.push("other prices at other times".to_owned());
+    }
     let tiers = prices.get("tiers").and_then(Value::as_object);
     if let Some(tiers) = tiers {
         let names: Vec<&str> = tiers.keys().map(String::as_str).collect();

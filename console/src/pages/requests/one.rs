@@ -44,7 +44,8 @@ struct BillShown {
     multiplier: String,
     factors: Option<String>,
     charge: String,
-    tier: Option<String>,
+    /// Which of the model's prices these are, where they are not its own.
+    basis: Option<String>,
     as_charged: bool,
     version: i64,
 }
@@ -251,7 +252,7 @@ fn bill_shown(bill: &ItemizedCharge, line: &LedgerLine, version: i64) -> BillSho
         multiplier: bill.multiplier.clone(),
         factors: (!factors.is_empty()).then(|| factors.join(" × ")),
         charge: text::amount(currency, &bill.charge),
-        tier: bill.tier.clone(),
+        basis: bill.basis(),
         as_charged: bill.as_charged,
         version,
     }

@@ -49,14 +49,14 @@ pub fn write(request: &PastRequest<'_>, ink: Ink, out: &mut dyn Write) -> io::Re
                     ""
                 )
             })?;
-            let tier = bill.tier.as_deref();
-            let tier = tier.map(|tier| format!(", at the prices of {tier}"));
+            let basis = bill.basis();
+            let basis = basis.map(|basis| format!(", at the prices {basis}"));
             writeln!(
                 out,
                 "  {:NAME$}    together, times {}{} = {}",
                 "",
                 bill.multiplier,
-                printable(&tier.unwrap_or_default()),
+                printable(&basis.unwrap_or_default()),
                 bill.charge
             )?;
         }

@@ -136,6 +136,16 @@ fn every_problem_of_prices_is_named() {
     let long = "x".repeat(33);
     let nine: serde_json::Map<_, _> = (0..9).map(|i| (format!("t{i}"), set.clone())).collect();
     let nine = json!({"input": "1", "output": "1", "tiers": nine});
+    let above = |sets: Value| json!({"input": "1", "output": "1", "above": sets});
+    let of_length = "belongs to the prices of the model, not to those of a length of the input";
+    let timed = |time: Value| json!({"input": "1", "output": "1", "times": [time]});
+    let a_day = "must be a day such as \"2026-12-01\"";
+    let days =
+        "must be a list of days: \"mon\", \"tue\", \"wed\", \"thu\", \"fri\", \"sat\", \"sun\"";
+    let hours = "must be a list of 1 to 8 parts of a day such as \"16:30-00:30\"";
+    let many: Vec<Value> = (1..=9)
+        .map(|tokens| json!({"input_tokens": tokens, "prices": set}))
+        .collect();
     // (the prices, where the problem is, the problem)
     let cases = [
         (
@@ -217,6 +227,136 @@ fn every_problem_of_prices_is_named() {
             ordinary,
         ),
         (nine, ".tiers", "must be 8 at most"),
+        (
+            above(json!([{"prices": set}])),
+            ".above[0].input_tokens",
+            "is missing",
+        ),
+        (
+            above(json!([{"input_tokens": 5}])),
+            ".above[0].prices",
+            "is missing",
+        ),
+        (
+            above(json!([{"input_tokens": 0, "prices": set}])),
+            ".above[0].input_tokens",
+            "must be at least 1",
+        ),
+        (
+            above(json!([{"input_tokens": 5, "prices": set}, {"input_tokens": 5, "prices": set}])),
+            ".above[1].input_tokens",
+            "is the length of others before it",
+        ),
+        (
+            above(json!([{"input_tokens": "5", "prices": set}])),
+            ".above[0].input_tokens",
+            "must be a whole number from 0 to 18446744073709551615",
+        ),
+        (
+            above(json!([{"input_tokens": 5, "prices": {"input": "x", "output": "1"}}])),
+            ".above[0].prices.input",
+            plain,
+        ),
+        (
+            above(json!([{"input_tokens": 5, "prices": {"cache_read": "1"}}])),
+            ".above[0].prices",
+            incomplete,
+        ),
+        (
+            above(
+                json!([{"input_tokens": 5, "prices": {"input": "1", "output": "1", "tiers": {}}}]),
+            ),
+            ".above[0].prices.tiers",
+            of_length,
+        ),
+        (
+            above(
+                json!([{"input_tokens": 5, "prices": {"input": "1", "output": "1", "above": []}}]),
+            ),
+            ".above[0].prices.above",
+            of_length,
+        ),
+        (
+            tier(
+                "flex",
+                json!({"input": "1", "output": "1", "above": [{"input_tokens": 5, "prices": {"input": "1", "output": "1", "per_call": {}}}]}),
+            ),
+            ".tiers.flex.above[0].prices.per_call",
+            of_length,
+        ),
+        (above(json!(many)), ".above", "must be 8 at most"),
+        (
+            timed(json!({"prices": set})),
+            ".times[0]",
+            "needs from, days or hours: prices that always hold are those of the model",
+        ),
+        (
+            timed(json!({"from": "2026-12-01"})),
+            ".times[0].prices",
+            "is missing",
+        ),
+        (
+            timed(json!({"from": "2026-12", "prices": set})),
+            ".times[0].from",
+            a_day,
+        ),
+        (
+            timed(json!({"from": "2026-02-30", "prices": set})),
+            ".times[0].from",
+            a_day,
+        ),
+        (
+            timed(json!({"days": [], "prices": set})),
+            ".times[0].days",
+            days,
+        ),
+        (
+            timed(json!({"days": ["Mon"], "prices": set})),
+            ".times[0].days",
+            days,
+        ),
+        (
+            timed(json!({"hours": [], "prices": set})),
+            ".times[0].hours",
+            hours,
+        ),
+        (
+            timed(json!({"hours": ["16:30"], "prices": set})),
+            ".times[0].hours",
+            hours,
+        ),
+        (
+            timed(json!({"hours": vec!["01:00-02:00"; 9], "prices": set})),
+            ".times[0].hours",
+            hours,
+        ),
+        (
+            timed(json!({"hours": ["01:00-02:00"], "at": "now", "prices": set})),
+            ".times[0].at",
+            "must be \"start\" or \"end\"",
+        ),
+        (
+            timed(json!({"from": "2026-12-01", "prices": {"input": "1", "output": "1", "times": []}})),
+            ".times[0].prices.times",
+            "belongs to the prices of the model, not to those of a time",
+        ),
+        (
+            at(
+                json!({"from": "2026-12-01", "prices": {"input": "1", "output": "1", "per_call": {"web_search": "x"}}}),
+            ),
+            ".times[0].prices.per_call.web_search",
+            plain,
+        ),
+        (
+            tier("flex", json!({"input": "1", "output": "1", "times": []})),
+            ".tiers.flex.times",
+            of_model,
+        ),
+        (
+            json!({"input": "1", "output": "1", "times": vec![json!({"from": "2026-12-01", "prices": set}); 9]}),
+            ".times",
+            "must be 8 at most",
+        ),
     ];
     for (prices, place, reason) in cases {
         let mut document = sample();
@@ -276,7 +416,7 @@ fn every_problem_of_prices_is_named() {
 }
 
 #[test]
-fn a_price_of_a_class_of_service_that_seems_forgotten_is_a_warning() {
+fn a_price_of_a_variant_that_seems_forgotten_is_a_warning() {
     let at = "groups[1].models[0].prices";
     let tier = |kind: &str| {
         format!("{at}.tiers.fast: has no price for {kind}: it is free at this class of service")
@@ -297,6 +437,52 @@ fn a_price_of_a_class_of_service_that_seems_forgotten_is_a_warning() {
         (
             json!({"input": "1", "tiers": {"fast": {"input": "2"}}}),
             vec![format!("{at}: has no price for output: it is free")],
+        ),
+        (
+            json!({"input": "1", "output": "1", "cache_read": "0.1",
+                "tiers": {"fast": {"input": "2", "output": "2"}}}),
+            vec![format!(
+                "{at}.tiers.fast: has no price for cache_read: it costs what input costs at this class of service"
+            )],
+        ),
+        (
+            json!({"input": "1", "output": "1", "cache_read": "0.1", "above": [
+                {"input_tokens": 9, "prices": {"input": "2"}},
+                {"input_tokens": 99, "prices": {"input": "2", "output": "2", "cache_read": "0.2"}}]}),
+            vec![
+                format!(
+                    "{at}.above[0].prices: has no price for cache_read: it costs what input costs above this length"
+                ),
+                format!(
+                    "{at}.above[0].prices: has no price for output: it is free above this length"
+                ),
+            ],
+        ),
+        (
+            json!({"input": "1", "output": "1", "cache_read": "0.1", "above": [{"input_tokens": 9, "prices": {"input": "2", "output": "2", "cache_read": "1"}}],
+                "tiers": {"fast": {"input": "2", "output": "2", "cache_read": "1", "above": [{"input_tokens": 9, "prices": {"input": "2", "output": "2", "cache_read": "1"}}]}},
+                "times": [{"from": "2026-12-01", "prices": {"input": "2", "output": "2"}}]}),
+            vec![
+                format!(
+                    "{at}.times[0].prices: has no price for cache_read: it costs what input costs at this time"
+                ),
+                format!(
+                    "{at}.times[0].prices: has no prices above 9 input tokens, as the model has: these hold at that length too"
+                ),
+                format!(
+                    "{at}.times[0].prices: has no prices for fast, as the model has: requests that ask for it by name are refused"
+                ),
+            ],
+        ),
+        (
+            json!({"input": "1", "output": "1", "above": [{"input_tokens": 9, "prices": {"input": "2", "output": "2"}}],
+            "tiers": {
+                "fast": {"input": "2", "output": "2"},
+                "flex": {"input": "2", "output": "2", "above": [{"input_tokens": 9, "prices": {"input": "2", "output": "2"}}]}
+            }}),
+            vec![format!(
+                "{at}.tiers.fast: has no prices above 9 input tokens, as the model has: these hold at that length too"
+            )],
         ),
     ];
     for (prices, want) in cases {

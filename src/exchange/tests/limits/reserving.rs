@@ -15,8 +15,8 @@ fn priced(per_day: &str) -> (InForce, Limited) {
         }
         for model in group["models"].as_array_mut().unwrap() {
             if source && model["prices"].is_null() {
-                model["prices"] =
-                    json!({"input": "10", "output": "20", "image": "0.5", "tiers": classes});
+                model["prices"] = json!({"input": "10", "output": "20", "image": "0.5", "tiers": classes,
+                    "above": [{"input_tokens": 20, "prices": {"input": "30", "output": "70"}}]});
             }
         }
         if group["id"] == "b" {
@@ -63,6 +63,16 @@ fn what_a_request_is_expected_to_cost() {
                 r#"{"model":"gpt-x","max_tokens":1,"max_completion_tokens":1000}"#,
             ),
             "0.004032",
+        ),
+        (
+            "a prompt that is estimated as a long one",
+            request(
+                A,
+                chat,
+                r#"{"model":"gpt-x","max_tokens":1000,"messages":"as long as it needs to be"}"#,
+            ),
+            // 21 tokens of input at 30, 1000 of output at 70.
+            "0.014126",
         ),
         (
             "several answers",

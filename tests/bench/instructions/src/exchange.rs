@@ -269,6 +269,10 @@ impl Clock for Memory {
         self.micros.set(self.micros.get() + 1000);
         self.micros.get()
     }
+
+    fn wall_us(&self) -> u64 {
+        self.micros.get()
+    }
 }
 
 #[cfg(test)]
