@@ -21,6 +21,8 @@ pub enum Field {
     ServiceTier,
     /// Top-level `speed` of Messages: how fast the answer is made, which decides the price.
     Speed,
+    /// Top-level `inference_geo` of Messages: where the model runs, which decides the price.
+    InferenceGeo,
     /// Top-level `n`: how many answers are made.
     N,
     /// `candidateCount`, or `candidate_count`, in the generation config of protocol C: the same.
@@ -53,6 +55,7 @@ impl Field {
             Self::Background => "background",
             Self::ServiceTier => "service_tier",
             Self::Speed => "speed",
+            Self::InferenceGeo => "inference_geo",
             Self::N => "n",
             Self::CandidateCount => "candidateCount",
             Self::NestedModel => "model",
@@ -71,6 +74,7 @@ impl Field {
             Self::Background => &["background"],
             Self::ServiceTier => &["service_tier", "serviceTier"],
             Self::Speed => &["speed"],
+            Self::InferenceGeo => &["inference_geo"],
             Self::N => &["n"],
             Self::CandidateCount => &["candidateCount", "candidate_count"],
             Self::ModelRouting => &["routingConfig", "modelConfig"],
@@ -84,7 +88,11 @@ impl Field {
             Self::Stream | Self::IncludeUsage | Self::Background => Type::Flag,
             Self::N | Self::CandidateCount => Type::Integer,
             Self::StreamOptions | Self::ModelRouting | Self::Svg => Type::Object,
-            Self::Model | Self::NestedModel | Self::ServiceTier | Self::Speed => Type::Text,
+            Self::Model
+            | Self::NestedModel
+            | Self::ServiceTier
+            | Self::Speed
+            | Self::InferenceGeo => Type::Text,
         }
     }
 }

@@ -11,6 +11,7 @@ pub(super) const TOP_LEVEL: &[Field] = &[
     Field::Background,
     Field::ServiceTier,
     Field::Speed,
+    Field::InferenceGeo,
     Field::N,
 ];
 /// The fields of the object that is the value of `stream_options`.
@@ -220,6 +221,9 @@ mod tests {
             ("Service_Tier", Err(BodyError::CaseVariant)),
             ("service-tier", Ok(None)),
             ("speed", Ok(Some(Field::Speed))),
+            ("inference_geo", Ok(Some(Field::InferenceGeo))),
+            ("Inference_Geo", Err(BodyError::CaseVariant)),
+            ("inferenceGeo", Ok(None)),
             ("\u{17f}peed", Err(BodyError::CaseVariant)),
             ("candidateCount", Ok(None)),
             ("\u{fb05}ream", Ok(None)),

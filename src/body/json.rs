@@ -131,6 +131,7 @@ impl StringRole {
 enum Word {
     ServiceTier,
     Speed,
+    InferenceGeo,
     ToolType,
     /// How much the model is to reason.
     ReasoningEffort,
@@ -261,6 +262,11 @@ impl JsonScanner {
     /// The `speed` of the request and its fallbacks: if any has another than `standard`, that.
     pub fn speed(&self) -> Option<&str> {
         self.rare.as_ref()?.speed.as_deref()
+    }
+
+    /// The top-level `inference_geo`, if there has been one.
+    pub fn inference_geo(&self) -> Option<&str> {
+        self.rare.as_ref()?.inference_geo.as_deref()
     }
 
     fn scan(&mut self, mut cursor: ChunkCursor<'_>) -> Result<(), BodyError> {

@@ -233,6 +233,14 @@ impl BodyScanner {
         }
     }
 
+    /// The top-level `inference_geo`, kept as [`service_tier`](Self::service_tier) is. A form has none.
+    pub fn inference_geo(&self) -> Option<&str> {
+        match self {
+            Self::Json(scanner) => scanner.inference_geo(),
+            Self::Multipart(_) => None,
+        }
+    }
+
     /// What the body says of being answered in the background. A form says nothing of it.
     pub fn background(&self) -> Option<bool> {
         match self {

@@ -149,6 +149,7 @@ objects! {
         output_image: String,
         image: String,
         per_call: PerCallDocument,
+        per_request: PerCallDocument,
         above: Vec<AboveDocument>,
         times: Vec<PriceTimeDocument>,
         tiers: BTreeMap<String, PricesDocument>,
@@ -171,7 +172,7 @@ objects! {
         prices: PricesDocument,
     }
 
-    /// What one call of a tool costs that runs at the vendor: decimals in strings.
+    /// What one call of a tool costs that runs at the vendor, or a request that made such calls: decimals in strings.
     ///
     /// The fields are documented where they get their meaning: usage.rs.
     PerCallDocument {

@@ -131,6 +131,7 @@ fn bill_at(
         usage,
         tier: reading.service_tier.as_deref().or(scanner.service_tier()),
         speed: reading.speed.as_deref().or(scanner.speed()),
+        inference_geo: reading.inference_geo.as_deref().or(scanner.inference_geo()),
     });
     let mut strange = false;
     let others = reading.others.iter().filter_map(|(name, usage)| {
@@ -148,6 +149,8 @@ fn bill_at(
             usage,
             tier: None,
             speed: None,
+            // Everything of an answer is made at its place.
+            inference_geo: reading.inference_geo.as_deref().or(scanner.inference_geo()),
         })
     });
     let mut items = main.into_iter().chain(others).peekable();

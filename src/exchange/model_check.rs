@@ -12,6 +12,7 @@ use super::request::NamedModel;
 use super::route::Route;
 use crate::body::{BodyError, BodyScanner, Field, ModelRole, OtherModel};
 use crate::model::Model;
+use crate::money::{Gap, unpriced};
 use crate::protocol::Protocol;
 use crate::reply::Rejection;
 use crate::usage::Wire;
@@ -238,22 +239,19 @@ impl ModelCheck {
         }
     }
 
-    /// Rejects a class of service, or a speed, that is asked for by name and may be dearer or cheaper than the model's
+    /// Rejects a class of service, a speed or a place that is asked for by name and may be dearer or cheaper than the model's
     /// own prices say. A model without prices costs nothing at any.
     fn check_class(&self, scanner: &BodyScanner) -> Result<(), Rejection> {
-        const NAMED: [&str; 3] = ["priority", "flex", "fast"];
         let prices = self.model().and_then(|model| model.prices.as_ref());
         let Some(prices) = prices else { return Ok(()) };
-        for (member, class) in [
-            ("service_tier", scanner.service_tier()),
-            ("speed", scanner.speed()),
+        let (tier, speed) = (scanner.service_tier(), scanner.speed());
+        let uncovered = unpriced(prices, tier, speed, scanner.inference_geo());
+        for (gap, member) in [
+            (Gap::Tier, "service_tier"),
+            (Gap::Speed, "speed"),
+            (Gap::InferenceGeo, "inference_geo"),
         ] {
-            let class = class.unwrap_or_default().to_ascii_lowercase();
-            // Protocol C has long words for them.
-            let named = NAMED.iter().find(|name| class.ends_with(**name));
-            let priced =
-                |name: &&&str| prices.has_tier_always(&class) || prices.has_tier_always(name);
-            if named.is_some_and(|name| !priced(&name)) {
+            if uncovered.contains(gap) {
                 return Err(Rejection::ClassNotPriced(member));
             }
         }

@@ -131,6 +131,10 @@ impl Record {
         );
         members.text_if(name!("trilane.speed"), reading.speed.as_deref());
         members.text_if(
+            name!("trilane.inference_geo"),
+            reading.inference_geo.as_deref(),
+        );
+        members.text_if(
             name!("trilane.upstream_request_id"),
             self.upstream_request_id.as_deref().map(beginning),
         );

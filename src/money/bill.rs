@@ -18,6 +18,78 @@ pub struct PricedUsage<'a> {
     pub tier: Option<&'a str>,
     /// The speed that the answer reports, where the protocol has one beside the class of service.
     pub speed: Option<&'a str>,
+    /// The place where the model ran, by the answer's word.
+    pub inference_geo: Option<&'a str>,
+}
+
+impl<'a> PricedUsage<'a> {
+    /// The prices of these that the item is charged at, and what of it these do not cover.
+    ///
+    /// They are those of as many of the words for speed, class of service and place as there are prices for: a set of prices
+    /// may have others within it. Of sets for as many words the speed's comes first, then that of the class of service.
+    /// In each case they are those for the length of the input.
+    pub fn applicable(&self) -> (&'a Prices, Uncovered) {
+        let words = [
+            (self.speed, Gap::Speed),
+            (self.tier, Gap::Tier),
+            (self.inference_geo, Gap::InferenceGeo),
+        ];
+        let named = words.map(|(word, gap)| (word.filter(|word| !is_ordinary(word)), gap));
+        let mut uncovered = Uncovered::default();
+        let mut prices = self.prices;
+        if named.iter().any(|(word, _)| word.is_some()) {
+            let left;
+            (prices, left) = narrowest(prices, named);
+            for (_, gap) in left.into_iter().filter(|(word, _)| word.is_some()) {
+                uncovered.insert(gap);
+            }
+        }
+        (prices.for_input(self.usage), uncovered)
+    }
+}
+
+/// Tells which of the words of a request for a class of service, a speed and a place no price covers, at some time.
+pub fn unpriced(
+    prices: &Prices,
+    tier: Option<&str>,
+    speed: Option<&str>,
+    inference_geo: Option<&str>,
+) -> Uncovered {
+    let nothing = Usage::default();
+    let mut uncovered = Uncovered::default();
+    for prices in prices.at_all_times() {
+        let asked = PricedUsage {
+            prices,
+            usage: &nothing,
+            tier,
+            speed,
+            inference_geo,
+        };
+        uncovered.add(asked.applicable().1);
+    }
+    uncovered
+}
+
+/// The words that decide the class of service, each with what it is where no price covers it.
+type Named<'a> = [(Option<&'a str>, Gap); 3];
+
+/// The set of prices that covers the most of these words, and the words that it does not cover.
+fn narrowest<'a, 'b>(prices: &'a Prices, named: Named<'b>) -> (&'a Prices, Named<'b>) {
+    let left = |named: &Named<'_>| named.iter().filter(|(word, _)| word.is_some()).count();
+    let mut best = (prices, named);
+    for position in 0..named.len() {
+        let mut rest = named;
+        let word = rest.get_mut(position).and_then(|(word, _)| word.take());
+        // Sets within sets are as deep as there are words: each has one word less to look for.
+        let Some(within) = word.and_then(|word| prices.tier(word)) else {
+            continue;
+        };
+        let found = narrowest(within, rest);
+        if left(&found.1) < left(&best.1) {
+            best = found;
+        }
+    }
+    best
 }
 
 /// What several models used for one answer, in money.
@@ -31,15 +103,15 @@ pub struct Bill {
 
 /// What all items cost together, times the final `multiplier`, and what of it no price covers. Nothing at all costs 0.
 ///
-/// An item is charged at the prices of the reported speed, if the model has prices for it, else at those of the reported
-/// class of service, else at the model's own; in each case at those for the length of its input.
+/// Each item is charged at its [applicable](PricedUsage::applicable) prices.
 pub fn bill<'a>(items: impl IntoIterator<Item = PricedUsage<'a>>, multiplier: Multiplier) -> Bill {
     let mut uncovered = Uncovered::default();
     let mut charge = Some(Charge::default());
     // One model may have made the images whose tokens another one's numbers have.
     let (mut unpriced_images, mut image_tokens) = (false, false);
     for item in items {
-        let prices = applicable(&item, &mut uncovered);
+        let (prices, left) = item.applicable();
+        uncovered.add(left);
         note_calls(item.usage, prices, &mut uncovered);
         unpriced_images |= item.usage.images > 0 && prices.image().is_none();
         image_tokens |= has_priced_output(item.usage, prices);
@@ -52,27 +124,11 @@ pub fn bill<'a>(items: impl IntoIterator<Item = PricedUsage<'a>>, multiplier: Mu
     Bill { charge, uncovered }
 }
 
-/// The prices of an item's class of service.
-fn applicable<'a>(item: &PricedUsage<'a>, uncovered: &mut Uncovered) -> &'a Prices {
-    let reported = [(item.speed, Gap::Speed), (item.tier, Gap::Tier)];
-    let mut found = None;
-    for (class, gap) in reported {
-        let Some(class) = class.filter(|class| !is_ordinary(class)) else {
-            continue;
-        };
-        match item.prices.tier(class).filter(|_| found.is_none()) {
-            Some(prices) => found = Some(prices),
-            // Of a speed and a class of service that are both out of the ordinary, one set of prices covers one.
-            None => uncovered.insert(gap),
-        }
-    }
-    found.unwrap_or(item.prices).for_input(item.usage)
-}
-
 /// Notes calls that have no price.
 fn note_calls(usage: &Usage, prices: &Prices, uncovered: &mut Uncovered) {
     for call in &Call::ALL {
-        if usage.calls(*call) > 0 && prices.call(*call).is_none() {
+        let price = || prices.call(*call).or(prices.request(*call));
+        if usage.calls(*call) > 0 && price().is_none() {
             uncovered.insert(Gap::Call(*call));
         }
     }

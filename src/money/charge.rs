@@ -28,6 +28,11 @@ impl Charge {
         total.set_scale(places).ok()?;
         let total = plus_costs(total, [(usage.images, || prices.image())])?;
         let total = plus_costs(total, Call::ALL.iter().map(calls))?;
+        let requests = |call: &'static Call| {
+            let requests = usage.calls(*call).min(1);
+            (requests, || prices.request(*call))
+        };
+        let total = plus_costs(total, Call::ALL.iter().map(requests))?;
         Some(Self(product(total, multiplier.value())?.normalize()))
     }
 

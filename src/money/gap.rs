@@ -9,6 +9,8 @@ pub enum Gap {
     Tier,
     /// A speed: likewise.
     Speed,
+    /// A place where the model ran: likewise.
+    InferenceGeo,
     /// Calls of this kind.
     Call(Call),
     /// Images that were made, and that no output tokens stand for.
@@ -20,13 +22,14 @@ pub enum Gap {
 
 /// A set of [`Gap`]s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Uncovered(u8);
+pub struct Uncovered(u16);
 
 impl Gap {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Tier,
         Self::Speed,
+        Self::InferenceGeo,
         Self::Call(Call::WebSearch),
         Self::Call(Call::CodeExecution),
         Self::Call(Call::FileSearch),
@@ -40,21 +43,23 @@ impl Gap {
         match self {
             Self::Tier => "tier",
             Self::Speed => "speed",
+            Self::InferenceGeo => "inference_geo",
             Self::Call(call) => call.name(),
             Self::Image => "image",
             Self::Model => "model",
         }
     }
 
-    fn bit(self) -> u8 {
+    fn bit(self) -> u16 {
         let position = match self {
             Self::Tier => 0,
             Self::Speed => 1,
             Self::Image => 2,
             Self::Model => 3,
-            Self::Call(call) => 4_u32.saturating_add(call as u32),
+            Self::InferenceGeo => 4,
+            Self::Call(call) => 5_u32.saturating_add(call as u32),
         };
-        1_u8.wrapping_shl(position)
+        1_u16.wrapping_shl(position)
     }
 }
 
@@ -62,6 +67,11 @@ impl Uncovered {
     /// Adds one.
     pub fn insert(&mut self, gap: Gap) {
         self.0 |= gap.bit();
+    }
+
+    /// Adds all of another set.
+    pub fn add(&mut self, others: Self) {
+        self.0 |= others.0;
     }
 
     /// Whether this one is among them.
@@ -96,7 +106,11 @@ mod tests {
             assert_eq!(bits & gap.bit(), 0, "{gap:?} has a bit of its own");
             bits |= gap.bit();
         }
-        assert_eq!(bits, u8::MAX, "and all of them fit");
+        assert_eq!(
+            bits.count_ones() as usize,
+            Gap::ALL.len(),
+            "and all of them fit"
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod schedule;
 mod tier;
 
 pub use amount::Amount;
-pub use bill::{Bill, PricedUsage, bill};
+pub use bill::{Bill, PricedUsage, bill, unpriced};
 pub use charge::Charge;
 pub use gap::{Gap, Uncovered};
 pub use multiplier::Multiplier;

@@ -13,8 +13,10 @@ use crate::usage::{Call, Kind, Usage};
 pub struct Prices {
     tokens: [Option<Price>; Kind::ALL.len()],
     image: Option<Price>,
-    calls: [Option<Price>; Call::ALL.len()],
-    /// By the name of a class of service: a whole set of prices each, which has none itself.
+    calls: CallPrices,
+    /// For a request that made calls of a kind, however many.
+    requests: CallPrices,
+    /// By the name of a class of service, a speed or a place: a whole set of prices each, which may have others within.
     tiers: Vec<(String, Self)>,
     /// By the length that the whole input must exceed, the shortest first: a whole set of prices each, which has no others.
     above: Vec<(u64, Self)>,
@@ -22,8 +24,19 @@ pub struct Prices {
     times: Vec<(Schedule, Self)>,
 }
 
+/// The prices that sets within others take from around them.
+#[derive(Debug, Clone, Copy)]
+struct Common {
+    image: Option<Price>,
+    calls: CallPrices,
+    requests: CallPrices,
+}
+
+/// Prices by kind of call.
+type CallPrices = [Option<Price>; Call::ALL.len()];
+
 impl Prices {
-    /// The most classes of service that a model may have prices of their own for.
+    /// The most classes of service, speeds and places that a model may have prices of their own for.
     pub const MAX_TIERS: usize = 8;
     /// The most lengths of the input above which a model may have prices of their own.
     pub const MAX_ABOVE: usize = 8;
@@ -49,15 +62,22 @@ impl Prices {
         }
     }
 
+    /// Sets the price of a request that made calls of a kind.
+    pub fn set_request(&mut self, call: Call, price: Price) {
+        if let Some(place) = self.requests.get_mut(call as usize) {
+            *place = Some(price);
+        }
+    }
+
     /// These prices, with sets of their own for classes of service, by name. A class without a price for images or calls
     /// takes it from here; for tokens it does not.
     #[must_use]
     pub fn with_tiers(mut self, tiers: Vec<(String, Self)>) -> Self {
-        let (image, calls) = (self.image, self.calls);
+        let common = self.common();
         self.tiers = tiers;
         self.tiers
             .iter_mut()
-            .for_each(|(_, tier)| tier.fill(image, calls));
+            .for_each(|(_, tier)| tier.fill(common));
         self
     }
 
@@ -66,11 +86,9 @@ impl Prices {
     #[must_use]
     pub fn with_above(mut self, mut above: Vec<(u64, Self)>) -> Self {
         above.sort_by_key(|(tokens, _)| *tokens);
-        let (image, calls) = (self.image, self.calls);
+        let common = self.common();
         self.above = above;
-        self.above
-            .iter_mut()
-            .for_each(|(_, set)| set.fill(image, calls));
+        self.above.iter_mut().for_each(|(_, set)| set.fill(common));
         self
     }
 
@@ -78,24 +96,32 @@ impl Prices {
     /// tokens it does not.
     #[must_use]
     pub fn with_times(mut self, times: Vec<(Schedule, Self)>) -> Self {
-        let (image, calls) = (self.image, self.calls);
+        let common = self.common();
         self.times = times;
-        self.times
-            .iter_mut()
-            .for_each(|(_, set)| set.fill(image, calls));
+        self.times.iter_mut().for_each(|(_, set)| set.fill(common));
         self
     }
 
     /// Takes over the prices of images and calls, here and in all sets within, where they have none.
-    fn fill(&mut self, image: Option<Price>, calls: [Option<Price>; Call::ALL.len()]) {
-        self.image = self.image.or(image);
-        for (own, common) in self.calls.iter_mut().zip(calls) {
+    fn fill(&mut self, around: Common) {
+        self.image = self.image.or(around.image);
+        let own = self.calls.iter_mut().chain(&mut self.requests);
+        for (own, common) in own.zip(around.calls.into_iter().chain(around.requests)) {
             *own = own.or(common);
         }
-        let (image, calls) = (self.image, self.calls);
+        let common = self.common();
         let tiers = self.tiers.iter_mut().map(|(_, set)| set);
         let above = self.above.iter_mut().map(|(_, set)| set);
-        tiers.chain(above).for_each(|set| set.fill(image, calls));
+        tiers.chain(above).for_each(|set| set.fill(common));
+    }
+
+    /// What sets within these prices take from here.
+    fn common(&self) -> Common {
+        Common {
+            image: self.image,
+            calls: self.calls,
+            requests: self.requests,
+        }
     }
 
     /// The price per million tokens of a kind; `None` where it is free.
@@ -112,6 +138,11 @@ impl Prices {
     /// The price of one call of a kind.
     pub fn call(&self, call: Call) -> Option<Price> {
         self.calls.get(call as usize).copied().flatten()
+    }
+
+    /// The price of a request that made calls of a kind, however many.
+    pub fn request(&self, call: Call) -> Option<Price> {
+        self.requests.get(call as usize).copied().flatten()
     }
 
     /// The prices of a class of service (or speed) that is asked for or reported by this word, in any letter case; `None`
@@ -161,11 +192,10 @@ impl Prices {
             .map(|(schedule, prices)| (schedule, prices))
     }
 
-    /// Whether a class of service has prices of its own at any time.
-    pub fn has_tier_always(&self, class: &str) -> bool {
+    /// These prices, and those at times.
+    pub(super) fn at_all_times(&self) -> impl Iterator<Item = &Self> {
         let times = self.times.iter().map(|(_, prices)| prices);
-        let mut all = core::iter::once(self).chain(times);
-        all.all(|prices| prices.tier(class).is_some())
+        core::iter::once(self).chain(times)
     }
 
     /// The sets of prices above lengths of the input, the shortest first.

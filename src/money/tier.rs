@@ -1,10 +1,12 @@
-//! The protocols' words for classes of service.
+//! The protocols' words for classes of service, speeds and places.
 
-/// Words for ordinary service, which is what a model's own prices are for.
-const ORDINARY: [&str; 9] = [
+/// Words for ordinary service at any place, which is what a model's own prices are for.
+const ORDINARY: [&str; 11] = [
     "",
     "auto",
     "default",
+    "global",
+    "not_available",
     "on_demand",
     "service_tier_unspecified",
     "standard",
@@ -15,16 +17,20 @@ const ORDINARY: [&str; 9] = [
 
 /// Whether this word, in any letter case, means ordinary service, at a model's own prices.
 pub fn is_ordinary(class: &str) -> bool {
-    ORDINARY.iter().any(|word| word.eq_ignore_ascii_case(class))
+    let is_one = |class: &str| ORDINARY.iter().any(|word| word.eq_ignore_ascii_case(class));
+    is_one(class) || is_one(without_prefix(class))
 }
 
-/// Protocol C says `ON_DEMAND_PRIORITY` and `ON_DEMAND_FLEX` for what the others call `priority` and `flex`.
+/// Protocol C says `ON_DEMAND_PRIORITY` and `ON_DEMAND_FLEX`, or `SERVICE_TIER_PRIORITY`, for what the others call `priority`
+/// and `flex`.
 pub(super) fn without_prefix(class: &str) -> &str {
-    const PREFIX: &str = "on_demand_";
-    match class.split_at_checked(PREFIX.len()) {
-        Some((prefix, rest)) if prefix.eq_ignore_ascii_case(PREFIX) => rest,
-        _ => class,
-    }
+    let without = |prefix: &str| {
+        let (before, rest) = class.split_at_checked(prefix.len())?;
+        let is_prefix = before.eq_ignore_ascii_case(prefix) && !rest.is_empty();
+        is_prefix.then_some(rest)
+    };
+    let mut known = ["on_demand_", "service_tier_"].into_iter();
+    known.find_map(without).unwrap_or(class)
 }
 
 #[cfg(test)]
@@ -46,6 +52,13 @@ mod tests {
             ("auto", true, false),
             ("Default", true, false),
             ("", true, false),
+            ("global", true, false),
+            ("not_available", true, false),
+            ("us", false, false),
+            ("SERVICE_TIER_PRIORITY", false, true),
+            ("SERVICE_TIER_UNSPECIFIED", true, false),
+            ("SERVICE_TIER_STANDARD", true, false),
+            ("ON_DEMAND_", false, false),
             ("ON_DEMAND", true, false),
             ("TRAFFIC_TYPE_UNSPECIFIED", true, false),
             ("priority", false, true),

@@ -168,6 +168,7 @@ const USAGE: &[NodeMember] = &[
     ),
     ("service_tier", text(TextField::Tier)),
     ("speed", text(TextField::Speed)),
+    ("inference_geo", text(TextField::InferenceGeo)),
     ("iterations", array(&ITERATION).marked(Marker::Iterations)),
     ("cost", number(COST)),
 ];

@@ -103,6 +103,8 @@ pub struct Reading {
     pub service_tier: Option<SmolStr>,
     /// The speed that was billed, where the protocol has one beside the class of service (B).
     pub speed: Option<SmolStr>,
+    /// Where the model ran, by the answer's word (B).
+    pub inference_geo: Option<SmolStr>,
     /// Bytes of the text that the model wrote and that passed, reasoning and arguments of tools included, as JSON has them
     /// between quotes or brackets; a character that is written by number (`\uXXXX`) counts as three.
     pub generated_bytes: u64,
@@ -157,7 +159,7 @@ impl Reading {
 
 impl Meter {
     /// The most that a meter takes up, in bytes.
-    pub const MAX_BYTES: usize = 8448;
+    pub const MAX_BYTES: usize = 8736;
 
     /// A meter that has read nothing.
     pub fn new(wire: Wire) -> Self {
@@ -223,6 +225,7 @@ impl Meter {
             finish_reason: owned(tally.finish_reason()),
             service_tier: owned(tally.text_kept(TextField::Tier)),
             speed: owned(tally.text_kept(TextField::Speed)),
+            inference_geo: owned(tally.text_kept(TextField::InferenceGeo)),
             generated_bytes: tally.generated_bytes(),
             passed: tally.passed(),
             image_model: owned(tally.image_model()),

@@ -119,6 +119,7 @@ pub(super) enum TextField {
     Status,
     Tier,
     Speed,
+    InferenceGeo,
     ErrorType,
     ErrorCode,
     /// An amount of money, a number that is no plain integer.

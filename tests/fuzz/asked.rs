@@ -10,6 +10,7 @@ pub struct BodyFields {
     pub candidates: Option<u64>,
     pub service_tier: Option<String>,
     pub speed: Option<String>,
+    pub inference_geo: Option<String>,
     pub background: Option<bool>,
     pub image_tool: bool,
     pub others: Vec<(String, bool)>,
@@ -21,6 +22,7 @@ pub struct ScannedFields {
     pub candidates: Option<u64>,
     pub service_tier: Option<String>,
     pub speed: Option<String>,
+    pub inference_geo: Option<String>,
     pub background: Option<bool>,
     pub image_tool: bool,
     pub others: Vec<OtherModel>,
@@ -55,6 +57,7 @@ pub fn check(body: &[u8], verdict: &Verdict) {
         candidates: told.candidates,
         service_tier: told.service_tier.clone(),
         speed: told.speed.clone(),
+        inference_geo: told.inference_geo.clone(),
         background: told.background,
         image_tool: told.image_tool,
         others: told
@@ -234,8 +237,8 @@ impl Reader {
             match (place, fold.as_str()) {
                 (
                     Place::Top,
-                    "stream" | "background" | "speed" | "n" | "service_tier" | "model"
-                    | "stream_options",
+                    "stream" | "background" | "speed" | "inference_geo" | "n" | "service_tier"
+                    | "model" | "stream_options",
                 )
                 | (Place::Options, "include_usage")
                     if !exact =>
@@ -273,6 +276,10 @@ impl Reader {
                 (Place::Top, "speed") => {
                     self.once("speed")?;
                     self.speed(value)?;
+                }
+                (Place::Top, "inference_geo") => {
+                    self.once("inference_geo")?;
+                    self.asked.inference_geo = word(value)?;
                 }
                 (Place::Fallback, "speed") => self.speed(value)?,
                 (Place::Top, "n") => self.count("n", value)?,

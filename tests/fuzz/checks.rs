@@ -122,6 +122,7 @@ pub fn scan<'a>(form: Form, chunks: impl IntoIterator<Item = &'a [u8]>) -> Verdi
             candidates: scanner.candidates(),
             service_tier: scanner.service_tier().map(str::to_owned),
             speed: scanner.speed().map(str::to_owned),
+            inference_geo: scanner.inference_geo().map(str::to_owned),
             background: scanner.background(),
             image_tool: scanner.image_tool(),
             others,

@@ -664,6 +664,7 @@ impl Plain {
                 self.iterations(&event, "/usage");
                 self.text(&event, "/usage/service_tier", "tier");
                 self.text(&event, "/usage/speed", "speed");
+                self.text(&event, "/usage/inference_geo", "geo");
                 self.text(&event, "/delta/stop_reason", "finish");
             }
             _ => self.part(&event, "", self.wire)?,
@@ -720,6 +721,7 @@ impl Plain {
                 self.text(document, "/stop_reason", "finish");
                 self.text(document, "/usage/service_tier", "tier");
                 self.text(document, "/usage/speed", "speed");
+                self.text(document, "/usage/inference_geo", "geo");
                 self.usage(document, "/usage", MESSAGES);
                 self.iterations(document, "/usage");
             }
@@ -1174,6 +1176,7 @@ impl Plain {
             finish_reason: self.kept.remove("finish").or(status).map(Into::into),
             service_tier: self.kept.remove("tier").map(Into::into),
             speed: self.kept.remove("speed").map(Into::into),
+            inference_geo: self.kept.remove("geo").map(Into::into),
             generated_bytes: self.generated,
             passed,
             image_model: image_model.map(Into::into),

@@ -429,6 +429,13 @@ ABUSE: tuple[Mutation, ...] = (
         ),
     ),
     Mutation(
+        "dearer places at the plain price",
+        _model_check,
+        "let uncovered = unpriced(prices, tier, speed, scanner.inference_geo());",
+        "let uncovered = unpriced(prices, tier, speed, None);",
+        (f"{_fields}test_places",),
+    ),
+    Mutation(
         "one answer is reserved, however many are asked for",
         _estimating,
         "Estimate::of(input(), body.scanner().output_cap(), body.candidates())",

@@ -199,14 +199,8 @@ fn when(set: &Value) -> String {
 fn of_model(prices: &Prices) -> Map<String, Value> {
     let mut written = written(prices);
     let calls = Call::ALL.map(|call| (call.name(), prices.call(call)));
-    let tiers = prices.tiers().map(|(name, prices)| {
-        let prices = Value::Object(self::written(prices));
-        (name.to_owned(), prices)
-    });
-    for (field, part) in [
-        ("per_call", named(calls)),
-        ("tiers", tiers.collect::<Map<_, _>>()),
-    ] {
+    let requests = Call::ALL.map(|call| (call.name(), prices.request(call)));
+    for (field, part) in [("per_call", named(calls)), ("per_request", named(requests))] {
         if !part.is_empty() {
             written.insert(field.to_owned(), Value::Object(part));
         }
@@ -224,6 +218,13 @@ fn written(prices: &Prices) -> Map<String, Value> {
         .collect();
     if !above.is_empty() {
         all.insert("above".to_owned(), above.into());
+    }
+    let tiers = prices
+        .tiers()
+        .map(|(name, prices)| (name.to_owned(), Value::Object(written(prices))));
+    let tiers: Map<String, Value> = tiers.collect();
+    if !tiers.is_empty() {
+        all.insert("tiers".to_owned(), tiers.into());
     }
     all
 }
@@ -256,11 +257,12 @@ pub fn prices_text(prices: &Value) -> String {
 fn model_text_of(prices: &Map<String, Value>) -> String {
     let part = |field: &str| prices.get(field).and_then(Value::as_object);
     let calls = part("per_call").map(|calls| format!("; a call: {}", set_text(calls)));
-    let tiers = part("tiers").into_iter().flatten();
-    let tiers = tiers
-        .filter_map(|(name, prices)| Some(format!("; {name}: {}", set_text(prices.as_object()?))));
-    let (own, calls) = (set_text(prices), calls.unwrap_or_default());
-    format!("{own}{calls}{}", tiers.collect::<String>())
+    let requests = part("per_request");
+    let requests = requests.map(|calls| format!("; a request with calls: {}", set_text(calls)));
+    let tiers = tiers_text(prices, "");
+    let [calls, requests] = [calls, requests].map(Option::unwrap_or_default);
+    let own = set_text(prices);
+    format!("{own}{calls}{requests}{tiers}")
 }
 
 /// One set of prices, as text.
@@ -278,6 +280,18 @@ fn set_text(prices: &Map<String, Value>) -> String {
         }
     }
     text
+}
+
+/// The prices of a set's classes of service, as text: those within another by both names.
+fn tiers_text(prices: &Map<String, Value>, around: &str) -> String {
+    let tiers = prices.get("tiers").and_then(Value::as_object);
+    let each = tiers.into_iter().flatten().filter_map(|(name, prices)| {
+        let prices = prices.as_object()?;
+        let name = format!("{around}{name}");
+        let within = tiers_text(prices, &format!("{name} "));
+        Some(format!("; {name}: {}{within}", set_text(prices)))
+    });
+    each.collect()
 }
 
 /// The limits of a request, by subject.

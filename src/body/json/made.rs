@@ -71,7 +71,7 @@ impl JsonScanner {
             Word::Quality => self.rare().made.quality = Some(text),
             Word::PartSize => self.rare().made.part_size = Some(text),
             Word::AudioFormat => self.rare().made.pcm = &*text == "pcm16",
-            Word::ServiceTier | Word::Speed | Word::ToolType => {}
+            Word::ServiceTier | Word::Speed | Word::InferenceGeo | Word::ToolType => {}
         }
     }
 }

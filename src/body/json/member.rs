@@ -289,6 +289,9 @@ impl JsonScanner {
             KnownMember::Field(field @ Field::Speed) => {
                 self.begin_word(Word::Speed, byte, field)?
             }
+            KnownMember::Field(field @ Field::InferenceGeo) => {
+                self.begin_word(Word::InferenceGeo, byte, field)?;
+            }
             KnownMember::FallbackSpeed => self.begin_word(Word::Speed, byte, Field::Speed)?,
             KnownMember::Field(field @ (Field::N | Field::CandidateCount)) => match self.state {
                 JsonState::Number(number) if self.cap.begin(byte, Some(field)) => {
@@ -393,6 +396,10 @@ impl JsonScanner {
             Word::ServiceTier => {
                 let tier = kept(bytes);
                 self.rare().service_tier = Some(tier);
+            }
+            Word::InferenceGeo => {
+                let place = kept(bytes);
+                self.rare().inference_geo = Some(place);
             }
             // Of the request's and those of its fallbacks the one that costs more.
             Word::Speed if bytes == STANDARD && self.speed().is_some() => {}

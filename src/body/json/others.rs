@@ -34,6 +34,7 @@ pub(super) struct Rare {
     pub candidates: Option<u64>,
     pub service_tier: Option<Box<str>>,
     pub speed: Option<Box<str>>,
+    pub inference_geo: Option<Box<str>>,
     /// The words on how its answer is made.
     pub made: OutputOptions,
     /// The models named beside the request's own that have not been taken yet.

@@ -1,12 +1,14 @@
 //! The prices of a model.
 
 use super::diagnostics::Diagnostics;
-use crate::config::document::{PerCallDocument, PriceTimeDocument, PricesDocument};
+use crate::config::document::{PriceTimeDocument, PricesDocument};
 use crate::config::error::Problems;
 use crate::limits::Period;
 use crate::money::{Hours, Price, PricedInstant, Prices, Schedule, Weekdays, is_ordinary};
 use crate::usage::{Call, Kind};
 
+/// How deep sets of prices for classes of service stand within each other: as an answer has words for them.
+const TIERS_DEEP: usize = 3;
 /// The most parts of a day for which prices may hold.
 const MAX_HOURS: usize = 8;
 /// The longest name of a class of service, in bytes.
@@ -20,10 +22,13 @@ pub(super) fn compile(
 ) -> Prices {
     let problems = &mut diagnostics.problems;
     let mut prices = set(document, path, problems);
-    calls(document.per_call.as_ref(), path, &mut prices, problems);
+    calls(document, path, &mut prices, problems);
     let has_tokens = kinds(document).iter().any(|(_, text)| text.is_some());
     if !has_tokens && document.image.is_none() {
-        let reason = if document.per_call.is_none() && document.tiers.is_none() {
+        let reason = if document.per_call.is_none()
+            && document.per_request.is_none()
+            && document.tiers.is_none()
+        {
             "is empty: for a model that costs nothing write \"free\": true in place of prices"
         } else {
             "has a price neither for tokens nor for images: one that is 0 must be written"
@@ -42,7 +47,7 @@ pub(super) fn compile(
         );
     }
     let prices = lengths(document, path, prices, diagnostics);
-    let tiers = tiers(document, path, &prices, diagnostics);
+    let tiers = tiers(document, path, &prices, TIERS_DEEP, diagnostics);
     let prices = prices.with_tiers(tiers);
     let times = times(document, path, &prices, diagnostics);
     prices.with_times(times)
@@ -79,25 +84,26 @@ fn set(document: &PricesDocument, path: &str, problems: &mut Problems) -> Prices
     prices
 }
 
-fn calls(
-    document: Option<&PerCallDocument>,
-    path: &str,
-    prices: &mut Prices,
-    problems: &mut Problems,
-) {
-    let Some(document) = document else {
-        return;
-    };
-    let path = format!("{path}.per_call");
-    let calls = [
-        (Call::WebSearch, &document.web_search),
-        (Call::CodeExecution, &document.code_execution),
-        (Call::FileSearch, &document.file_search),
-        (Call::MapsSearch, &document.maps_search),
+/// The prices of calls, and of requests that made such.
+fn calls(document: &PricesDocument, path: &str, prices: &mut Prices, problems: &mut Problems) {
+    type Setter = fn(&mut Prices, Call, Price);
+    let fields: [(&str, _, Setter); 2] = [
+        ("per_call", &document.per_call, Prices::set_call),
+        ("per_request", &document.per_request, Prices::set_request),
     ];
-    for (call, text) in calls {
-        if let Some(price) = price(text, &path, call.name(), problems) {
-            prices.set_call(call, price);
+    for (field, document, set) in fields {
+        let Some(document) = document else { continue };
+        let path = format!("{path}.{field}");
+        let calls = [
+            (Call::WebSearch, &document.web_search),
+            (Call::CodeExecution, &document.code_execution),
+            (Call::FileSearch, &document.file_search),
+            (Call::MapsSearch, &document.maps_search),
+        ];
+        for (call, text) in calls {
+            if let Some(price) = price(text, &path, call.name(), problems) {
+                set(prices, call, price);
+            }
         }
     }
 }
@@ -108,13 +114,22 @@ fn price(text: &Option<String>, path: &str, field: &str, problems: &mut Problems
         .ok()
 }
 
-/// The prices of classes of service, beside those of the model itself.
+/// The prices of classes of service, speeds and places, beside those of the model itself. They stand within each other `depth`
+/// deep at most: an answer has a word for each of the three.
 fn tiers(
     document: &PricesDocument,
     path: &str,
     plain: &Prices,
+    depth: usize,
     diagnostics: &mut Diagnostics,
 ) -> Vec<(String, Prices)> {
+    if depth == 0 {
+        if document.tiers.is_some() {
+            let reason = "is too deep: a speed, a class of service and a place are three";
+            diagnostics.problems.push(format!("{path}.tiers"), reason);
+        }
+        return Vec::new();
+    }
     let documents = document.tiers.iter().flatten();
     if documents.clone().count() > Prices::MAX_TIERS {
         diagnostics.problems.push(
@@ -131,7 +146,14 @@ fn tiers(
         let prices = variant(document, &path, plain, &CLASS_OF_SERVICE, diagnostics);
         let prices = lengths(document, &path, prices, diagnostics);
         lacks_lengths(&prices, plain, &path, diagnostics);
-        tiers.push((name.clone(), prices));
+        let within = self::tiers(
+            document,
+            &path,
+            &prices,
+            depth.saturating_sub(1),
+            diagnostics,
+        );
+        tiers.push((name.clone(), prices.with_tiers(within)));
     }
     tiers
 }
@@ -204,10 +226,10 @@ fn times(
         };
         let mut prices = variant(document, &path, plain, &TIME, diagnostics);
         let problems = &mut diagnostics.problems;
-        calls(document.per_call.as_ref(), &path, &mut prices, problems);
+        calls(document, &path, &mut prices, problems);
         let prices = lengths(document, &path, prices, diagnostics);
         lacks_lengths(&prices, plain, &path, diagnostics);
-        let tiers = tiers(document, &path, &prices, diagnostics);
+        let tiers = tiers(document, &path, &prices, TIERS_DEEP, diagnostics);
         let prices = prices.with_tiers(tiers);
         for (name, _) in plain.tiers() {
             if prices.tier(name).is_none() {
@@ -306,13 +328,13 @@ struct VariantKind {
 const CLASS_OF_SERVICE: VariantKind = VariantKind {
     of: "a class of service",
     when: "at this class of service",
-    without: &["per_call", "tiers", "times"],
+    without: &["per_call", "per_request", "times"],
 };
 
 const LENGTH: VariantKind = VariantKind {
     of: "a length of the input",
     when: "above this length",
-    without: &["per_call", "tiers", "times", "above"],
+    without: &["per_call", "per_request", "tiers", "times", "above"],
 };
 
 const TIME: VariantKind = VariantKind {
@@ -332,6 +354,7 @@ fn variant(
     let problems = &mut diagnostics.problems;
     for (field, present) in [
         ("per_call", document.per_call.is_some()),
+        ("per_request", document.per_request.is_some()),
         ("tiers", document.tiers.is_some()),
         ("above", document.above.is_some()),
         ("times", document.times.is_some()),

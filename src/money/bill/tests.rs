@@ -77,11 +77,129 @@ fn bills_by_class_of_service() {
             usage: &used,
             tier,
             speed,
+            inference_geo: None,
         };
         let bill = bill([item], Multiplier::ONE);
         assert_eq!(shown(&bill).as_deref(), Some(want), "{case}");
         assert!(bill.uncovered.names().eq(gaps.iter().copied()), "{case}");
         assert_eq!(bill.uncovered.is_empty(), gaps.is_empty(), "{case}");
+    }
+}
+
+#[test]
+fn a_request_that_searched_costs_once() {
+    use Kind::*;
+    let price = |text| Price::parse(text).unwrap();
+    let mut once = prices(&[(Input, "1")], None);
+    once.set_request(Call::WebSearch, price("0.035"));
+    once.set_request(Call::MapsSearch, price("0.025"));
+    let mut both = once.clone();
+    both.set_call(Call::WebSearch, price("0.01"));
+    let tier = once
+        .clone()
+        .with_tiers(vec![("flex".to_owned(), prices(&[(Input, "2")], None))]);
+    // (case, prices, class of service, searches of the web and of maps, the charge, what is not covered)
+    type Case<'a> = (
+        &'a str,
+        &'a Prices,
+        Option<&'a str>,
+        [u64; 2],
+        &'a str,
+        &'a str,
+    );
+    let cases: [Case<'_>; 7] = [
+        ("none", &once, None, [0, 0], "1", ""),
+        ("one", &once, None, [1, 0], "1.035", ""),
+        ("several", &once, None, [7, 0], "1.035", ""),
+        ("of two kinds", &once, None, [7, 3], "1.06", ""),
+        ("and by the search", &both, None, [3, 0], "1.065", ""),
+        (
+            "in a class of service",
+            &tier,
+            Some("flex"),
+            [3, 0],
+            "2.035",
+            "",
+        ),
+        (
+            "without a price",
+            &prices(&[(Input, "1")], None),
+            None,
+            [3, 0],
+            "1",
+            "web_search",
+        ),
+    ];
+    for (case, prices, tier, [web, maps], want, gaps) in cases {
+        let mut used = usage(&[(Input, 1_000_000)], 0);
+        used.set_calls(Call::WebSearch, web);
+        used.set_calls(Call::MapsSearch, maps);
+        let item = PricedUsage {
+            prices,
+            usage: &used,
+            tier,
+            speed: None,
+            inference_geo: None,
+        };
+        let bill = bill([item], Multiplier::ONE);
+        assert_eq!(shown(&bill).as_deref(), Some(want), "{case}");
+        let got: Vec<_> = bill.uncovered.names().collect();
+        assert_eq!(got.join(" "), gaps, "{case}");
+    }
+}
+
+#[test]
+fn a_set_of_prices_covers_several_words() {
+    use Kind::*;
+    let set = |price: &str, within: &[(&str, Prices)]| {
+        let within = within
+            .iter()
+            .map(|(name, prices)| ((*name).to_owned(), prices.clone()));
+        prices(&[(Input, price)], None).with_tiers(within.collect())
+    };
+    let model = set(
+        "1",
+        &[
+            ("fast", set("6", &[("us", set("7", &[]))])),
+            ("us", set("2", &[("priority", set("5", &[]))])),
+            ("priority", set("4", &[])),
+        ],
+    );
+    let used = usage(&[(Input, 1_000_000)], 0);
+    // (speed, class of service, place, the charge, what is not covered)
+    type Case<'a> = (
+        Option<&'a str>,
+        Option<&'a str>,
+        Option<&'a str>,
+        &'a str,
+        &'a str,
+    );
+    let cases: [Case<'_>; 11] = [
+        (None, None, Some("global"), "1", ""),
+        (None, None, Some("not_available"), "1", ""),
+        (None, None, Some("US"), "2", ""),
+        (None, None, Some("eu"), "1", "inference_geo"),
+        (Some("fast"), None, None, "6", ""),
+        (Some("fast"), None, Some("us"), "7", ""),
+        (Some("fast"), None, Some("eu"), "6", "inference_geo"),
+        (None, Some("priority"), Some("us"), "5", ""),
+        (Some("fast"), Some("priority"), Some("us"), "7", "tier"),
+        (Some("fast"), Some("priority"), None, "6", "tier"),
+        (Some("slow"), Some("flex"), Some("us"), "2", "tier speed"),
+    ];
+    for (speed, tier, inference_geo, want, gaps) in cases {
+        let item = PricedUsage {
+            prices: &model,
+            usage: &used,
+            tier,
+            speed,
+            inference_geo,
+        };
+        let bill = bill([item], Multiplier::ONE);
+        let case = format!("{speed:?} {tier:?} {inference_geo:?}");
+        assert_eq!(shown(&bill).as_deref(), Some(want), "{case}");
+        let got: Vec<_> = bill.uncovered.names().collect();
+        assert_eq!(got.join(" "), gaps, "{case}");
     }
 }
 
@@ -121,6 +239,7 @@ fn a_whole_request_is_charged_by_the_length_of_its_input() {
             usage: &used,
             tier,
             speed: None,
+            inference_geo: None,
         };
         let bill = bill([item], Multiplier::ONE);
         let case = format!("{input} + {cached}, {output}, {tier:?}");
@@ -204,6 +323,7 @@ fn what_no_price_covers() {
             usage: &usage,
             tier: None,
             speed: None,
+            inference_geo: None,
         };
         let got = bill([item], Multiplier::ONE).uncovered;
         assert!(got.names().eq(want.iter().copied()), "{case}: {got:?}");
@@ -224,6 +344,7 @@ fn several_models_on_one_bill() {
         usage,
         tier,
         speed: None,
+        inference_geo: None,
     };
     let cases = [
         ("none", vec![], Some("0"), ""),
@@ -345,7 +466,7 @@ proptest! {
         // On one bill in two items, at the model's own prices or at those of a class of service.
         let owner = Prices::default().with_tiers(vec![("flex".to_owned(), prices.clone())]);
         let (prices, tier) = if tier { (&owner, Some("flex")) } else { (&prices, None) };
-        let items = halves.each_ref().map(|usage| PricedUsage { prices, usage, tier, speed: None });
+        let items = halves.each_ref().map(|usage| PricedUsage { prices, usage, tier, speed: None, inference_geo: None });
         let bill = bill(items, multiplier);
         prop_assert_eq!(bill.charge, Some(whole));
         prop_assert!(bill.uncovered.is_empty());

@@ -279,7 +279,7 @@ def test_whatever_runs_a_model_behind_the_window(small_desk: Desk, name: str) ->
 
 # ---- Classes of service
 
-DEARER = ["priority", "flex", "fast", "ultrafast", "PRIORITY", "Flex", "ON_DEMAND_PRIORITY"]
+DEARER = ["priority", "flex", "fast", "ultrafast", "scale", "PRIORITY", "Flex", "ON_DEMAND_PRIORITY"]
 
 
 @pytest.mark.parametrize("tier", DEARER)
@@ -313,6 +313,12 @@ def test_classes_with_a_price(classes_desk: Desk) -> None:
     refused(400)(classes_desk.send("a-classes", CHAT, chat(service_tier="flex"), name="another class"))
     dear = chat(service_tier="priority", model=DEAR["A"])
     refused(400)(classes_desk.send("a-classes", CHAT, dear, name="another model"))
+
+
+@pytest.mark.parametrize("geo", ["us", "US", "eu"])
+def test_places(desk: Desk, geo: str) -> None:
+    refused(400)(desk.send("b", MESSAGES, message(inference_geo=geo), name=geo))
+    forwarded()(desk.send("b", MESSAGES, message(inference_geo="global"), name="anywhere"))
 
 
 # ---- Several answers to one request

@@ -101,12 +101,34 @@ B_MODELS: list[dict[str, Any]] = [
     {"id": "claude-opus-4-5", "upstream": "claude-opus-4-5-20251101", "prices": B_PRICES},
     {"id": "claude-haiku-4-5", "prices": {"input": "1", "output": "5"}},
     {"id": "claude-unpriced-1"},
+    # Other prices in the US, and for fast answers from there.
+    {
+        "id": "claude-placed-1",
+        "prices": {
+            "input": "1",
+            "output": "5",
+            "tiers": {
+                "us": {"input": "1.1", "output": "5.5"},
+                "fast": {"input": "6", "output": "30", "tiers": {"us": {"input": "6.6", "output": "33"}}},
+            },
+        },
+    },
 ]
 C_MODELS: list[dict[str, Any]] = [
     {"id": "gemini-2.5-flash", "prices": C_PRICES},
     {"id": "gemini-2.5-pro", "upstream": "gemini-2.5-pro-002", "prices": {"output": "10"}},
     {"id": "gemini-embedding-001", "prices": {"input": "0.15"}},
     {"id": "gemini-unpriced"},
+    # Searches cost by the request, and each.
+    {
+        "id": "gemini-searching",
+        "prices": {
+            "input": "1",
+            "output": "5",
+            "per_request": {"web_search": "0.035"},
+            "per_call": {"web_search": "0.014"},
+        },
+    },
 ]
 MODELS = {"A": A_MODELS, "B": B_MODELS, "C": C_MODELS}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any, Optional
 
 import pytest
@@ -67,3 +68,63 @@ def test_time_of_the_request(desk: Desk, crafted: CraftedUpstream) -> None:
     held = prices["times"][1]["prices"]
     record = sent.record()
     assert record["trilane.charge"] == charge({"input": 1001, "output": 503}, held, multiplier), record
+
+
+#: Speed and place that are reported, the place of the prices that hold, and what these do not cover.
+PLACES: list[tuple[Optional[str], Optional[str], tuple[str, ...], list[str]]] = [
+    (None, None, (), []),
+    ("standard", "global", (), []),
+    (None, "not_available", (), []),
+    (None, "us", ("us",), []),
+    ("fast", "us", ("fast", "us"), []),
+    ("fast", "eu", ("fast",), ["inference_geo"]),
+    (None, "eu", (), ["inference_geo"]),
+]
+
+
+@pytest.mark.parametrize("row", PLACES, ids=[f"{row[0]} {row[1]}" for row in PLACES])
+def test_place_and_speed(
+    desk: Desk, crafted: CraftedUpstream, row: tuple[Optional[str], Optional[str], tuple[str, ...], list[str]]
+) -> None:
+    speed, geo, place, gaps = row
+    usage: dict[str, Any] = {"input_tokens": 1001, "output_tokens": 503}
+    usage |= {"speed": speed} if speed else {}
+    usage |= {"inference_geo": geo} if geo else {}
+    answer = {"id": "1", "type": "message", "content": [], "stop_reason": "end_turn", "usage": usage}
+    name = f"place-{speed}-{geo}"
+    crafted.teach(name, json.dumps(answer).encode(), "application/json")
+    body = {"model": "claude-placed-1", "max_tokens": 9, "messages": []}
+    sent = desk.send("b-odd", "/v1/messages", body, headers=(("x-crafted", name),))
+    source, multiplier = route_of("b-odd", "B")
+    prices: Any = prices_of(source, "claude-placed-1")
+    for step in place:
+        prices = prices["tiers"][step]
+    record = sent.record()
+    assert record["trilane.charge"] == charge({"input": 1001, "output": 503}, prices, multiplier), record
+    assert record.get("trilane.uncovered", []) == gaps, record
+    assert record.get("trilane.inference_geo") == geo, record
+
+
+@pytest.mark.parametrize("searches", [0, 1, 3])
+def test_searches(desk: Desk, crafted: CraftedUpstream, searches: int) -> None:
+    queries = [f"query {number}" for number in range(searches)]
+    candidate = {
+        "content": {"parts": [{"text": "x"}]},
+        "finishReason": "STOP",
+        "groundingMetadata": {"webSearchQueries": queries + queries[:1]},
+    }
+    answer = {
+        "candidates": [candidate],
+        "usageMetadata": {"promptTokenCount": 1001, "candidatesTokenCount": 503, "totalTokenCount": 1504},
+    }
+    name = f"searches-{searches}"
+    crafted.teach(name, json.dumps(answer).encode(), "application/json")
+    path = "/v1beta/models/gemini-searching:generateContent"
+    sent = desk.send("c-odd", path, {"contents": []}, headers=(("x-crafted", name),))
+    source, multiplier = route_of("c-odd", "C")
+    prices: Any = prices_of(source, "gemini-searching")
+    tokens = Decimal(charge({"input": 1001, "output": 503}, prices, Decimal(1)))
+    fees = (Decimal("0.035") if searches else 0) + searches * Decimal("0.014")
+    record = sent.record()
+    assert Decimal(record["trilane.charge"]) == (tokens + fees) * multiplier, record
+    assert "trilane.uncovered" not in record, record

@@ -10,7 +10,9 @@ use trilane::config::Compiled;
 use trilane::config::policy::{GroupKind, Source};
 use trilane::exchange::Route;
 use trilane::model::Model;
-use trilane::money::{Charge, Multiplier, Price, PricedUsage, Prices, RequestTimes, bill};
+use trilane::money::{
+    Charge, Gap, Multiplier, Price, PricedUsage, Prices, RequestTimes, bill, is_ordinary,
+};
 use trilane::protocol::Protocol;
 use trilane::usage::{Call, Kind};
 
@@ -22,7 +24,7 @@ use crate::explain::words;
 pub struct ItemizedCharge {
     /// The items, before the multiplier.
     pub items: Vec<ChargedItem>,
-    /// The class of service or speed whose prices these are; `null` for the model's own.
+    /// The class of service, speed and place whose prices these are; `null` for the model's own.
     pub tier: Option<String>,
     /// When these prices hold, where the model has others at other times; `null` else.
     pub when: Option<String>,
@@ -99,21 +101,31 @@ pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'st
         .find(|(_, prices)| ptr::eq(*prices, own))
         .map(|(schedule, _)| words::conditions_text(schedule));
     let usage = line.usage();
-    let [tier, speed] = ["trilane.service_tier", "trilane.speed"].map(|name| line.text(name));
-    let found = [speed, tier]
-        .into_iter()
-        .flatten()
-        .find_map(|class| Some((class, own.tier(class)?)));
-    let set = found.map_or(own, |(_, prices)| prices);
-    let prices = set.for_input(&usage);
-    let exceeded = set.above().filter(|(_, above)| ptr::eq(*above, prices));
-    let above = exceeded.map(|(tokens, _)| tokens).last();
+    let words = [
+        "trilane.service_tier",
+        "trilane.speed",
+        "trilane.inference_geo",
+    ];
+    let [tier, speed, inference_geo] = words.map(|name| line.text(name));
     let item = PricedUsage {
         prices: own,
         usage: &usage,
         tier,
         speed,
+        inference_geo,
     };
+    let (prices, uncovered) = item.applicable();
+    let named = [
+        (speed, Gap::Speed),
+        (tier, Gap::Tier),
+        (inference_geo, Gap::InferenceGeo),
+    ];
+    let named = named.into_iter().filter_map(|(word, gap)| {
+        word.filter(|word| !is_ordinary(word) && !uncovered.contains(gap))
+    });
+    let tier: Vec<&str> = named.collect();
+    let tier = (!tier.is_empty()).then(|| tier.join(" "));
+    let above = above(own, prices);
     let call = line
         .text("trilane.endpoint")
         .and_then(|method| source.method_price(method));
@@ -139,7 +151,7 @@ pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'st
     let factors = factors(source.multiplier, multiplier);
     Ok(ItemizedCharge {
         items: items(line, prices, call),
-        tier: found.map(|(class, _)| class.to_owned()),
+        tier,
         above,
         when,
         multiplier: multiplier.value().normalize().to_string(),
@@ -163,6 +175,15 @@ fn factors(of_source: Multiplier, multiplier: Multiplier) -> Vec<MultiplierFacto
     exact.map_or_else(Vec::new, |extra| {
         vec![named("source", source), named("entry", extra)]
     })
+}
+
+/// The length above which these prices hold, in a set of prices or within it.
+fn above(set: &Prices, prices: &Prices) -> Option<u64> {
+    let mut lengths = set.above();
+    let own = lengths.find(|(_, above)| ptr::eq(*above, prices));
+    let mut within = set.tiers().map(|(_, tier)| tier);
+    own.map(|(tokens, _)| tokens)
+        .or_else(|| within.find_map(|tier| above(tier, prices)))
 }
 
 /// When the request was at work.
@@ -209,10 +230,20 @@ fn items(line: &LedgerLine, prices: &Prices, call: Option<Price>) -> Vec<Charged
     let tokens = Kind::ALL
         .map(|kind| (kind.name(), usage.tokens(kind), prices.tokens(kind), 6))
         .into_iter();
-    let calls = Call::ALL.map(|call| (call.name(), usage.calls(call), prices.call(call), 0));
+    // Calls that have a price for the request only are not told as free.
+    let calls = Call::ALL
+        .into_iter()
+        .filter(|call| prices.call(*call).is_some() || prices.request(*call).is_none())
+        .map(|call| (call.name(), usage.calls(call), prices.call(call), 0));
+    let requests = Call::ALL
+        .map(|call| (request_name(call), prices.request(call), usage.calls(call)))
+        .into_iter()
+        .filter(|(_, price, calls)| price.is_some() && *calls > 0)
+        .map(|(name, price, _)| (name, 1, price, 0));
     let all = tokens
         .chain([("image", usage.images, prices.image(), 0)])
         .chain(calls)
+        .chain(requests)
         .chain([("per_call", u64::from(call.is_some()), call, 0)]);
     let used = all.filter(|(_, amount, ..)| *amount > 0);
     used.map(|(what, amount, price, places)| ChargedItem {
@@ -222,6 +253,16 @@ fn items(line: &LedgerLine, prices: &Prices, call: Option<Price>) -> Vec<Charged
         cost: cost(amount, price, places),
     })
     .collect()
+}
+
+/// The name in prices of requests that made calls of a kind.
+fn request_name(call: Call) -> &'static str {
+    match call {
+        Call::WebSearch => "per_request.web_search",
+        Call::CodeExecution => "per_request.code_execution",
+        Call::FileSearch => "per_request.file_search",
+        Call::MapsSearch => "per_request.maps_search",
+    }
 }
 
 /// The cost of an amount at a price per `10^places`.

@@ -186,7 +186,9 @@ fn show(
                     .map(|(name, title)| (format!("above.{name}"), title))
                     .to_vec()
             },
-            has_other_prices: ["tiers", "per_call", "times"].into_iter().any(has_other)
+            has_other_prices: ["tiers", "per_call", "per_request", "times"]
+                .into_iter()
+                .any(has_other)
                 || has_lengths,
             is_a: group.is_some_and(|group| text_at(group, "protocol") == "A"),
             draft,

@@ -177,10 +177,12 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
     let mut others: Vec<String> = others
         .map(|(name, title)| format!("{title} {}", price(name)))
         .collect();
-    let calls = prices.get("per_call").and_then(Value::as_object);
-    for (name, amount) in calls.into_iter().flatten() {
-        let amount = text::money(amount.as_str().unwrap_or_default());
-        others.push(format!("{} {amount} a call", name.replace('_', " ")));
+    for (field, each) in [("per_call", "a call"), ("per_request", "a request")] {
+        let calls = prices.get(field).and_then(Value::as_object);
+        for (name, amount) in calls.into_iter().flatten() {
+            let amount = text::money(amount.as_str().unwrap_or_default());
+            others.push(format!("{} {amount} {each}", name.replace('_', " ")));
+        }
     }
     for set in items(&prices, "above") {
         let tokens = set.get("input_tokens").and_then(Value::as_i64);

@@ -56,6 +56,7 @@ fn a_field_has_its_one_type_or_is_null() {
         (Field::ServiceTier, r#"{"service_tier":V}"#, word),
         (Field::ServiceTier, r#"{"serviceTier":V}"#, word),
         (Field::Speed, r#"{"speed":V}"#, word),
+        (Field::InferenceGeo, r#"{"inference_geo":V}"#, word),
         (Field::N, r#"{"n":V}"#, integer),
         (Field::N, "{\"n\": V\n}", integer),
         (
@@ -109,6 +110,10 @@ fn a_field_comes_once_and_as_it_is() {
         (
             Field::Speed,
             r#"{"speed":"fast","a":{"speed":1},"spe\u0065d":"fast"}"#,
+        ),
+        (
+            Field::InferenceGeo,
+            r#"{"inference_geo":"us","inference_ge\u006f":"us"}"#,
         ),
         (Field::N, r#"{"n":1,"n":1}"#),
         (

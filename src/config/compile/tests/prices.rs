@@ -143,6 +143,7 @@ fn every_problem_of_prices_is_named() {
     let days =
         "must be a list of days: \"mon\", \"tue\", \"wed\", \"thu\", \"fri\", \"sat\", \"sun\"";
     let hours = "must be a list of 1 to 8 parts of a day such as \"16:30-00:30\"";
+    let deep = |within: Value| json!({"input": "1", "output": "1", "tiers": {"us": within}});
     let many: Vec<Value> = (1..=9)
         .map(|tokens| json!({"input_tokens": tokens, "prices": set}))
         .collect();
@@ -186,6 +187,19 @@ fn every_problem_of_prices_is_named() {
             "unknown field `web_serch` (known: `web_search`, `code_execution`, `file_search`, `maps_search`)",
         ),
         (
+            json!({"image": "1", "per_request": {"web_search": "x"}}),
+            ".per_request.web_search",
+            plain,
+        ),
+        (
+            tier(
+                "flex",
+                json!({"input": "1", "output": "1", "per_request": {}}),
+            ),
+            ".tiers.flex.per_request",
+            of_model,
+        ),
+        (
             json!({"image": "1", "per_call": {"web_search": 1}}),
             ".per_call.web_search",
             "must be a string",
@@ -211,10 +225,16 @@ fn every_problem_of_prices_is_named() {
             of_model,
         ),
         (
-            tier("flex", json!({"input": "1", "output": "1", "tiers": {}})),
-            ".tiers.flex.tiers",
-            of_model,
+            tier("flex", deep(deep(deep(set.clone())))),
+            ".tiers.flex.tiers.us.tiers.us.tiers",
+            "is too deep: a speed, a class of service and a place are three",
         ),
+        (
+            tier("flex", deep(json!({"input": "x", "output": "1"}))),
+            ".tiers.flex.tiers.us.input",
+            plain,
+        ),
+        (tier("global", set.clone()), ".tiers.global", ordinary),
         (tier("Flex", set.clone()), ".tiers.Flex", named),
         (tier("", set.clone()), ".tiers.", named),
         (tier(&long, set.clone()), &format!(".tiers.{long}"), named),
@@ -336,12 +356,14 @@ fn every_problem_of_prices_is_named() {
             "must be \"start\" or \"end\"",
         ),
         (
-            timed(json!({"from": "2026-12-01", "prices": {"input": "1", "output": "1", "times": []}})),
+            timed(
+                json!({"from": "2026-12-01", "prices": {"input": "1", "output": "1", "times": []}}),
+            ),
             ".times[0].prices.times",
             "belongs to the prices of the model, not to those of a time",
         ),
         (
-            at(
+            timed(
                 json!({"from": "2026-12-01", "prices": {"input": "1", "output": "1", "per_call": {"web_search": "x"}}}),
             ),
             ".times[0].prices.per_call.web_search",

@@ -16,7 +16,7 @@ fn priced(per_day: &str) -> (InForce, Limited) {
         for model in group["models"].as_array_mut().unwrap() {
             if source && model["prices"].is_null() {
                 model["prices"] = json!({"input": "10", "output": "20", "image": "0.5", "tiers": classes,
-                    "above": [{"input_tokens": 20, "prices": {"input": "30", "output": "70"}}]});
+                    "above": [{"input_tokens": 30, "prices": {"input": "30", "output": "70"}}]});
             }
         }
         if group["id"] == "b" {
@@ -69,10 +69,10 @@ fn what_a_request_is_expected_to_cost() {
             request(
                 A,
                 chat,
-                r#"{"model":"gpt-x","max_tokens":1000,"messages":"as long as it needs to be"}"#,
+                r#"{"model":"gpt-x","max_tokens":1000,"messages":"as long as it needs to be, as long as it needs to be, as long as it needs to be, as long as"}"#,
             ),
-            // 21 tokens of input at 30, 1000 of output at 70.
-            "0.014126",
+            // 35 tokens of input at 30, 1000 of output at 70.
+            "0.01421",
         ),
         (
             "several answers",
