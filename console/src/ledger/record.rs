@@ -233,6 +233,11 @@ impl<'a> LedgerRecord<'a> {
         present(&self.line.outcome)
     }
 
+    /// What the vendor says that it cost, in dollars; `None` where it says nothing, or no cost that can be.
+    pub fn reported_cost(&self) -> Option<Amount> {
+        charge::parse(present(&self.line.reported_cost)).ok()
+    }
+
     /// The charge's currency.
     pub fn currency(&self) -> &str {
         present(&self.line.currency)
@@ -315,6 +320,8 @@ struct LineMembers<'a> {
     model: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.charge")]
     charge: Option<LineText<'a>>,
+    #[serde(borrow, rename = "trilane.usage.reported_cost")]
+    reported_cost: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.currency")]
     currency: Option<LineText<'a>>,
     #[serde(rename = "gen_ai.usage.input_tokens")]

@@ -13,6 +13,8 @@ pub struct UsageTotals {
     pub charge: Sum,
     /// The part of them that is estimated.
     pub estimated_charge: Sum,
+    /// What vendors say that they cost, in dollars. None is stored.
+    pub reported_cost: Sum,
 }
 
 impl UsageTotals {
@@ -22,6 +24,7 @@ impl UsageTotals {
             counts: counts.map(u128::from),
             charge,
             estimated_charge,
+            reported_cost: Sum::default(),
         }
     }
 
@@ -30,12 +33,16 @@ impl UsageTotals {
         self.add_counts(others);
         self.charge.add(others.charge.value());
         self.estimated_charge.add(others.estimated_charge.value());
+        self.reported_cost.add(others.reported_cost.value());
     }
 
     /// Adds a record.
     pub fn add(&mut self, record: &LedgerRecord<'_>) {
         for (count, measure) in self.counts.iter_mut().zip(Measure::ALL) {
             *count = count.saturating_add(u128::from(record.amount(measure)));
+        }
+        if let Some(cost) = record.reported_cost() {
+            self.reported_cost.add(cost);
         }
         if let Some(charge) = record.charge {
             self.charge.add(charge);

@@ -11,6 +11,8 @@ pub enum Pick {
     All,
     /// What is counted.
     Measure(Measure),
+    /// What vendors say that it cost.
+    ReportedCost,
     /// The currency of the charges.
     Currency,
     /// What is charged by estimate.
@@ -22,7 +24,12 @@ pub enum Pick {
 impl Pick {
     /// All columns, in the order of a whole table.
     fn columns() -> impl Iterator<Item = Self> {
-        let rest = [Self::Currency, Self::EstimatedCharge, Self::Charge];
+        let rest = [
+            Self::ReportedCost,
+            Self::Currency,
+            Self::EstimatedCharge,
+            Self::Charge,
+        ];
         Measure::ALL.map(Self::Measure).into_iter().chain(rest)
     }
 
@@ -52,6 +59,7 @@ impl Pick {
         match self {
             Self::All => "all",
             Self::Measure(measure) => measure.name(),
+            Self::ReportedCost => "reported_cost",
             Self::Currency => "currency",
             Self::EstimatedCharge => "estimated_charge",
             Self::Charge => "charge",

@@ -48,6 +48,13 @@ impl UsageReport {
             .any(|row| !row.totals.estimated_charge.is_zero())
     }
 
+    /// Whether a vendor said what something cost.
+    pub fn has_reported_costs(&self) -> bool {
+        self.totals
+            .iter()
+            .any(|row| !row.totals.reported_cost.is_zero())
+    }
+
     /// Whether anything was charged.
     pub fn has_charges(&self) -> bool {
         self.totals.iter().any(|row| !row.totals.charge.is_zero())

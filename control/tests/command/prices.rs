@@ -78,7 +78,15 @@ fn one_is_shown_or_not_known() {
         .run(&["prices", "show", "gpt-6-luna", "--format", "json"])
         .json();
     assert_eq!(json["prices"]["tiers"]["flex"]["output"], "0.25");
-    assert!(json["note"].as_str().unwrap().contains("272,000"), "{json}");
+    let above = &json["prices"]["above"][0];
+    assert_eq!(
+        (&above["input_tokens"], &above["prices"]["input"]),
+        (&json!(272_000), &json!("0.2"))
+    );
+    assert!(
+        json["note"].as_str().unwrap().contains("fast mode"),
+        "{json}"
+    );
     let unknown = desk.run(&["prices", "show", "gpt-6-lunar"]);
     assert_eq!((unknown.code, unknown.out.as_str()), (1, ""));
     assert!(

@@ -243,14 +243,14 @@ fn csv() {
     let want = [
         "key,day,requests,complete,estimated,partial,none,failed,input,output,cache_read,cache_write_5m,cache_write_1h,reasoning,tool_use,input_image,images,\
          input_audio,output_audio,output_image,web_search,code_execution,file_search,maps_search,estimated_input,estimated_output,uncovered,\
-         currency,estimated_charge,charge",
-        ",2026-11-22,1,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0",
-        "\"k,\"\"1\"\"\",2026-11-21,1,1,0,0,0,0,1,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1",
-        "k1,2026-11-20,1,1,0,0,0,0,10,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.1",
-        "k1,2026-11-21,2,1,0,1,0,0,25,2,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.025",
-        "k2,2026-11-20,1,1,0,0,0,0,30,3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1",
-        "k2,2026-11-21,1,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0",
-        "TOTAL,,7,4,0,1,1,1,66,7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,2.125",
+         reported_cost,currency,estimated_charge,charge",
+        ",2026-11-22,1,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0",
+        "\"k,\"\"1\"\"\",2026-11-21,1,1,0,0,0,0,1,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1",
+        "k1,2026-11-20,1,1,0,0,0,0,10,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.1",
+        "k1,2026-11-21,2,1,0,1,0,0,25,2,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.025",
+        "k2,2026-11-20,1,1,0,0,0,0,30,3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1",
+        "k2,2026-11-21,1,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0",
+        "TOTAL,,7,4,0,1,1,1,66,7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,2.125",
         "",
     ];
     assert_eq!(ran.out, want.join("\r\n"));
@@ -267,7 +267,8 @@ fn json() {
         let mut row = json!({"status": status, "requests": requests, "complete": complete, "partial": partial, "none": none,
             "failed": failed, "input": input, "output": output, "cache_read": 0, "cache_write_5m": 0,
             "cache_write_1h": 0, "reasoning": 0, "tool_use": 0, "input_image": 0, "images": 0,
-            "currency": "USD", "charge": charge, "estimated_charge": "0", "estimated": 0});
+            "currency": "USD", "charge": charge, "estimated_charge": "0",
+            "estimated": 0, "reported_cost": "0"});
         for rare in RARE {
             row[rare] = json!(0);
         }
@@ -324,6 +325,41 @@ fn later() -> String {
         line(at, &call("k2", "g1", "m1", 1, 1, "")),
     ]
     .concat()
+}
+
+#[test]
+fn costs_by_the_vendors_word() {
+    let told = |cost: &str, currency: &str| {
+        let call = call("k1", "g1", "m1", 1, 1, &format!("1 {currency}"));
+        let cost = format!(r#"{call},"trilane.usage.reported_cost":{cost}"#);
+        line("2026-11-21T00:00:00Z", &cost)
+    };
+    // Not the last two, which are none that can be: these requests are counted all the same.
+    let costs = [
+        (r#""0.1""#, "USD"),
+        (r#""0.000000000025""#, "EUR"),
+        (r#""-1""#, "USD"),
+        (r#""1000000000""#, "USD"),
+    ];
+    let lines: Vec<String> = costs.iter().map(|(cost, of)| told(cost, of)).collect();
+    let ledger = lines.concat();
+    let wide = usage(["--wide"], ledger.as_bytes()).out;
+    assert!(
+        wide.lines().next().unwrap().contains("reported_cost"),
+        "{wide}"
+    );
+    let none = usage(["--wide"], small().as_bytes()).out;
+    assert!(!none.contains("reported_cost"), "{none}");
+    let out = usage(["--format", "csv"], ledger.as_bytes()).out;
+    let head = out.lines().next().unwrap();
+    let place = head.split(',').position(|name| name == "reported_cost");
+    let of = |row: &str| row.split(',').nth(place.unwrap()).unwrap().to_owned();
+    let costs: Vec<String> = out.lines().skip(1).map(of).collect();
+    assert!(costs.contains(&"0.1".to_owned()), "{out}");
+    assert!(costs.contains(&"0.000000000025".to_owned()), "{out}");
+    let json = usage(["--format", "json"], ledger.as_bytes()).json();
+    assert_eq!(json["total"]["reported_cost"], "0.100000000025");
+    assert_eq!(json["total"]["requests"], 4);
 }
 
 #[test]

@@ -61,6 +61,7 @@ impl Serialize for OneRow<'_> {
         }
         map.serialize_entry("charge", &row.totals.charge.text())?;
         map.serialize_entry("estimated_charge", &row.totals.estimated_charge.text())?;
+        map.serialize_entry("reported_cost", &row.totals.reported_cost.text())?;
         map.end()
     }
 }
@@ -87,6 +88,12 @@ impl Serialize for Total<'_> {
         map.serialize_entry("estimated_charge", &estimated)?;
         let estimated = Charges(&report.totals, |totals| totals.estimated_charge);
         map.serialize_entry("estimated_charges", &estimated)?;
+        // Of all currencies: vendors say it in dollars.
+        let mut reported = Sum::default();
+        for row in &report.totals {
+            reported.add(row.totals.reported_cost.value());
+        }
+        map.serialize_entry("reported_cost", &reported.text())?;
         map.end()
     }
 }

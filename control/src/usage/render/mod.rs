@@ -115,6 +115,7 @@ impl ShownColumns {
     /// All of them.
     fn all(report: &UsageReport) -> Self {
         let measures = Measure::ALL.map(Pick::Measure).into_iter();
+        let measures = measures.chain([Pick::ReportedCost]);
         let currency = (!report.by_currency()).then_some(Pick::Currency);
         let charges = [Pick::EstimatedCharge, Pick::Charge];
         Self(measures.chain(currency).chain(charges).collect())
@@ -128,13 +129,14 @@ impl ShownColumns {
                 Pick::Measure(measure) => {
                     measure.is_usual() || (measure.matters() && report.count(*measure) > 0)
                 }
-                Pick::EstimatedCharge | Pick::All => false,
+                Pick::EstimatedCharge | Pick::ReportedCost | Pick::All => false,
                 Pick::Currency | Pick::Charge => true,
             });
         } else if args.wide || args.columns.contains(&Pick::All) {
             shown.0.retain(|pick| match pick {
                 Pick::Measure(measure) => !measure.is_rare() || report.count(*measure) > 0,
                 Pick::EstimatedCharge => report.has_estimated_charges(),
+                Pick::ReportedCost => report.has_reported_costs(),
                 _ => true,
             });
         } else {
@@ -171,6 +173,7 @@ fn charge(pick: Pick, row: &UsageRow) -> Option<&Sum> {
     match pick {
         Pick::Charge => Some(&row.totals.charge),
         Pick::EstimatedCharge => Some(&row.totals.estimated_charge),
+        Pick::ReportedCost => Some(&row.totals.reported_cost),
         _ => None,
     }
 }
