@@ -26,6 +26,12 @@ const MOST: usize = 32 << 20;
 pub const METRICS: &str = "/stats/prometheus";
 /// The counter of requests in flight in the listeners for clients.
 const ACTIVE: &str = "http.gateway.downstream_rq_active";
+/// The counter of requests that have begun there.
+const BEGUN: &str = "http.gateway.downstream_rq_total";
+/// How long the process is there, in seconds.
+const UPTIME: &str = "server.uptime";
+/// Which one it is in a row of hot restarts.
+const EPOCH: &str = "server.hot_restart_epoch";
 /// The counter of lines that could not be written to a file.
 const WRITE_FAILED: &str = "filesystem.write_failed";
 
@@ -75,6 +81,26 @@ impl FromStr for AdminPlace {
             ));
         }
         Ok(Self::At(address))
+    }
+}
+
+/// What a process of Envoy says of its clients' requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestCounts {
+    /// How long it is there, in seconds.
+    pub uptime: u64,
+    /// Which one it is in a row of hot restarts.
+    pub epoch: u64,
+    /// How many requests have begun.
+    pub begun: u64,
+    /// How many of them have not ended.
+    pub active: u64,
+}
+
+impl RequestCounts {
+    /// Whether these may be later counts of the process with those; else they are another one's.
+    pub const fn is_later_of(&self, before: &Self) -> bool {
+        self.uptime >= before.uptime && self.epoch == before.epoch && self.begun >= before.begun
     }
 }
 
@@ -128,6 +154,21 @@ impl Admin {
     /// Envoy does not answer.
     pub async fn active_requests(&self) -> io::Result<u64> {
         self.counter(ACTIVE).await
+    }
+
+    /// What it says of its clients' requests.
+    ///
+    /// # Errors
+    /// Envoy does not answer.
+    pub async fn request_counts(&self) -> io::Result<RequestCounts> {
+        let path = format!("/stats?filter=^({BEGUN}|{ACTIVE}|{UPTIME}|{EPOCH})$");
+        let (_, text) = request(Method::GET, &self.0, &path).await?;
+        Ok(RequestCounts {
+            uptime: value_in(&text, UPTIME)?,
+            epoch: value_in(&text, EPOCH)?,
+            begun: value_in(&text, BEGUN)?,
+            active: value_in(&text, ACTIVE)?,
+        })
     }
 
     /// How many lines of the ledger were lost since Envoy started.
@@ -193,9 +234,7 @@ impl Admin {
     async fn counter(&self, name: &str) -> io::Result<u64> {
         let path = format!("/stats?filter=^{name}$");
         let (_, text) = request(Method::GET, &self.0, &path).await?;
-        let value = |line: &str| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok();
-        let found = text.lines().find_map(value);
-        found.ok_or_else(|| io::Error::other(format!("no counter {name}")))
+        value_in(&text, name)
     }
 
     async fn post(&self, path: &str) -> io::Result<()> {
@@ -204,6 +243,13 @@ impl Admin {
             (status, _) => Err(io::Error::other(format!("{path}: status {status}"))),
         }
     }
+}
+
+/// The value of a counter in a page of them.
+fn value_in(page: &str, name: &str) -> io::Result<u64> {
+    let value = |line: &str| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok();
+    let found = page.lines().find_map(value);
+    found.ok_or_else(|| io::Error::other(format!("no counter {name}")))
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -28,6 +28,7 @@ mod host_port;
 mod init;
 mod ink;
 mod key;
+mod ledger_ballast;
 mod ledger_files;
 mod metrics_listener;
 mod models;

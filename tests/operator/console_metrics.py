@@ -60,6 +60,8 @@ AGENT_METRICS = {
     "trilane_agent_ledger_waiting_age_seconds": Metric("gauge", (), "Since the oldest of it waits."),
     "trilane_agent_ledger_lines_total": Metric("counter", ("result",), "Lines counted and kept aside."),
     "trilane_agent_ledger_faults_total": Metric("counter", ("result",), "Files that became shorter or are gone."),
+    "trilane_agent_ledger_lines_lost_total": Metric("counter", (), "Requests that a killed Envoy has no line of."),
+    "trilane_agent_ledger_ballast_bytes": Metric("gauge", (), "The room that is given up when the disk is full."),
     "trilane_agent_ledger_batches_total": Metric("counter", ("result",), "Batches by what became of them."),
     "trilane_agent_accounts_without_credential": Metric("gauge", (), "Accounts that serve nothing."),
 }

@@ -9,10 +9,12 @@ use serde::Deserialize;
 use trilane_console::named_file;
 use ureq::http::Response;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body};
 
 use super::console_url::ConsoleUrl;
 use super::contact::ConsoleContact;
+use super::watched_tcp;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -126,7 +128,11 @@ impl ConsoleClient {
             config = config.proxy(None);
         }
         Ok(Self {
-            http: config.build().into(),
+            http: Agent::with_parts(
+                config.build(),
+                watched_tcp::connector(),
+                DefaultResolver::default(),
+            ),
             url,
             credential: None,
             contact: Arc::default(),

@@ -45,6 +45,11 @@ impl FileMark {
         }
     }
 
+    /// The same file with this length.
+    pub const fn with_length(self, length: u64) -> Self {
+        Self { length, ..self }
+    }
+
     /// Whether this is the same file, of whatever length.
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.inode == other.inode

@@ -170,6 +170,16 @@ fn ledger_in(registry: &mut Registry, standing: &AgentStanding) {
     ];
     let help = "What somebody else has done to files of the ledger: made the open one shorter, taken one away that was not sent";
     counters(registry, "ledger_faults", help, &faults);
+    let lost: Counter = Counter::default();
+    lost.inc_by(standing.lost);
+    let help = "Requests that an Envoy had begun when it was killed and that the ledger has no line of, at least";
+    registry.register("ledger_lines_lost", help, lost);
+    gauge(
+        registry,
+        "ledger_ballast_bytes",
+        "The room beside the ledger that is given up when its disk is full; 0: it was, or there is too little",
+        standing.ballast,
+    );
 }
 
 type FeedLabels = Vec<(&'static str, String)>;

@@ -7,6 +7,7 @@
 
 mod args;
 mod backlog;
+mod ballast;
 mod client;
 mod console_url;
 mod contact;
@@ -20,6 +21,7 @@ mod keys;
 mod ledger;
 mod ledger_file;
 mod ledger_watch;
+mod lost_lines;
 mod metrics;
 mod other_files;
 mod report;
@@ -28,6 +30,7 @@ mod spend;
 mod spend_copy;
 mod standing;
 mod unsent_spend;
+mod watched_tcp;
 mod worker;
 
 use std::fs::DirBuilder;
@@ -44,6 +47,7 @@ use tokio::runtime::Builder;
 use trilane_console::named_file;
 
 pub use args::AgentArgs;
+use ballast::BallastKeeper;
 pub use client::AgentCredential;
 use client::ConsoleClient;
 pub use console_url::ConsoleUrl;
@@ -57,6 +61,7 @@ use key_copy::KeyCopy;
 use keys::KeySync;
 pub use ledger::AcknowledgedFiles;
 use ledger::LedgerSender;
+use lost_lines::LostLines;
 pub use metrics::AgentMetrics;
 use report::StandingReport;
 use spend::SpendFetcher;
@@ -219,6 +224,10 @@ impl Agent {
         if let Some(gateway) = prepared.gateway {
             agent.follow(gateway, &standing)?;
         }
+        if let Some(lost) = prepared.lost {
+            agent.follow(lost, &standing)?;
+        }
+        agent.follow(prepared.ballast, &standing)?;
         agent.follow(prepared.report, &standing)?;
         Ok(agent)
     }
@@ -275,6 +284,8 @@ struct PreparedAgent {
     contact: Arc<ConsoleContact>,
     ledger: LedgerSender,
     gateway: Option<GatewayWord>,
+    lost: Option<LostLines>,
+    ballast: BallastKeeper,
     published_as: Arc<PublishedAs>,
     report: StandingReport,
     database: Database,
@@ -313,6 +324,10 @@ fn prepare(
     let gateway = gateway
         .map(|admin| GatewayWord::new(admin, Arc::clone(&standing), Arc::clone(&published_as)));
     let gateway = gateway.transpose().map_err(Failure::Data)?;
+    let lost = settings.admin.clone();
+    let lost =
+        lost.map(|admin| LostLines::new(admin, settings.ledger.clone(), Arc::clone(&standing)));
+    let lost = lost.transpose().map_err(Failure::Data)?;
     let acknowledged = AcknowledgedFiles::default();
     let file = place.spend();
     let spent = SpendCopy::open(&file).and_then(|copy| copy.with_ledger(settings.ledger.clone()));
@@ -339,6 +354,8 @@ fn prepare(
         ),
         spent,
         gateway,
+        lost,
+        ballast: BallastKeeper::new(&settings.ledger, Arc::clone(&standing)),
         published_as,
         report: StandingReport::new(console, &identity.envoy, Arc::clone(&standing)),
         document,

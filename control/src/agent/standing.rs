@@ -28,6 +28,10 @@ struct StandingState {
     backlog: LedgerBacklog,
     sent: SentCounts,
     faults: LedgerFaults,
+    /// Requests of Envoys that have ended and that the ledger has no line of.
+    lost: u64,
+    /// The room that a ballast beside the ledger holds, in bytes.
+    ballast: u64,
     troubles: BTreeMap<&'static str, String>,
     /// When each part of the work last had nothing left to do; at first, since when it is done.
     up_to_date: BTreeMap<&'static str, Instant>,
@@ -72,6 +76,10 @@ pub struct AgentStanding {
     pub sent: SentCounts,
     /// Changes that others have made to its files.
     pub faults: LedgerFaults,
+    /// Requests of Envoys that have ended and that it has no line of.
+    pub lost: u64,
+    /// The room that a ballast beside it holds, in bytes.
+    pub ballast: u64,
     /// The parts of the work: since when each had nothing left to do, and whether nothing is in its way.
     pub parts: Vec<(&'static str, Duration, bool)>,
 }
@@ -157,6 +165,17 @@ impl AgentProgress {
         count(&mut self.state().faults);
     }
 
+    /// So many requests more have no line.
+    pub fn count_lost(&self, requests: u64) {
+        let lost = &mut self.state().lost;
+        *lost = lost.saturating_add(requests);
+    }
+
+    /// So much room is held beside the ledger, in bytes.
+    pub fn has_ballast(&self, bytes: u64) {
+        self.state().ballast = bytes;
+    }
+
     /// A part of the work has nothing left to do, or begins.
     pub fn is_up_to_date(&self, part: &'static str) {
         self.state().up_to_date.insert(part, Instant::now());
@@ -175,6 +194,8 @@ impl AgentProgress {
             ledger_age: state.backlog.age(Instant::now()),
             sent: state.sent,
             faults: state.faults,
+            lost: state.lost,
+            ballast: state.ballast,
             parts: state.up_to_date.iter().map(part).collect(),
         }
     }

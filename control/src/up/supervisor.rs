@@ -18,6 +18,7 @@ use super::watchdog::{Hang, Watchdog};
 use super::{metrics, overview, tell};
 use crate::envoy_admin::{self, Admin};
 use crate::failure::Failure;
+use crate::ledger_ballast::LedgerBallast;
 use crate::render::Follower;
 use crate::signals::{EndSignal, TerminalSignals};
 
@@ -186,6 +187,8 @@ struct Supervisor {
     aside: Option<PathBuf>,
     /// Why the last rotation did not succeed.
     not_rotated: String,
+    /// The room that is kept beside the ledger. With a console the agent keeps it.
+    ballast: Option<LedgerBallast>,
     /// How many lines of the ledger were lost, and when that was counted.
     lost: (u64, Instant),
 }
@@ -200,7 +203,9 @@ fn watchdog(gateway: &PreparedGateway) -> Watchdog {
 impl Supervisor {
     fn new(gateway: PreparedGateway, envoy: EnvoyProcess) -> Self {
         let log = LogReader::from_end(gateway.plan.run.envoy_log());
+        let ballast = LedgerBallast::beside(&gateway.plan.ledger);
         Self {
+            ballast: gateway.console.is_none().then_some(ballast),
             hang: watchdog(&gateway).hang(true),
             gateway,
             envoy,
@@ -299,6 +304,10 @@ impl Supervisor {
             tell(&format!("ledger: cannot be rotated: {why}"));
         }
         self.not_rotated = why;
+        // Why it cannot be kept, the rotation says as well.
+        if let Some(Ok(Some(said))) = self.ballast.as_ref().map(LedgerBallast::keep) {
+            tell(&format!("ledger: {said}"));
+        }
         self.count_lost().await;
     }
 

@@ -202,7 +202,7 @@ def test_the_ledger_is_rotated_and_nothing_is_lost(tmp_path: Path) -> None:
             time.sleep(0.3)
         up.send(signal.SIGINT)
         assert up.ended() == 0
-        files = sorted(up.ledger.parent.iterdir())
+        files = sorted(up.ledger.parent.glob("ledger*.jsonl"))
         assert len(files) >= 4
         assert sum(len(lines(file)) for file in files) == asked
     with Up(tmp_path / "data", "--demo", "--ledger-max-size", "1k", "--ledger-keep", "2") as up:
