@@ -34,6 +34,11 @@ impl RunDirectory {
         self.0.join("upstreams")
     }
 
+    /// What the ledger has spent of budgets, where there is no console.
+    pub fn spend(&self) -> PathBuf {
+        self.0.join("spend.db")
+    }
+
     /// The lock: whoever has it runs the gateway.
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")

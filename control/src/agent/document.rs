@@ -106,6 +106,17 @@ fn with_feeds(text: &[u8]) -> Option<Vec<u8>> {
     with_feed(&text, "keys_feed", FEED_PATH)
 }
 
+/// The document with the spend feed that is served beside its gateway, unless it names one. `None`: it is no JSON object.
+pub fn with_spend_feed(text: &[u8]) -> Option<Vec<u8>> {
+    serde_json::from_slice::<serde::de::IgnoredAny>(text).ok()?;
+    let root = json_span::root(text)?;
+    let members = json_span::members(text, &root)?;
+    if members.iter().any(|member| member.name == "spend_feed") {
+        return Some(text.to_vec());
+    }
+    with_feed(text, "spend_feed", SPEND_PATH)
+}
+
 /// The document with this feed.
 fn with_feed(text: &[u8], name: &str, path: &str) -> Option<Vec<u8>> {
     let feed = format!(r#"{{"cluster": "{CLUSTER}", "path": "{path}"}}"#);

@@ -11,13 +11,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use percent_encoding::percent_decode_str;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde_json::{Value, json};
+use time::OffsetDateTime;
 use trilane::money::Amount;
 use trilane_console::api::{SpendFeedAmount, SpendFeedPage, SpendFeedSubject};
 use trilane_console::feed::PageError;
 use trilane_console::ledger::Sum;
 use trilane_console::secret;
+use trilane_console::store::spend_feed;
 
-use super::unsent_spend::{FilePositions, SubjectName, UnsentSpend};
+use super::unsent_spend::{FilePositions, SubjectName, SubjectSpend, UnsentSpend};
 
 /// The greatest page for a gateway, in subjects, and the default one.
 const MOST: u32 = 1000;
@@ -171,65 +173,63 @@ impl SpendCopy {
     ) -> Result<(), String> {
         let mut copy = self.locked();
         let moved = positions.filter(|positions| **positions != copy.positions);
-        let listing = page.anew || copy.listing;
-        let ends = listing && !page.more;
+        let moved = moved.cloned();
         // Most pages have nothing new.
         let is_same = copy.cursor.as_deref() == Some(&page.cursor);
+        let listing = page.anew || copy.listing;
         if page.subjects.is_empty() && !listing && is_same && moved.is_none() {
             return Ok(());
         }
-        let taken = |connection: &mut Connection| -> rusqlite::Result<()> {
-            let behavior = TransactionBehavior::Immediate;
-            let transaction = connection.transaction_with_behavior(behavior)?;
-            if page.anew {
-                transaction.execute("UPDATE spend_subjects SET listed = 0", [])?;
-            }
-            let mut head = transaction.query_row("SELECT head FROM spend_copy", [], |row| {
-                row.get::<_, i64>(0)
-            })?;
-            for subject in &page.subjects {
-                put(&transaction, subject, &mut head)?;
-            }
-            if ends {
-                for (kind, id) in unlisted(&transaction)? {
-                    // Neither budget nor spend any more.
-                    let gone = SpendFeedSubject {
-                        kind,
-                        id,
-                        per_day: None,
-                        per_month: None,
-                        spent: Vec::new(),
-                    };
-                    put(&transaction, &gone, &mut head)?;
-                }
-            }
-            let cursor = (ends || !listing).then_some(&page.cursor);
-            transaction.execute(
-                "UPDATE spend_copy SET head = ?1, cursor = ?2, complete = complete OR ?3",
-                params![head, cursor, ends],
-            )?;
-            if let Some(positions) = moved {
-                transaction.execute("DELETE FROM spend_positions", [])?;
-                for (file, position) in positions {
-                    transaction
-                        .prepare_cached(
-                            "INSERT INTO spend_positions (file, position) VALUES (?1, ?2)",
-                        )?
-                        .execute(params![file, i64::try_from(*position).unwrap_or(i64::MAX)])?;
-                }
-            }
-            transaction.commit()
-        };
-        taken(&mut copy.connection).map_err(|error| format!("spend cannot be written: {error}"))?;
-        copy.cursor = Some(page.cursor.clone());
-        copy.listing = listing && !ends;
-        copy.complete |= ends;
+        copy.write(page, moved.as_ref())?;
         if let Some(positions) = moved {
             // Before anybody is told the new totals.
-            self.unsent.settle(positions);
-            copy.positions.clone_from(positions);
+            self.unsent.settle(&positions);
         }
         Ok(())
+    }
+
+    /// Finds out whether it is whole.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn checked(self) -> Result<Self, String> {
+        let found: rusqlite::Result<String> = {
+            let copy = self.locked();
+            copy.connection
+                .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        };
+        match found {
+            Ok(found) if found == "ok" => Ok(self),
+            Ok(found) => Err(found),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Adds what the ledger has and the totals lack to the totals. Only where no console has any.
+    ///
+    /// # Errors
+    /// That cannot be written; nothing is changed then.
+    pub fn take_ledger(&self) -> Result<(), String> {
+        self.unsent.catch_up("");
+        let mut copy = self.locked();
+        self.unsent.hand_over(|sums, positions| {
+            if sums.is_empty() && *positions == copy.positions {
+                return Ok(());
+            }
+            let mut subjects = Vec::with_capacity(sums.len());
+            for (name, spent) in sums {
+                let mut subject = copy.subject(name).map_err(|error| error.to_string())?;
+                add_spent(&mut subject, spent)?;
+                subjects.push(subject);
+            }
+            let page = SpendFeedPage {
+                cursor: "ledger".to_owned(),
+                more: false,
+                anew: false,
+                subjects,
+            };
+            copy.write(&page, Some(positions))
+        })
     }
 
     /// A page for the gateway that asks with this query.
@@ -315,6 +315,62 @@ impl SpendCopy {
 }
 
 impl OpenCopy {
+    /// Writes a page of totals, all of it or nothing, with the positions up to which they have the ledger's files.
+    fn write(&mut self, page: &SpendFeedPage, moved: Option<&FilePositions>) -> Result<(), String> {
+        let listing = page.anew || self.listing;
+        let ends = listing && !page.more;
+        let taken = |connection: &mut Connection| -> rusqlite::Result<()> {
+            let behavior = TransactionBehavior::Immediate;
+            let transaction = connection.transaction_with_behavior(behavior)?;
+            if page.anew {
+                transaction.execute("UPDATE spend_subjects SET listed = 0", [])?;
+            }
+            let mut head = transaction.query_row("SELECT head FROM spend_copy", [], |row| {
+                row.get::<_, i64>(0)
+            })?;
+            for subject in &page.subjects {
+                put(&transaction, subject, &mut head)?;
+            }
+            if ends {
+                for (kind, id) in unlisted(&transaction)? {
+                    // Neither budget nor spend any more.
+                    let gone = SpendFeedSubject {
+                        kind,
+                        id,
+                        per_day: None,
+                        per_month: None,
+                        spent: Vec::new(),
+                    };
+                    put(&transaction, &gone, &mut head)?;
+                }
+            }
+            let cursor = (ends || !listing).then_some(&page.cursor);
+            transaction.execute(
+                "UPDATE spend_copy SET head = ?1, cursor = ?2, complete = complete OR ?3",
+                params![head, cursor, ends],
+            )?;
+            if let Some(positions) = moved {
+                transaction.execute("DELETE FROM spend_positions", [])?;
+                for (file, position) in positions {
+                    transaction
+                        .prepare_cached(
+                            "INSERT INTO spend_positions (file, position) VALUES (?1, ?2)",
+                        )?
+                        .execute(params![file, i64::try_from(*position).unwrap_or(i64::MAX)])?;
+                }
+            }
+            transaction.commit()
+        };
+        taken(&mut self.connection).map_err(|error| format!("spend cannot be written: {error}"))?;
+        self.cursor = Some(page.cursor.clone());
+        self.listing = listing && !ends;
+        self.complete |= ends;
+        if let Some(positions) = moved {
+            self.positions.clone_from(positions);
+        }
+        Ok(())
+    }
+
     /// Finds a subject's totals; empty ones, if the console has told nothing of it.
     fn subject(&self, (kind, id): &SubjectName) -> rusqlite::Result<SpendFeedSubject> {
         let select = "SELECT told FROM spend_subjects WHERE kind = ?1 AND id = ?2";
@@ -352,6 +408,46 @@ impl OpenCopy {
         })?;
         Ok((rows.collect::<Result<_, _>>()?, head))
     }
+}
+
+/// Adds the charges of lines to a subject's totals, and takes those of periods out in which no gateway is any more.
+fn add_spent(subject: &mut SpendFeedSubject, spent: &SubjectSpend) -> Result<(), String> {
+    let plus = |before: &str, more: Amount| {
+        let mut sum = Sum::parse(before).map_err(|why| format!("an amount that {why}"))?;
+        sum.add(more);
+        Ok::<_, String>(sum.text())
+    };
+    let periods = spend_feed::periods(OffsetDateTime::now_utc().date());
+    subject
+        .spent
+        .retain(|amount| periods.contains(&amount.period));
+    for ((period, currency), (charge, shares)) in spent {
+        let known = subject
+            .spent
+            .iter()
+            .position(|amount| amount.period == *period && amount.currency == *currency);
+        let place = known.unwrap_or_else(|| {
+            subject.spent.push(SpendFeedAmount {
+                period: period.clone(),
+                currency: currency.clone(),
+                total: "0".to_owned(),
+                own: BTreeMap::new(),
+            });
+            subject.spent.len().saturating_sub(1)
+        });
+        let Some(amount) = subject.spent.get_mut(place) else {
+            continue;
+        };
+        amount.total = plus(&amount.total, *charge)?;
+        for (instance, share) in shares {
+            let own = amount
+                .own
+                .entry(instance.clone())
+                .or_insert_with(|| "0".to_owned());
+            *own = plus(own, *share)?;
+        }
+    }
+    Ok(())
 }
 
 fn put(

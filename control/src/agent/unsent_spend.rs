@@ -25,6 +25,9 @@ pub type SubjectName = (String, String);
 /// Positions in files, by the files' identities.
 pub type FilePositions = BTreeMap<String, u64>;
 
+/// Charges of a subject by period and currency, and what of them each process has in its own counters.
+pub type SubjectSpend = BTreeMap<(String, String), (Amount, BTreeMap<String, Amount>)>;
+
 /// The place of a charge: subject, period, currency.
 type ChargeKey = (SubjectName, String, String);
 
@@ -174,6 +177,45 @@ impl UnsentSpend {
             }
             part.taken = *position;
         }
+    }
+
+    /// Gives the sums of what the files have and the totals lack to somebody who adds them to the totals, with the positions up to
+    /// which these have the files then.
+    ///
+    /// # Errors
+    /// They were not added: they stay here.
+    pub fn hand_over(
+        &self,
+        add: impl FnOnce(&BTreeMap<SubjectName, SubjectSpend>, &FilePositions) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut state = self.state();
+        let mut all: BTreeMap<SubjectName, SubjectSpend> = BTreeMap::new();
+        for part in state.files.values() {
+            for ((name, period, currency), charge) in &part.sums.charges {
+                let of_subject = all.entry(name.clone()).or_default();
+                let place = (period.clone(), currency.clone());
+                let (sum, _) = of_subject.entry(place).or_default();
+                *sum = sum.plus(*charge);
+            }
+            for (((name, period, currency), instance), share) in &part.sums.shares {
+                let of_subject = all.entry(name.clone()).or_default();
+                let place = (period.clone(), currency.clone());
+                let (_, shares) = of_subject.entry(place).or_default();
+                let sum = shares.entry(instance.clone()).or_default();
+                *sum = sum.plus(*share);
+            }
+        }
+        let positions: FilePositions = state
+            .files
+            .iter()
+            .map(|(id, part)| (id.clone(), part.read))
+            .collect();
+        add(&all, &positions)?;
+        for part in state.files.values_mut() {
+            part.sums = PartSums::default();
+            part.taken = part.read;
+        }
+        Ok(())
     }
 
     /// Reads what is new in the files, for the process with this number.

@@ -143,6 +143,10 @@ pub struct Args {
     #[arg(skip)]
     pub aliases: Vec<(String, String)>,
 
+    /// Whether the document gets the spend feed that is served beside its gateway, where it names none.
+    #[arg(skip)]
+    pub spend_feed: bool,
+
     /// Who is told what documents are published as.
     #[arg(skip)]
     pub published_as: Option<Arc<PublishedAs>>,
@@ -170,6 +174,7 @@ impl Args {
             given: None,
             bound: CredentialDestinations::new(),
             aliases: Vec::new(),
+            spend_feed: false,
             published_as: None,
         }
     }

@@ -10,6 +10,7 @@ use super::rendering::Rendering;
 use super::report::RenderReport;
 use super::stop::Stop;
 use super::{kept, room, sources, writing};
+use crate::agent::with_spend_feed;
 use crate::watched_files::WatchedFiles;
 
 /// Runs one pass, and notes in `seen` which files it read. Returns the clean-up that is due once the document is in
@@ -24,8 +25,13 @@ pub fn run(
         check: args.check,
         ..RenderReport::default()
     };
-    let (sources, document, number) =
+    let (sources, mut document, number) =
         sources::read(&args.document, &args.aliases, &mut report.findings, seen);
+    if args.spend_feed
+        && let Some(with_feed) = with_spend_feed(&document)
+    {
+        document = with_feed;
+    }
     let rendering = Rendering::new(&sources, paths, &mut report.findings, seen);
     report.accounts = rendering.accounts;
     report.without_credential = rendering.without_credential;

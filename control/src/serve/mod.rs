@@ -178,6 +178,18 @@ pub async fn feeds_alone(
     compacting.abort();
 }
 
+/// Serves what is spent of budgets and nothing else, until `stop`.
+pub async fn spend_alone(
+    spend: (String, QueryAnswer),
+    listener: TcpListener,
+    stop: tokio::sync::watch::Receiver<bool>,
+    teller: Teller,
+) {
+    let mut site = ServedPaths::new(None, None, teller);
+    site.spend = Some(spend);
+    server::serve(listener, Arc::new(site), stop).await;
+}
+
 /// Compacts old removals periodically.
 async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
     loop {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use tokio::task::spawn_blocking;
 use trilane_console::credentials::{CredentialDestination, CredentialDestinations};
 
 use super::console_link::ConsoleLink;
@@ -13,12 +14,13 @@ use super::lock::DirectoryLock;
 use super::plan::Plan;
 use super::port::{self, HeldPort};
 use super::{orphan, readable, sample, tell};
+use crate::agent::LocalSpend;
 use crate::carried_filter::carried_filter;
 use crate::envoy_admin::AdminPlace;
 use crate::envoy_config::{self, EnvoySettings, LedgerPlace, StaticUpstreams, TlsListener};
 use crate::failure::Failure;
 use crate::host_port::HostPort;
-use crate::{document, files, render};
+use crate::{document, files, render, serve};
 
 /// The certificate of the listener for TLS.
 const CERTIFICATE: [&str; 2] = ["server.crt", "server.key"];
@@ -39,6 +41,8 @@ pub struct PreparedGateway {
     simulators: Option<Simulators>,
     /// Where document and keys come from, if not from the document's file.
     pub console: Option<ConsoleLink>,
+    /// What tells Envoy what its ledger has spent, without a console, and where.
+    spend: Option<(LocalSpend, HostPort)>,
     _lock: DirectoryLock,
 }
 
@@ -84,6 +88,10 @@ impl PreparedGateway {
             Some(console) => Some(ConsoleLink::begin(&plan, console, port.number).await?),
             None => None,
         };
+        let spend = match link {
+            None if !plan.check => Some(local_spend(&plan).await?),
+            _ => None,
+        };
         let prepared = Self {
             plan,
             port,
@@ -92,6 +100,7 @@ impl PreparedGateway {
             document_port,
             simulators,
             console: link,
+            spend,
             _lock: lock,
         };
         prepared.write_filter()?;
@@ -116,6 +125,7 @@ impl PreparedGateway {
         args.publish = Some(plan.run.document());
         args.admin = Some(AdminPlace::ToldIn(plan.run.admin_address()));
         let link = self.console.as_ref();
+        args.spend_feed = self.spend.is_some();
         args.published_as = link.map(|link| link.agent().published_as());
         args.aliases = sample::aliases(&self.stand_ins());
         args
@@ -214,7 +224,10 @@ impl PreparedGateway {
                 true => StaticUpstreams::None,
                 false => StaticUpstreams::At(stand_ins),
             },
-            agent: self.console.as_ref().map(|link| link.feed.clone()),
+            agent: match (&self.console, &self.spend) {
+                (Some(link), _) => Some(link.feed.clone()),
+                (None, spend) => spend.as_ref().map(|(_, feed)| feed.clone()),
+            },
             limits_service: plan.limits_service.clone(),
             worker_hang: Some(plan.unresponsive_after),
         };
@@ -228,6 +241,27 @@ impl PreparedGateway {
         put.map(drop)
             .map_err(|error| cannot("write", file, &error, "--data DIR"))
     }
+}
+
+/// Begins to tell what the ledger has spent. It listens on a port of its own.
+async fn local_spend(plan: &Plan) -> Result<(LocalSpend, HostPort), Failure> {
+    let listener = serve::bind(&HostPort::loopback(0).to_string()).await;
+    let listener = listener.map_err(Failure::Data)?;
+    let address = listener.local_addr();
+    let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
+    let (checkpoint, ledger) = (plan.run.spend(), plan.ledger.clone());
+    // It may have much to read.
+    let runtime = tokio::runtime::Handle::current();
+    let begun = spawn_blocking(move || {
+        let _entered = runtime.enter();
+        LocalSpend::begin(&checkpoint, ledger, listener, |line| {
+            tell(&format!("budgets: {line}"));
+        })
+    });
+    let begun = begun
+        .await
+        .map_err(|error| Failure::Data(error.to_string()))?;
+    Ok((begun?, HostPort::loopback(address.port())))
 }
 
 /// Writes the sample document, if a demonstration has none of its own.
