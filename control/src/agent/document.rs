@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::client::{ConsoleClient, ConsoleError};
 use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
+use serde_json::Value;
 use trilane::config::{Document, compile, document_hash};
 use trilane_console::documents::outside_names;
 use trilane_console::json_span;
@@ -106,15 +107,33 @@ fn with_feeds(text: &[u8]) -> Option<Vec<u8>> {
     with_feed(&text, "keys_feed", FEED_PATH)
 }
 
-/// The document with the spend feed that is served beside its gateway, unless it names one. `None`: it is no JSON object.
+/// The document with the spend feed that is served beside its gateway, unless it names a feed, whose keys may say what is spent,
+/// or says that itself. `None`: it is no JSON object.
 pub fn with_spend_feed(text: &[u8]) -> Option<Vec<u8>> {
-    serde_json::from_slice::<serde::de::IgnoredAny>(text).ok()?;
+    let document: Value = serde_json::from_slice(text).ok()?;
+    if says_spent(&document) {
+        return Some(text.to_vec());
+    }
     let root = json_span::root(text)?;
     let members = json_span::members(text, &root)?;
-    if members.iter().any(|member| member.name == "spend_feed") {
+    let feeds = ["spend_feed", "keys_feed"];
+    if members.iter().any(|member| feeds.contains(&&*member.name)) {
         return Some(text.to_vec());
     }
     with_feed(text, "spend_feed", SPEND_PATH)
+}
+
+/// Whether a budget somewhere in it says what is spent.
+fn says_spent(part: &Value) -> bool {
+    match part {
+        Value::Object(members) => {
+            let budget = members.get("budget").and_then(Value::as_object);
+            budget.is_some_and(|budget| budget.contains_key("spent"))
+                || members.values().any(says_spent)
+        }
+        Value::Array(parts) => parts.iter().any(says_spent),
+        _ => false,
+    }
 }
 
 /// The document with this feed.
@@ -153,6 +172,30 @@ mod tests {
             let checked = refuse_paths(text.as_bytes());
             assert_eq!(checked.is_err(), refused, "{case}: {checked:?}");
         }
+    }
+
+    #[test]
+    fn where_a_gateway_without_a_console_gets_a_spend_feed() {
+        let spend = r#"{"cluster": "trilane_agent", "path": "/spend"}"#;
+        for (text, want) in [
+            (
+                r#"{"a": 1}"#,
+                Some(format!(r#"{{"spend_feed": {spend}, "a": 1}}"#)),
+            ),
+            (r#"{"spend_feed": 1}"#, None),
+            (r#"{"keys_feed": 1}"#, None),
+            (r#"{"keys": [{"limits": {"budget": {"spent": {}}}}]}"#, None),
+            (
+                r#"{"groups": [{"limits": {"budget": {"spent": {}}}}]}"#,
+                None,
+            ),
+        ] {
+            let got = with_spend_feed(text.as_bytes()).unwrap();
+            let want = want.unwrap_or_else(|| text.to_owned());
+            assert_eq!(String::from_utf8(got).unwrap(), want, "{text}");
+        }
+        assert_eq!(with_spend_feed(b"[]"), None);
+        assert_eq!(with_spend_feed(b"{"), None);
     }
 
     #[test]

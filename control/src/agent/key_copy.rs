@@ -68,6 +68,18 @@ impl KeyCopy {
         self.complete
     }
 
+    /// Whether its keys are those of a whole feed, and no full sync is under way.
+    pub const fn is_followed(&self) -> bool {
+        self.complete && !self.listing && self.cursor.is_some()
+    }
+
+    /// The greatest version of this copy's own sequence; 0 where it cannot be read.
+    pub fn head(&self) -> u64 {
+        let select = "SELECT head FROM key_feed";
+        let head = self.connection.query_row(select, [], |row| row.get(0));
+        head.unwrap_or_default()
+    }
+
     /// Begins a full sync with the next page. Keys stay as they are until it is complete.
     pub fn begin_anew(&mut self) {
         self.cursor = None;

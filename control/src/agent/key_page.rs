@@ -1,7 +1,8 @@
 //! A page of the console's feed of keys.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 /// A page.
 #[derive(Debug, Deserialize)]
@@ -17,7 +18,7 @@ pub struct KeyFeedPage {
 }
 
 /// A key, or that one was removed. Members that this release does not know are not sent to it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyChange {
     #[serde(rename = "version")]
@@ -25,7 +26,7 @@ pub struct KeyChange {
     /// The digest.
     pub sha256: String,
     /// Whether it was removed; then there is nothing else.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub removed: bool,
     /// The id.
     pub id: Option<String>,
@@ -42,10 +43,23 @@ pub struct KeyChange {
     /// When it expires.
     pub expires_at: Option<String>,
     /// Whether it is disabled.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub disabled: bool,
     /// Its limits.
     pub limits: Option<Box<RawValue>>,
+}
+
+impl KeyChange {
+    /// It as a feed tells it, but for its version, which is another one there.
+    pub fn told(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(members)) => {
+                let members = members.into_iter();
+                members.filter(|(_, value)| !value.is_null()).collect()
+            }
+            _ => Map::new(),
+        }
+    }
 }
 
 impl KeyFeedPage {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use trilane::feed::{FORMAT, FORMAT_HEADER};
@@ -12,6 +12,7 @@ use super::key_copy::KeyCopy;
 use super::key_page::KeyFeedPage;
 use super::standing::AgentProgress;
 use super::worker::{Chore, Next};
+use crate::serve::UnwrittenKeys;
 
 /// The path of the console's API, and the size of a page, in keys.
 const PATH: &str = "/api/v1/feed/keys?limit=5000";
@@ -22,8 +23,17 @@ pub struct KeySync {
     console: ConsoleClient,
     copy: KeyCopy,
     complete: Arc<AtomicBool>,
+    /// Changes that the copy could not be given.
+    unwritten: Arc<UnwrittenKeys>,
+    /// Where the next page begins, where that is not where the copy ends.
+    ahead: Option<String>,
+    /// When the copy was given something last.
+    tried: Instant,
     standing: Arc<AgentProgress>,
 }
+
+/// How often a copy that cannot be written is tried.
+const AGAIN: Duration = Duration::from_secs(5);
 
 impl KeySync {
     /// The keys of this console, in this copy. `complete` becomes true once all were there.
@@ -31,6 +41,7 @@ impl KeySync {
         console: ConsoleClient,
         copy: KeyCopy,
         complete: Arc<AtomicBool>,
+        unwritten: Arc<UnwrittenKeys>,
         standing: Arc<AgentProgress>,
     ) -> Self {
         complete.store(copy.is_complete(), Ordering::Release);
@@ -38,12 +49,16 @@ impl KeySync {
             console,
             copy,
             complete,
+            unwritten,
+            ahead: None,
+            tried: Instant::now(),
             standing,
         }
     }
 
     fn page(&mut self) -> Result<Option<KeyFeedPage>, String> {
-        let cursor = self.copy.cursor().map(|cursor| {
+        let cursor = self.ahead.as_deref().or(self.copy.cursor());
+        let cursor = cursor.map(|cursor| {
             let cursor = utf8_percent_encode(cursor, NON_ALPHANUMERIC);
             format!("{PATH}&cursor={cursor}")
         });
@@ -51,6 +66,7 @@ impl KeySync {
         match self.console.get(path, None, &[(FORMAT_HEADER, FORMAT)]) {
             Ok(Some(answer)) => KeyFeedPage::parse(&answer.body).map(Some),
             Ok(None) | Err(ConsoleError::Gone) => {
+                self.ahead = None;
                 self.copy.begin_anew();
                 Ok(None)
             }
@@ -59,17 +75,65 @@ impl KeySync {
     }
 }
 
+/// What changes are that are only in memory.
+const UNWRITTEN: &str = "the copy of keys";
+
+impl KeySync {
+    /// Gives a page to the copy. Where that cannot be written, its changes are told from memory: a revocation waits for no disk.
+    fn take(&mut self, page: &KeyFeedPage) -> Result<(), String> {
+        let Err(why) = self.copy.take(page) else {
+            return Ok(());
+        };
+        self.tried = Instant::now();
+        if !self.copy.is_followed() {
+            return Err(why);
+        }
+        self.keep(page)?;
+        let why = format!("{why}; changes are told from memory, and are gone with this agent");
+        self.standing.note(UNWRITTEN, Some(&why));
+        Ok(())
+    }
+
+    /// Keeps the changes of a page in memory, and goes on behind it.
+    fn keep(&mut self, page: &KeyFeedPage) -> Result<(), String> {
+        let changes = page.changes.iter();
+        let changes = changes.map(|change| (change.sha256.clone(), change.told()));
+        let head = self.copy.head();
+        let kept = self.unwritten.add(changes.collect(), head);
+        if kept.is_err() {
+            // The disk has to take them.
+            self.ahead = None;
+        }
+        kept?;
+        self.ahead = Some(page.cursor.clone());
+        Ok(())
+    }
+}
+
 impl Chore for KeySync {
     const NAME: &'static str = "keys";
     const PAUSE: Duration = Duration::from_millis(250);
 
     fn run(&mut self) -> Result<Next, String> {
+        if self.tried.elapsed() >= AGAIN && self.unwritten.may_be_written() {
+            // From where it ends.
+            self.ahead = None;
+        }
         let Some(page) = self.page()? else {
             return Ok(Next::Later);
         };
-        // Most pages have nothing new.
-        if !page.changes.is_empty() || page.more || self.copy.cursor() != Some(&page.cursor) {
-            self.copy.take(&page)?;
+        if self.ahead.is_some() {
+            self.keep(&page)?;
+        } else {
+            // Most pages have nothing new.
+            let is_new = !page.changes.is_empty() || page.more;
+            if is_new || self.copy.cursor() != Some(&page.cursor) {
+                self.take(&page)?;
+            }
+            if self.ahead.is_none() && !page.more {
+                self.unwritten.clear();
+                self.standing.note(UNWRITTEN, None);
+            }
         }
         if page.more {
             return Ok(Next::AtOnce);

@@ -60,15 +60,18 @@ impl Chore for LostLines {
     const PAUSE: Duration = Duration::from_millis(250);
 
     fn run(&mut self) -> Result<Next, String> {
+        // Before Envoy is asked: where another process answers, the one before has written all that it ever will, and this one
+        // nothing yet, for it answers here before it takes requests.
+        let lines = self.files.count();
         let admin = &self.admin;
         let counts = async { admin.find()?.request_counts().await };
         // That Envoy does not answer is told by others.
         let Ok(counts) = self.runtime.block_on(counts) else {
             return Ok(Next::Later);
         };
-        let lines = self.files.count();
         let Some(before) = &mut self.process else {
-            self.process = ProcessLines::begin(counts, lines);
+            self.process =
+                ProcessLines::begin(counts, counts.begun.saturating_sub(counts.active), lines);
             return Ok(Next::Later);
         };
         if !counts.is_later_of(&before.last) {
@@ -79,7 +82,7 @@ impl Chore for LostLines {
                     "ledger: Envoy has ended, and at least {lost} requests that it had begun have no line: they are in no bill"
                 ));
             }
-            self.process = ProcessLines::begin(counts, lines);
+            self.process = ProcessLines::begin(counts, 0, lines);
         } else {
             before.last = counts;
         }
@@ -98,10 +101,11 @@ struct ProcessLines {
 }
 
 impl ProcessLines {
-    /// From now on. `None`: it takes over what another one has counted (a hot restart).
-    fn begin(now: RequestCounts, lines: u64) -> Option<Self> {
-        (now.epoch == 0).then(|| Self {
-            begun_before: now.begun.saturating_sub(now.active),
+    /// From now on, where the lines that there are have so many of its requests. `None`: it takes over what another process has
+    /// counted (a hot restart).
+    fn begin(now: RequestCounts, begun_before: u64, lines: u64) -> Option<Self> {
+        (now.epoch == 0).then_some(Self {
+            begun_before,
             lines_before: lines,
             last: now,
         })
@@ -232,7 +236,8 @@ mod tests {
                 18,
             ),
         ] {
-            let mut process = ProcessLines::begin(first, before).unwrap();
+            let ended = first.begun - first.active;
+            let mut process = ProcessLines::begin(first, ended, before).unwrap();
             assert!(last.is_later_of(&process.last), "{case}");
             process.last = last;
             assert_eq!(process.lost(end), want, "{case}");
@@ -253,7 +258,7 @@ mod tests {
             epoch: 1,
             ..counts(0, 0, 0)
         };
-        assert!(ProcessLines::begin(hot, 0).is_none());
+        assert!(ProcessLines::begin(hot, 0, 0).is_none());
     }
 
     #[test]

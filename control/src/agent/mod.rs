@@ -75,7 +75,7 @@ use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
 use crate::render::{self, Follower, PublishedAs};
-use crate::serve::{self, Database};
+use crate::serve::{self, CopiedFeed, Database, UnwrittenKeys};
 use crate::signals::Signals;
 use crate::tell::Teller;
 
@@ -195,7 +195,12 @@ impl Agent {
         };
         let complete = Arc::clone(&prepared.complete);
         let keys_read = Arc::clone(&metrics.keys_read);
-        let feed = serve::Feed::Copy(prepared.database, complete, keys_read);
+        let feed = serve::Feed::Copy(CopiedFeed {
+            database: prepared.database,
+            complete,
+            reads: keys_read,
+            unwritten: prepared.unwritten,
+        });
         let spend = Arc::clone(&prepared.spent);
         let spend_read = Arc::clone(&metrics.spend_read);
         let spend = serve::QueryAnswer::new(move |query| {
@@ -292,6 +297,7 @@ struct PreparedAgent {
     report: StandingReport,
     database: Database,
     complete: Arc<AtomicBool>,
+    unwritten: Arc<UnwrittenKeys>,
     acknowledged: AcknowledgedFiles,
     standing: Arc<AgentProgress>,
 }
@@ -311,6 +317,7 @@ fn prepare(
     let copy = KeyCopy::open(&file).map_err(of_keys)?;
     let database = Database::open(file.clone()).map_err(of_keys)?;
     let complete = Arc::new(AtomicBool::new(copy.is_complete()));
+    let unwritten = Arc::<UnwrittenKeys>::default();
     let mut document = DocumentCopy::new(console.clone(), place.document(), Arc::clone(&standing));
     first_document(&mut document, &place.document(), &standing)?;
     let mut credentials = CredentialCopy::new(
@@ -344,6 +351,7 @@ fn prepare(
             console.clone(),
             copy,
             Arc::clone(&complete),
+            Arc::clone(&unwritten),
             Arc::clone(&standing),
         ),
         ledger: LedgerSender::new(
@@ -363,6 +371,7 @@ fn prepare(
         document,
         database,
         complete,
+        unwritten,
         acknowledged,
         standing,
     })

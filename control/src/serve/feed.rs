@@ -8,6 +8,7 @@ use trilane_console::feed::{FeedVersions, PageError, PageRequest};
 use super::feed_reads::FeedReads;
 use super::keys_file::KeysFile;
 use super::sqlite::Database;
+use super::unwritten_keys::UnwrittenKeys;
 
 /// A feed.
 #[derive(Debug)]
@@ -18,7 +19,20 @@ pub enum Feed {
     Sqlite(Database),
     /// From a database that another feed is copied to, once all of it was there: before, a missing key may be one that has not
     /// come yet.
-    Copy(Database, Arc<AtomicBool>, Arc<FeedReads>),
+    Copy(CopiedFeed),
+}
+
+/// A feed that is copied from another one.
+#[derive(Debug)]
+pub struct CopiedFeed {
+    /// The copy.
+    pub database: Database,
+    /// Whether all of the other feed was there once.
+    pub complete: Arc<AtomicBool>,
+    /// When it is read.
+    pub reads: Arc<FeedReads>,
+    /// Changes that the copy could not be given.
+    pub unwritten: Arc<UnwrittenKeys>,
 }
 
 impl Feed {
@@ -30,10 +44,11 @@ impl Feed {
         match self {
             Self::File(file) => file.page(asked),
             Self::Sqlite(database) => database.page(asked),
-            Self::Copy(database, complete, reads) => {
-                reads.note();
-                check(complete)?;
-                database.page(asked)
+            Self::Copy(copied) => {
+                copied.reads.note();
+                check(&copied.complete)?;
+                let page = copied.database.page(asked)?;
+                Ok(copied.unwritten.behind(page, asked.limit))
             }
         }
     }
@@ -46,9 +61,9 @@ impl Feed {
         match self {
             Self::File(file) => file.standing(),
             Self::Sqlite(database) => database.standing(),
-            Self::Copy(database, complete, _) => {
-                check(complete)?;
-                database.standing()
+            Self::Copy(copied) => {
+                check(&copied.complete)?;
+                copied.database.standing()
             }
         }
     }

@@ -15,6 +15,7 @@ mod response;
 mod server;
 mod site;
 mod sqlite;
+mod unwritten_keys;
 
 mod watch;
 
@@ -31,13 +32,14 @@ use tokio::time::sleep;
 use crate::tell::Teller;
 pub use args::ServeArgs;
 use document::Shelf;
-pub use feed::Feed;
+pub use feed::{CopiedFeed, Feed};
 pub use feed_reads::FeedReads;
 use keys_file::KeysFile;
 pub use server::bind;
 pub use site::QueryAnswer;
 use site::ServedPaths;
 pub use sqlite::{Database, OpenDatabase};
+pub use unwritten_keys::UnwrittenKeys;
 use watch::FileWatch;
 
 use crate::failure::Failure;
@@ -200,7 +202,9 @@ async fn compact(feed: Arc<Feed>, age: Duration, teller: Teller) {
                 file.compact();
                 Ok(())
             }
-            Feed::Sqlite(database) | Feed::Copy(database, _, _) => database.compact(age),
+            Feed::Sqlite(database) | Feed::Copy(CopiedFeed { database, .. }) => {
+                database.compact(age)
+            }
         });
         if let Ok(Err(problem)) = done.await {
             teller.trouble(&format!("old removals stay for now: {problem}"));

@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import socket
+import sqlite3
 import struct
 import threading
 import time
@@ -135,3 +136,33 @@ def test_a_console_that_is_silent(tmp_path: Path, document: Path) -> None:
                 took = time.monotonic() - begun
                 # The time of a request is 30 s.
                 assert took < 15, f"{case}: {took:.1f} s"
+
+
+def test_a_copy_of_keys_that_cannot_be_written(tmp_path: Path) -> None:
+    """A revocation waits for no disk: changes of keys go on from memory, and are in the copy when it can be written again."""
+    with Up(tmp_path / "data", "--demo", "--console", "--console-port", "0") as up:
+        api = _console(up)
+        keys = {name: api.new_key(name, "b-official") for name in ("revoked", "disabled", "plain")}
+        until(lambda: all(ask(up.url, key) == 200 for key in keys.values()), 30)
+        copy = sqlite3.connect(up.data / "agent" / "keys.db", isolation_level=None)
+        # As a disk that takes nothing: whoever wants to write fails.
+        copy.execute("BEGIN IMMEDIATE")
+        assert api.call("DELETE", "/keys/revoked").status_code == 204
+        assert api.call("PATCH", "/keys/disabled", {"disabled": True}).status_code == 200
+        keys["new"] = api.new_key("new", "b-official")
+        want = {"revoked": 401, "disabled": 401, "plain": 200, "new": 200}
+        until(lambda: {name: ask(up.url, key) for name, key in keys.items()} == want, 25)
+        up.until("changes are told from memory")
+        # A change of what is only in memory.
+        assert api.call("PATCH", "/keys/disabled", {"disabled": False}).status_code == 200
+        want["disabled"] = 200
+        until(lambda: ask(up.url, keys["disabled"]) == 200, 25)
+        copy.execute("ROLLBACK")
+        up.until("the copy of keys: goes on")
+        ids = "SELECT id FROM keys ORDER BY id"
+        until(lambda: [row[0] for row in copy.execute(ids)] == ["disabled", "new", "plain"], 15)
+        copy.close()
+        for number in (1, 2):
+            assert api.call("PATCH", "/keys/plain", {"disabled": number == 1}).status_code == 200
+            want["plain"] = 401 if number == 1 else 200
+            until(lambda: {name: ask(up.url, key) for name, key in keys.items()} == want, 15)
