@@ -55,6 +55,10 @@ pub fn unpriced(
     speed: Option<&str>,
     inference_geo: Option<&str>,
 ) -> Uncovered {
+    // Most requests ask for nothing by name.
+    if tier.or(speed).or(inference_geo).is_none() {
+        return Uncovered::default();
+    }
     let nothing = Usage::default();
     let mut uncovered = Uncovered::default();
     for prices in prices.at_all_times() {

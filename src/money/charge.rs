@@ -21,18 +21,18 @@ impl Charge {
     /// anything a model can do; a rounded amount is never given.
     pub fn of(usage: &Usage, prices: &Prices, multiplier: Multiplier) -> Option<Self> {
         let tokens = |kind: &'static Kind| (usage.tokens(*kind), || prices.tokens(*kind));
-        let calls = |call: &'static Call| (usage.calls(*call), || prices.call(*call));
         let mut total = plus_costs(Decimal::ZERO, Kind::ALL.iter().map(tokens))?;
         // Prices are per million: six more places.
         let places = total.scale().checked_add(6)?;
         total.set_scale(places).ok()?;
-        let total = plus_costs(total, [(usage.images, || prices.image())])?;
-        let total = plus_costs(total, Call::ALL.iter().map(calls))?;
-        let requests = |call: &'static Call| {
-            let requests = usage.calls(*call).min(1);
-            (requests, || prices.request(*call))
-        };
-        let total = plus_costs(total, Call::ALL.iter().map(requests))?;
+        total = plus_costs(total, [(usage.images, || prices.image())])?;
+        for call in &Call::ALL {
+            let calls = usage.calls(*call);
+            if calls > 0 {
+                let costs = [(calls, prices.call(*call)), (1, prices.request(*call))];
+                total = plus_costs(total, costs.map(|(count, price)| (count, move || price)))?;
+            }
+        }
         Some(Self(product(total, multiplier.value())?.normalize()))
     }
 
