@@ -361,7 +361,7 @@ pub(super) fn drawn(
         label: new.label.clone(),
         expires_at: new.expires_at.clone(),
         disabled: new.disabled,
-        limits: new.limits.as_ref().map(written),
+        limits: new.limits.clone().map(stored_limits),
         created_at: Some(moment(now)),
         created_by: Some(caller.id.clone()),
         hint: Some(value.hint().to_owned()),
@@ -432,7 +432,7 @@ pub async fn change(
             }
         }
         if let Some(limits) = &change.limits {
-            key.limits = limits.as_ref().map(written);
+            key.limits = limits.clone().map(stored_limits);
         }
         if let Some(models) = &change.models {
             key.models = models.as_ref().map(written);
@@ -497,6 +497,24 @@ pub async fn find_locked(
     }
     let key = keys::find_locked(transaction, id).await?;
     key.ok_or_else(ApiProblem::not_found)
+}
+
+/// Limits as they are stored: amounts without a sign of dollars, which the rules of the database do not know.
+fn stored_limits(mut limits: LimitsDocument) -> String {
+    let plain = |amount: &mut Option<String>| {
+        if let Some(without) = amount.as_deref().and_then(|text| text.strip_prefix('$')) {
+            *amount = Some(without.to_owned());
+        }
+    };
+    if let Some(budget) = &mut limits.budget {
+        plain(&mut budget.per_day);
+        plain(&mut budget.per_month);
+        if let Some(spent) = &mut budget.spent {
+            plain(&mut spent.in_day);
+            plain(&mut spent.in_month);
+        }
+    }
+    written(&limits)
 }
 
 /// Limits, or models, as they are stored.

@@ -56,7 +56,7 @@ on_both! {
         let mut written: Value = serde_json::from_str(&document("g", PRICES)).unwrap();
         written["groups"][0]["limits"] = json!({"output_tokens_per_minute": 5000, "budget": {"per_month": "1000"}});
         publish(&api, &admin, &written.to_string()).await;
-        let limits = json!({"requests_per_minute": 60, "concurrent_requests": 4, "budget": {"per_day": "2", "per_month": "20.50"}});
+        let limits = json!({"requests_per_minute": 60, "concurrent_requests": 4, "budget": {"per_day": "$2", "per_month": "20.50"}});
         api.post(&admin, "/api/v1/keys", &json!({"id": "ka", "group": "g", "owner": "ann", "team": "blue", "limits": limits})).await.expect(201);
         let budget = async |of: &str, body: Value| api.call(&admin, Method::PUT, &format!("/api/v1/budgets/{of}"), &[], &body).await.expect(200);
         budget("owner/ann", json!({"per_month": "1.2"})).await;
@@ -74,16 +74,20 @@ on_both! {
         assert_eq!(left["subjects"], json!([
             {"kind": "key", "id": "ka", "limits": [{"limit": "requests_per_minute", "allowed": 60}, {"limit": "concurrent_requests", "allowed": 4}],
              "budgets": [
-                {"window": "day", "allowed": "2", "used": "0.00000000000000000001", "left": "1.99999999999999999999", "renews_at": tomorrow},
-                {"window": "month", "allowed": "20.5", "used": "0.00000000000000000001", "left": "20.49999999999999999999", "renews_at": next_month}]},
+                {"window": "day", "allowed": "2", "used": "0.00000000000000000001", "left": "1.99999999999999999999", "exhausted": false, "renews_at": tomorrow},
+                {"window": "month", "allowed": "20.5", "used": "0.00000000000000000001", "left": "20.49999999999999999999", "exhausted": false, "renews_at": next_month}]},
             {"kind": "owner", "id": "ann", "limits": [],
-             "budgets": [{"window": "month", "allowed": "1.2", "used": "0.90000000000000000001", "left": "0.29999999999999999999", "renews_at": next_month}]},
+             "budgets": [{"window": "month", "allowed": "1.2", "used": "0.90000000000000000001", "left": "0.29999999999999999999", "exhausted": false, "renews_at": next_month}]},
             {"kind": "group", "id": "g", "limits": [{"limit": "output_tokens_per_minute", "allowed": 5000}],
-             "budgets": [{"window": "month", "allowed": "1000", "used": "0.90000000000000000001", "left": "999.09999999999999999999", "renews_at": next_month}]},
+             "budgets": [{"window": "month", "allowed": "1000", "used": "0.90000000000000000001", "left": "999.09999999999999999999", "exhausted": false, "renews_at": next_month}]},
         ]), "{left}");
         assert_eq!(left["requests"], json!({"state": "served", "text": "Requests are served."}));
 
-        // Its owner sees the same, nobody else anything.
+        // Its owner sees the same without the amounts of what others use as well, nobody else anything.
+        let of_group = left["subjects"][2]["budgets"][0].clone();
+        let mut left = left;
+        left["subjects"][2]["budgets"][0] = json!({"window": "month", "exhausted": false, "renews_at": next_month});
+        assert_eq!(of_group["allowed"], "1000", "an admin does");
         assert_eq!(api.get(&ann, "/api/v1/keys/ka/remaining").await.expect(200), left);
         api.get(&bob, "/api/v1/keys/ka/remaining").await.problem(404);
         let own = api.get(&ann, "/api/v1/me/keys").await.expect(200);
@@ -106,7 +110,10 @@ on_both! {
         assert_eq!(why(&left), (json!("budget_spent"), text, json!(tomorrow)));
         budget("team/blue", json!({"per_month": "1.5"})).await;
         let left = api.get(&ann, "/api/v1/keys/ka/remaining").await.expect(200);
-        assert!(why(&left).1.contains("of the team blue is spent"), "{left}");
+        let text = format!("This month's budget of the team blue is spent. It begins anew at {}.", utc(&next_month));
+        assert_eq!(why(&left), (json!("budget_spent"), text, json!(next_month)));
+        let of_team = json!([{"window": "month", "exhausted": true, "renews_at": next_month}]);
+        assert_eq!(left["subjects"][1]["budgets"], of_team, "{left}");
         api.was_well();
     }
 }
@@ -198,6 +205,10 @@ on_both! {
         assert_eq!((&seen["spent_today"], &seen["key"]["spent_this_month"]), (&spent, &spent));
         assert_eq!(seen["remaining"]["subjects"][0]["budgets"][0]["left"], "3.75");
         assert_eq!(seen["remaining"], api.get(&admin, "/api/v1/keys/ka/remaining").await.expect(200));
+        api.call(&admin, Method::PUT, "/api/v1/budgets/team/blue", &[], &json!({"per_month": "$9"})).await.expect(200);
+        let of_team = &api.get(value, "/api/v1/me/key").await.expect(200)["remaining"]["subjects"][1]["budgets"][0];
+        let told: Vec<&String> = of_team.as_object().unwrap().keys().collect();
+        assert_eq!(told, ["exhausted", "renews_at", "window"], "what others spend is not told");
         let requests = seen["requests"].as_array().unwrap();
         assert_eq!(requests.len(), 1);
         assert_eq!((&requests[0]["request_id"], &requests[0]["charge"], &requests[0]["status"]), (&json!("mine"), &json!("1.25"), &json!(200)));

@@ -42,20 +42,37 @@ pub struct RemainingBudget {
     /// `day` or `month`, in UTC.
     #[schema(value_type = String)]
     pub(crate) window: &'static str,
-    /// What may be spent.
-    pub(crate) allowed: String,
+    /// Whether it is spent.
+    pub(crate) exhausted: bool,
+    /// What may be spent. Who holds a key is not told the amounts of a team or a group: what is left of those is what others
+    /// have left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allowed: Option<String>,
     /// What was spent, by the end of requests, as gateways count budgets.
-    pub(crate) used: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) used: Option<String>,
     /// What is left: 0 where it is spent.
-    pub(crate) left: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) left: Option<String>,
     /// When it begins anew.
     pub(crate) renews_at: String,
 }
 
-impl RemainingBudget {
-    /// Whether nothing is left of it.
-    pub(super) fn is_spent(&self) -> bool {
-        self.left == "0"
+impl RemainingSubject {
+    /// Whether others use it as well.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self.kind, "team" | "group")
+    }
+
+    /// The same for who holds the key: what others spend is not told.
+    #[must_use]
+    pub(super) fn for_holder(mut self) -> Self {
+        if self.is_shared() {
+            for budget in &mut self.budgets {
+                (budget.allowed, budget.used, budget.left) = (None, None, None);
+            }
+        }
+        self
     }
 }
 
@@ -98,11 +115,13 @@ pub(super) async fn read(
         let counted = counted.map_or(Amount::ZERO, |(_, sum)| sum.value());
         let told = budget.spent.as_ref().map(|spent| told(spent, window, now));
         let used = counted.max(told.unwrap_or_default());
+        let left = allowed.less(used);
         subject.budgets.push(RemainingBudget {
             window: window.name(),
-            allowed: allowed.to_string(),
-            used: used.to_string(),
-            left: allowed.less(used).to_string(),
+            exhausted: left == Amount::ZERO,
+            allowed: Some(allowed.to_string()),
+            used: Some(used.to_string()),
+            left: Some(left.to_string()),
             renews_at: renewal(window, now),
         });
     }

@@ -82,7 +82,7 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
     let budgets = subjects
         .iter()
         .flat_map(|subject| subject.budgets.iter().map(move |budget| (subject, budget)));
-    let spent = budgets.filter(|(_, budget)| budget.is_spent());
+    let spent = budgets.filter(|(_, budget)| budget.exhausted);
     // The first of equals: that of the key before that of its owner.
     let (subject, budget) = spent.reduce(|last, next| {
         if next.1.renews_at > last.1.renews_at {
@@ -102,9 +102,16 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
         "key" => "the key".to_owned(),
         kind => format!("the {kind} {}", subject.id),
     };
-    let [used, allowed] = [used, allowed].map(|amount| text::amount(currency, amount));
+    // The line is for who holds the key.
+    let amounts = match (used, allowed) {
+        (Some(used), Some(allowed)) if !subject.is_shared() => {
+            let [used, allowed] = [used, allowed].map(|amount| text::amount(currency, amount));
+            format!(": {used} of {allowed}")
+        }
+        _ => String::new(),
+    };
     let text = format!(
-        "This {window}'s budget of {whose} is spent: {used} of {allowed}. It begins anew at {}.",
+        "This {window}'s budget of {whose} is spent{amounts}. It begins anew at {}.",
         text::utc(renews_at)
     );
     Some(Diagnosis {

@@ -6,5 +6,6 @@ mod failure;
 mod recent;
 mod view;
 
+pub(crate) use binding::RemainingBudget;
 pub(crate) use diagnosis::RequestsState;
 pub(crate) use view::{__path_get, KeyReader, KeyRemaining, get, latest};

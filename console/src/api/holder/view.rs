@@ -37,6 +37,18 @@ pub struct KeyRemaining {
     pub(crate) requests: Diagnosis,
 }
 
+impl KeyRemaining {
+    /// The same for who holds the key.
+    #[must_use]
+    pub(crate) fn for_holder(self) -> Self {
+        let subjects = self.subjects.into_iter();
+        Self {
+            subjects: subjects.map(RemainingSubject::for_holder).collect(),
+            ..self
+        }
+    }
+}
+
 /// Reads what is left for keys, one after the other. What several keys have in common is read once.
 pub struct KeyReader {
     now: i64,
@@ -193,7 +205,7 @@ pub async fn latest(
 }
 
 /// What is left of the limits and budgets of a key, its owner, its team and its group, and why its requests fail now. Members see
-/// those of their own keys.
+/// those of their own keys, without amounts of teams and groups.
 #[utoipa::path(get, operation_id = "get_key_remaining", path = "/api/v1/keys/{id}/remaining", tag = "keys",
     params(("id" = String, Path)), responses((status = 200, body = KeyRemaining)))]
 pub async fn get(
@@ -204,7 +216,10 @@ pub async fn get(
     let mut transaction = state.store.read().await?;
     let key = find_own(&mut transaction, &caller, &id).await?;
     let mut reader = KeyReader::new(&mut transaction, state.now()).await?;
-    let remaining = reader.remaining(&mut transaction, &key).await?;
+    let mut remaining = reader.remaining(&mut transaction, &key).await?;
     transaction.rollback().await;
+    if caller.only_owner().is_some() {
+        remaining = remaining.for_holder();
+    }
     Ok(Json(remaining))
 }

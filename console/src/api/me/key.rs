@@ -151,7 +151,7 @@ async fn view(
 ) -> Result<HeldKeyView, ApiProblem> {
     let day = moment(now).get(..10).unwrap_or_default().to_owned();
     let mut reader = KeyReader::new(transaction, now).await?;
-    let remaining = reader.remaining(transaction, &key).await?;
+    let remaining = reader.remaining(transaction, &key).await?.for_holder();
     let models = key_models::of_key(transaction, &key).await?;
     let today = key_spend::of(transaction, &key.id, key.owner.as_deref(), &day).await?;
     let lines = holder::latest(transaction, &key, None, REQUESTS).await?;

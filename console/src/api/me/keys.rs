@@ -92,7 +92,7 @@ pub async fn list(
     let mut reader = KeyReader::new(&mut transaction, now).await?;
     let mut read = Vec::new();
     for key in key_lists::list(&mut transaction, &filter, KeyRange::All).await? {
-        let remaining = reader.remaining(&mut transaction, &key).await?;
+        let remaining = reader.remaining(&mut transaction, &key).await?.for_holder();
         let mut key = KeyView::from(key);
         all_keys::add_use(&mut transaction, &mut key, now).await?;
         read.push(OwnKeyView { key, remaining });

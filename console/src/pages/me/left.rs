@@ -1,6 +1,6 @@
 //! What is left for a key, as pages show it.
 
-use crate::api::holder::{KeyRemaining, RequestsState};
+use crate::api::holder::{KeyRemaining, RemainingBudget, RequestsState};
 use crate::pages::text;
 
 /// What is left for a key.
@@ -21,8 +21,16 @@ pub struct LeftBudget {
     pub whose: String,
     /// `day` or `month`.
     pub window: &'static str,
-    /// What is left.
+    /// What is left; of a budget that others use as well, whether anything is.
     pub left: String,
+    /// What is used, where that is told.
+    pub used: Option<UsedBudget>,
+    /// When it begins anew.
+    pub renews_at: String,
+}
+
+/// What is used of a budget.
+pub struct UsedBudget {
     /// What is used.
     pub used: String,
     /// What is allowed.
@@ -31,8 +39,19 @@ pub struct LeftBudget {
     pub percent: u8,
     /// `warn` or `bad` where little is left.
     pub kind: &'static str,
-    /// When it begins anew.
-    pub renews_at: String,
+}
+
+impl UsedBudget {
+    fn of(budget: &RemainingBudget, currency: &str) -> Option<Self> {
+        let (used, allowed) = (budget.used.as_deref()?, budget.allowed.as_deref()?);
+        let percent = text::percent(used, allowed);
+        Some(Self {
+            used: text::amount(currency, used),
+            allowed: text::amount(currency, allowed),
+            percent,
+            kind: text::fullness(percent),
+        })
+    }
 }
 
 impl LeftShown {
@@ -59,15 +78,16 @@ impl LeftShown {
         for subject in &remaining.subjects {
             let whose = whose(subject.kind, &subject.id);
             for budget in &subject.budgets {
-                let percent = text::percent(&budget.used, &budget.allowed);
+                let left = budget.left.as_deref();
                 shown.budgets.push(LeftBudget {
                     whose: whose.clone(),
                     window: budget.window,
-                    left: text::amount(currency, &budget.left),
-                    used: text::amount(currency, &budget.used),
-                    allowed: text::amount(currency, &budget.allowed),
-                    percent,
-                    kind: text::fullness(percent),
+                    left: match (left, budget.exhausted) {
+                        (Some(left), _) => text::amount(currency, left),
+                        (None, true) => "nothing".to_owned(),
+                        (None, false) => "not spent".to_owned(),
+                    },
+                    used: UsedBudget::of(budget, currency),
                     renews_at: budget.renews_at.clone(),
                 });
             }
