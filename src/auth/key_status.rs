@@ -29,9 +29,8 @@ pub enum KeyStatus {
     },
     /// Unknown, revoked, disabled or expired. Clients are not told which.
     Invalid,
-    /// The policy in force cannot tell: a publication is under way, another release wrote the record, the
-    /// first full sync of the feed is not complete, or the feed gives the key a budget that the group's
-    /// prices do not cover. The key may be valid, so this is never a 401.
+    /// The policy in force cannot tell: a publication is under way, another release wrote the record, or the
+    /// first full sync of the feed is not complete. The key may be valid, so this is never a 401.
     Undecided,
 }
 
@@ -58,7 +57,7 @@ pub fn authenticate(key: &ApiKey, in_force: &InForce, store: &impl KeyStore) -> 
             }
         }
         return match lookup.state {
-            KeyLookup::Found { key, namespace } => status(key, namespace, in_force, store),
+            KeyLookup::Found { key, .. } => status(key, in_force, store),
             KeyLookup::Revoked => KeyStatus::Invalid,
             KeyLookup::Unknown if in_force.knows_all_keys() => KeyStatus::Invalid,
             KeyLookup::Unknown | KeyLookup::Unreadable => KeyStatus::Undecided,
@@ -68,26 +67,14 @@ pub fn authenticate(key: &ApiKey, in_force: &InForce, store: &impl KeyStore) -> 
 }
 
 /// The status of a key that has a record.
-fn status(
-    key: KeyRecord,
-    namespace: Namespace,
-    in_force: &InForce,
-    store: &impl KeyStore,
-) -> KeyStatus {
+fn status(key: KeyRecord, in_force: &InForce, store: &impl KeyStore) -> KeyStatus {
     // The clock is read only where it matters: it is a call out of the filter.
     let expired = key.expires_at.is_some_and(|end| end <= store.now());
     if key.disabled || expired {
         return KeyStatus::Invalid;
     }
-    // The document's keys were checked with its prices; a feed knows nothing of them. It may also name a group that only a
-    // newer policy has.
-    let has_budget = key.limits.as_ref().is_some_and(|l| l.budget.is_set());
-    let needs_prices = namespace == Namespace::Feed && has_budget;
-    let group_in = |policy: &Policy| {
-        let group = policy.group(&key.group);
-        let can = |group: &Group| group.can_have_budget(key.access.as_deref());
-        group.filter(|group| !needs_prices || can(group)).cloned()
-    };
+    // A feed may name a group that only a newer policy has.
+    let group_in = |policy: &Policy| policy.group(&key.group).cloned();
     let group = group_in(&in_force.policy).or_else(|| group_in(&store.latest_policy()?.policy));
     match group {
         Some(group) => KeyStatus::Valid { group, key },

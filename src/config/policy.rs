@@ -51,8 +51,8 @@ pub struct Group {
     pub clients: Clients,
     /// What it gives access to.
     pub kind: GroupKind,
-    /// Whether every model that its keys may use has prices, or is said to cost nothing: a budget counts all that is
-    /// used then. None may be without that.
+    /// Whether every model that its keys may use has prices, or is said to cost nothing. Keys under a budget may not use the
+    /// others, which it could not count.
     pub priced: bool,
     /// What all of its keys together may use, where that is limited.
     pub limits: Option<Subject>,
@@ -125,14 +125,33 @@ pub struct Source {
 }
 
 impl Group {
-    /// Whether a budget counts all that one of its keys may use, which has this of its own.
+    /// The models that a key with this of its own loses under a budget, as that could not count them.
+    pub fn unpriced(&self, access: Option<&KeyAccess>) -> Vec<String> {
+        self.models_of(access, false)
+    }
+
+    /// The ids of the models without prices.
+    pub fn unpriced_ids(&self) -> Vec<String> {
+        let unpriced = self.kind.usable().filter(|(_, model)| !model.is_priced());
+        unpriced.map(|(_, model)| model.id.to_string()).collect()
+    }
+
+    /// Whether a budget leaves a key with this of its own any model.
     pub fn can_have_budget(&self, access: Option<&KeyAccess>) -> bool {
-        let own = access.filter(|access| access.models.is_some());
-        self.priced
-            || own.is_some_and(|access| {
-                let mut usable = self.kind.usable();
-                usable.all(|(_, model)| model.is_priced() || !access.allows(&model.id))
-            })
+        self.priced || !self.models_of(access, true).is_empty()
+    }
+
+    /// The models of a key, those with or those without prices. A Mixed group says of which source each is.
+    fn models_of(&self, access: Option<&KeyAccess>, priced: bool) -> Vec<String> {
+        let usable = self.kind.usable();
+        let found = usable.filter(|(_, model)| {
+            model.is_priced() == priced && access.is_none_or(|access| access.allows(&model.id))
+        });
+        let name = |(source, model): (&Source, &Model)| match self.kind {
+            GroupKind::Source(_) => model.id.to_string(),
+            GroupKind::Mixed(_) => format!("{} (of {})", model.id, source.group),
+        };
+        found.map(name).collect()
     }
 }
 

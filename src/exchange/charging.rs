@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use smol_str::SmolStr;
+
 use super::environment::Clock;
 use super::estimating;
 use super::route::Route;
@@ -69,6 +71,21 @@ pub(super) fn expected_charge(
     };
     let others = models.others().iter().map(|model| charge(Some(model)));
     others.fold(charge(models.model()), Amount::max)
+}
+
+/// A model without a price that a request may run, as far as it has been read.
+pub(super) fn unpriced(upstream: &UpstreamRequest) -> Option<SmolStr> {
+    let UpstreamRequest { route, body, .. } = upstream;
+    let models = body.models();
+    let mut named = models.model().into_iter().chain(models.others());
+    let lacking = named.find(|model| !model.is_priced());
+    // The upstream takes one of its own, which is charged as the dearest that has a price.
+    let of_tool = || {
+        let is_unnamed = body.scanner().image_tool_unnamed();
+        is_unnamed.then(|| route.unpriced_image_model()).flatten()
+    };
+    let found = lacking.or_else(of_tool);
+    found.map(|model| model.id.clone())
 }
 
 /// What the models used.

@@ -92,7 +92,8 @@ pub(super) fn decide(
     let answered = match endpoint {
         Endpoint::Usage => Some(usage(&authenticated, &context, environment)),
         _ if endpoint.spec().list.is_some() => {
-            Some(list(&authenticated.caller, endpoint, &target, &context))
+            let caller = &authenticated.caller;
+            Some(list(caller, endpoint, &target, &context, environment))
         }
         _ => None,
     };
@@ -174,8 +175,9 @@ fn list(
     endpoint: &Endpoint,
     target: &RequestTarget<'_>,
     context: &ReplyContext,
+    quotas: &impl Quotas,
 ) -> Result<Reply, Rejection> {
-    let body = lists::body(caller, endpoint.path_model(), target)?;
+    let body = lists::body(caller, endpoint.path_model(), target, quotas)?;
     let dialect = match caller.protocol {
         Protocol::C => Dialect::Native(Protocol::C),
         Protocol::A | Protocol::B => context.dialect,

@@ -34,6 +34,8 @@ pub trait Quotas {
     fn extend(&self, reservation: &mut Reservation, charge: Amount) -> Result<(), AdmitError>;
     /// Settles a reservation when the exchange is over.
     fn settle(&self, grant: Reservation, used: Consumption) -> Settlement;
+    /// Whether one of the subjects has a budget, or may have one that is not known yet.
+    fn has_budget(&self, subjects: &[Subject]) -> bool;
     /// What is left.
     fn figures(&self, subjects: &[Subject]) -> Figures;
     /// What is left, of each subject's limits.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::environment::Quotas;
 use super::request::AuthenticatedCaller;
 use super::route::{self, Route};
 use crate::config::policy::{Group, GroupKind, Lists};
@@ -17,6 +18,7 @@ pub(super) fn body(
     caller: &AuthenticatedCaller,
     one: Option<&str>,
     target: &RequestTarget<'_>,
+    quotas: &impl Quotas,
 ) -> Result<Vec<u8>, Rejection> {
     let group = &caller.group;
     let of_c = caller.protocol == Protocol::C;
@@ -25,8 +27,15 @@ pub(super) fn body(
         Route::find(group, caller.protocol)?;
     }
     let access = caller.access.as_deref();
-    let first = || written(group, access, one, target, of_c);
-    if one.is_some() || target.query.is_some() || access.is_some() {
+    let priced =
+        !group.priced && !caller.subjects.is_empty() && quotas.has_budget(&caller.subjects);
+    let shown = ShownModels {
+        access,
+        of_c,
+        priced,
+    };
+    let first = || written(group, shown, one, target);
+    if one.is_some() || target.query.is_some() || access.is_some() || priced {
         return first();
     }
     let Lists { shared, generate } = &group.lists;
@@ -37,29 +46,39 @@ pub(super) fn body(
     list.get().map_or_else(first, |list| Ok(list.to_vec()))
 }
 
+/// The models of a group that one of its keys is shown.
+#[derive(Debug, Clone, Copy)]
+struct ShownModels<'a> {
+    /// What the key has of its own.
+    access: Option<&'a KeyAccess>,
+    /// In the shape of protocol C; of a Mixed group only those of its C entry.
+    of_c: bool,
+    /// Only those with prices: a budget could not count the others.
+    priced: bool,
+}
+
 /// The body, written anew.
 fn written(
     group: &Group,
-    access: Option<&KeyAccess>,
+    shown: ShownModels<'_>,
     one: Option<&str>,
     target: &RequestTarget<'_>,
-    of_c: bool,
 ) -> Result<Vec<u8>, Rejection> {
-    let body = value(group, access, one, target, of_c)?;
+    let body = value(group, shown, one, target)?;
     Ok(body.to_string().into_bytes())
 }
 
 fn value(
     group: &Group,
-    access: Option<&KeyAccess>,
+    shown: ShownModels<'_>,
     one: Option<&str>,
     target: &RequestTarget<'_>,
-    of_c: bool,
 ) -> Result<Value, Rejection> {
-    let models = visible(group, access, of_c);
+    let models = visible(group, shown);
+    let of_c = shown.of_c;
     match one {
         Some(name) => {
-            let found = find(group, access, &models, name, of_c)?;
+            let found = find(group, shown, &models, name)?;
             Ok(if of_c {
                 found.generate()
             } else {
@@ -85,8 +104,13 @@ fn value(
     }
 }
 
-/// The models that a key of `group` with this of its own may use; `only_c` leaves those of the C entry of a Mixed group.
-fn visible<'a>(group: &'a Group, access: Option<&KeyAccess>, only_c: bool) -> Vec<Listed<'a>> {
+/// The models of a group that one of its keys is shown.
+fn visible<'a>(group: &'a Group, shown: ShownModels<'_>) -> Vec<Listed<'a>> {
+    let ShownModels {
+        access,
+        of_c,
+        priced,
+    } = shown;
     let own = access.and_then(|access| access.multiplier);
     let mut models: Vec<_> = match &group.kind {
         GroupKind::Source(source) => source
@@ -99,7 +123,7 @@ fn visible<'a>(group: &'a Group, access: Option<&KeyAccess>, only_c: bool) -> Ve
         GroupKind::Mixed(mixed) => mixed
             .models
             .iter()
-            .filter(|shown| !only_c || shown.entry == Entry::VcGenerateContent)
+            .filter(|shown| !of_c || shown.entry == Entry::VcGenerateContent)
             .filter_map(|shown| {
                 let entry = mixed.entry(shown.entry)?;
                 let mut models = entry.source.catalog.models().iter();
@@ -111,21 +135,22 @@ fn visible<'a>(group: &'a Group, access: Option<&KeyAccess>, only_c: bool) -> Ve
             })
             .collect(),
     };
-    models.retain(|listed| access.is_none_or(|access| access.allows(&listed.model.id)));
+    models.retain(|Listed { model, .. }| {
+        access.is_none_or(|access| access.allows(&model.id)) && (!priced || model.is_priced())
+    });
     models
 }
 
 /// The listed model that `name` means, by any spelling that a request could use.
 fn find<'a>(
     group: &Group,
-    access: Option<&KeyAccess>,
+    shown: ShownModels<'_>,
     listed: &[Listed<'a>],
     name: &str,
-    only_c: bool,
 ) -> Result<Listed<'a>, Rejection> {
     let id = match &group.kind {
         GroupKind::Source(source) => source.catalog.find(name).map(|m| m.id.as_str()),
-        GroupKind::Mixed(mixed) => route::entry_for(mixed, name, access)
+        GroupKind::Mixed(mixed) => route::entry_for(mixed, name, shown.access)
             .and_then(|entry| mixed.entry(entry))
             .and_then(|entry| entry.source.catalog.find(name))
             .map(|m| m.id.as_str()),
@@ -136,8 +161,8 @@ fn find<'a>(
         .copied()
         .ok_or_else(|| Rejection::ModelNotFound {
             name: name.to_owned(),
-            served_by: match (&group.kind, only_c) {
-                (GroupKind::Mixed(mixed), true) => route::entry_for(mixed, name, access),
+            served_by: match (&group.kind, shown.of_c) {
+                (GroupKind::Mixed(mixed), true) => route::entry_for(mixed, name, shown.access),
                 _ => None,
             },
         })

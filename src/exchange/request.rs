@@ -122,11 +122,8 @@ fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
     if policy.spend_feed.is_none() {
         return all.chain(group.limits.clone()).collect();
     }
-    let of_people = |scope, id: &Option<SmolStr>| {
-        let priced = || group.can_have_budget(key.access.as_deref());
-        id.as_deref()
-            .map(|id| Subject::of_people(scope, id, priced()))
-    };
+    let of_people =
+        |scope, id: &Option<SmolStr>| id.as_deref().map(|id| Subject::of_people(scope, id));
     let all = all.map(Subject::told);
     let all = all.chain(of_people(Scope::Owner, &key.owner));
     let all = all.chain(of_people(Scope::Team, &key.team));

@@ -86,8 +86,18 @@ impl Route {
 
     /// Whether the key's list has a model that makes images.
     pub fn has_image_model(&self) -> bool {
-        let mut models = self.source.catalog.models().iter();
-        models.any(|model| {
+        self.image_models().next().is_some()
+    }
+
+    /// A model of the key's list that makes images, where none of these has a price.
+    pub fn unpriced_image_model(&self) -> Option<&Rc<Model>> {
+        let is_priced = self.image_models().any(|model| model.is_priced());
+        self.image_models().next().filter(|_| !is_priced)
+    }
+
+    fn image_models(&self) -> impl Iterator<Item = &Rc<Model>> {
+        let models = self.source.catalog.models().iter();
+        models.filter(|model| {
             model.kind == ModelKind::Image
                 && model.entitled
                 && allows(self.access.as_deref(), &model.id)

@@ -31,7 +31,7 @@ pub(super) fn body(
         [] => Vec::new(),
         subjects => quotas
             .figures_of_each(subjects)
-            .map_err(|error| Rejection::of_limit(error, None))?,
+            .map_err(|error| Rejection::of_limit(error, "", None))?,
     };
     let report = KeyUsageReport::new(authenticated, &each);
     // Texts and numbers, into memory: it cannot fail.

@@ -12,6 +12,8 @@ pub struct Estimate {
     pub output: u64,
     /// Its expected cost. Only budgets ask for it.
     pub charge: Amount,
+    /// Whether it names a model without a price, which no budget can count.
+    pub unpriced: bool,
 }
 
 /// Tokens that a model writes where the request sets no cap.
@@ -25,6 +27,7 @@ impl Estimate {
             input,
             output: cap.unwrap_or(UNCAPPED).saturating_mul(candidates),
             charge: Amount::ZERO,
+            unpriced: false,
         }
     }
 

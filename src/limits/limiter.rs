@@ -41,6 +41,13 @@ struct SubjectReservation {
 }
 
 impl Reservation {
+    /// The subject that has a budget, of several the first.
+    pub fn budgeted(&self) -> Option<Scope> {
+        let mut subjects = self.subjects.iter().map(|reserved| &reserved.subject);
+        let found = subjects.find(|subject| subject.limits.budget.is_set());
+        found.map(|subject| subject.scope)
+    }
+
     /// The rest of the limits that may be told to the key's holder, as far as the admission knows it: a request that was
     /// admitted since is not in it. The time is one of the steady clock, in microseconds.
     pub fn figures(&self, steady_us: u64) -> Figures {
@@ -68,6 +75,12 @@ fn tightest(figures: impl Iterator<Item = Figures>, now: Now) -> Figures {
     })
 }
 
+/// The first of the subjects that has a budget.
+fn budgeted(subjects: &[Subject]) -> Option<Scope> {
+    let mut budgeted = subjects.iter().filter(|it| it.limits.budget.is_set());
+    budgeted.next().map(|subject| subject.scope)
+}
+
 /// Why a request may not be forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdmitError {
@@ -77,8 +90,8 @@ pub enum AdmitError {
     Conflict,
     /// A spend feed says what is spent elsewhere, and has not said it yet.
     SpendUnknown,
-    /// An owner or a team has a budget, and not everything that the key may use has prices.
-    Unpriced,
+    /// A budget cannot count the request: it names a model without a price.
+    Unpriced(Scope),
 }
 
 impl From<Conflict> for AdmitError {
@@ -161,6 +174,11 @@ impl Limiter {
         now: Now,
     ) -> Result<Reservation, AdmitError> {
         let subjects = &*self.resolve(subjects, shared)?;
+        if estimate.unpriced
+            && let Some(scope) = budgeted(subjects)
+        {
+            return Err(AdmitError::Unpriced(scope));
+        }
         // Later subjects are checked first, so a rejected request never reserves quota of the first, not even for a
         // moment in which another request may need it. Unless somebody is faster, their counters are as they were then
         // when their turn comes.
@@ -213,14 +231,15 @@ impl Limiter {
                 None if self.is_told(shared) => ToldSpend::default(),
                 None => return Err(AdmitError::SpendUnknown),
             };
-            if let Some(subject) = subject.resolved(told) {
-                if !subject.priced {
-                    return Err(AdmitError::Unpriced);
-                }
-                resolved.push(subject);
-            }
+            resolved.extend(subject.resolved(told));
         }
         Ok(Cow::Owned(resolved))
+    }
+
+    /// Whether one of the subjects has a budget, as far as that is known: one that was not told yet may have.
+    pub fn has_budget(&self, subjects: &[Subject], shared: &impl SharedData) -> bool {
+        let resolved = self.resolve(subjects, shared);
+        resolved.map_or(true, |subjects| budgeted(&subjects).is_some())
     }
 
     /// Whether a spend feed has told everything once.

@@ -50,8 +50,6 @@ pub struct Subject {
     pub(super) name: Rc<str>,
     /// Whether a spend feed says what is spent elsewhere, and of an owner or a team the budget too.
     pub(super) is_told: bool,
-    /// Whether all that it may use has prices.
-    pub(super) priced: bool,
     /// What is spent of its budget elsewhere, as far as it was read.
     pub(super) elsewhere: SpentElsewhere,
 }
@@ -68,17 +66,14 @@ impl Subject {
             limits,
             name,
             is_told: false,
-            priced: true,
             elsewhere: SpentElsewhere::default(),
         }
     }
 
-    /// The owner or team with this id, whose budget only a spend feed knows; `priced`: all that the request's key may use has
-    /// prices.
-    pub fn of_people(scope: Scope, id: &str, priced: bool) -> Self {
+    /// The owner or team with this id, whose budget only a spend feed knows.
+    pub fn of_people(scope: Scope, id: &str) -> Self {
         Self {
             is_told: true,
-            priced,
             ..Self::new(scope, id, Limits::default())
         }
     }

@@ -145,6 +145,20 @@ impl Rejection {
                 "model_not_entitled: the source account has no right to the model {}.",
                 echo(name)
             ),
+            Self::ModelNotPriced {
+                name,
+                scope,
+                contact,
+            } => {
+                let ask = contact.as_deref();
+                format!(
+                    "The model {} has no price, so the budget of {} cannot count it. Use another model of this key's list, or ask \
+                     for a price: {}",
+                    echo(name),
+                    whose(*scope),
+                    ask.unwrap_or("the operator of this gateway.")
+                )
+            }
             Self::BadParameter(name) => {
                 format!("The query parameter {name} has a value that cannot be honoured.")
             }
@@ -214,13 +228,18 @@ fn member_not_allowed(member: &SteeringMember) -> String {
     }
 }
 
-fn used_up(scope: Scope, limit: Limit, retry_after_s: u64, contact: Option<&str>) -> String {
-    let whose = match scope {
+/// A subject, as its key's holder knows it.
+fn whose(scope: Scope) -> &'static str {
+    match scope {
         Scope::Key => "this key",
         Scope::Owner => "this key's owner",
         Scope::Team => "this key's team",
         Scope::Group => "this key's group",
-    };
+    }
+}
+
+fn used_up(scope: Scope, limit: Limit, retry_after_s: u64, contact: Option<&str>) -> String {
+    let whose = whose(scope);
     let per_minute = |what: &str| {
         format!(
             "Rate limit reached: the {what} per minute of {whose} are used up. Try again in \

@@ -103,6 +103,15 @@ pub enum Rejection {
         /// The name as sent.
         name: String,
     },
+    /// The model has no price, and a budget could not count it.
+    ModelNotPriced {
+        /// The name of the model.
+        name: String,
+        /// Whose budget.
+        scope: Scope,
+        /// The contact for a price.
+        contact: Option<Rc<str>>,
+    },
     /// A query parameter has a value that cannot be honoured.
     BadParameter(&'static str),
     /// A query parameter that the path does not take.
@@ -166,6 +175,7 @@ impl Rejection {
             Self::Unauthenticated | Self::KeyMisplaced { .. } => 401,
             Self::ProtocolNotAllowed { .. }
             | Self::ModelNotEntitled { .. }
+            | Self::ModelNotPriced { .. }
             | Self::UpstreamForbade => 403,
             Self::UnknownPath { .. }
             | Self::EndpointNotServed
@@ -222,6 +232,7 @@ impl Rejection {
             Self::ClassNotPriced(_) => "service_tier_not_supported",
             Self::ModelNotFound { .. } | Self::NoImageModel => "model_not_found",
             Self::ModelNotEntitled { .. } | Self::UpstreamForbade => "model_not_entitled",
+            Self::ModelNotPriced { .. } => "model_not_priced",
             Self::BadParameter(_) | Self::UnknownParameter { .. } => "invalid_parameter",
             Self::UpstreamFailed | Self::AccountsRefused => "bad_gateway",
             Self::Internal => "internal_error",
@@ -235,7 +246,8 @@ impl Rejection {
             | Self::ModelMismatch
             | Self::OtherModelRenamed { .. }
             | Self::ModelNotFound { .. }
-            | Self::ModelNotEntitled { .. } => Some("model"),
+            | Self::ModelNotEntitled { .. }
+            | Self::ModelNotPriced { .. } => Some("model"),
             Self::BackgroundNotSupported => Some("background"),
             Self::MemberNotAllowed(member) => Some(member.name),
             Self::NoImageModel => Some("tools"),
@@ -257,11 +269,16 @@ impl Rejection {
         }
     }
 
-    /// Of a request that its limits do not admit, whose sender asks `contact` for more.
-    pub fn of_limit(error: AdmitError, contact: Option<&Rc<str>>) -> Self {
+    /// Of a request that its limits do not admit, whose sender asks `contact` for more. `model`: its model without a price,
+    /// where it names one.
+    pub fn of_limit(error: AdmitError, model: &str, contact: Option<&Rc<str>>) -> Self {
         match error {
             AdmitError::Conflict | AdmitError::SpendUnknown => Self::NotCounted,
-            AdmitError::Unpriced => Self::NotReady,
+            AdmitError::Unpriced(scope) => Self::ModelNotPriced {
+                name: model.to_owned(),
+                scope,
+                contact: contact.map(Rc::clone),
+            },
             AdmitError::Violation(LimitViolation {
                 scope,
                 limit,

@@ -160,6 +160,18 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "PERMISSION_DENIED",
         ),
         (
+            Rejection::ModelNotPriced {
+                name: name(),
+                scope: Scope::Team,
+                contact: None,
+            },
+            403,
+            "invalid_request_error",
+            "model_not_priced",
+            "permission_error",
+            "PERMISSION_DENIED",
+        ),
+        (
             Rejection::UpstreamForbade,
             403,
             "invalid_request_error",
@@ -648,10 +660,14 @@ fn a_limit_that_is_met_becomes_a_refusal() {
             retry_after_s,
             contact: None,
         };
-        assert_eq!(Rejection::of_limit(full(wait_us), None), want, "{wait_us}");
+        assert_eq!(
+            Rejection::of_limit(full(wait_us), "", None),
+            want,
+            "{wait_us}"
+        );
     }
     assert_eq!(
-        Rejection::of_limit(AdmitError::Conflict, None),
+        Rejection::of_limit(AdmitError::Conflict, "", None),
         Rejection::NotCounted
     );
 }

@@ -83,6 +83,10 @@ impl<H: WorkerHost> Quotas for RequestEnvironment<'_, H> {
         limiter.settle(reservation, used, self.host, self.time())
     }
 
+    fn has_budget(&self, subjects: &[Subject]) -> bool {
+        self.worker.limiter.has_budget(subjects, self.host)
+    }
+
     fn figures(&self, subjects: &[Subject]) -> Figures {
         let limiter = &self.worker.limiter;
         limiter.figures(subjects, self.host, self.time())

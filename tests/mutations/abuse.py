@@ -16,6 +16,14 @@ _charges = "abuse/test_abuse_charges.py::"
 _budgets = "limits/test_limits_budgets.py::"
 
 ABUSE: tuple[Mutation, ...] = (
+    # ---- What no budget can count
+    Mutation(
+        "a budget lets a model without a price pass",
+        "src/limits/limiter.rs",
+        "        if estimate.unpriced\n",
+        "        if estimate.unpriced && estimate.charge == Amount::GREATEST\n",
+        ("console/test_unpriced.py::test_an_unpriced_model_takes_nothing_else_down",),
+    ),
     # ---- What nobody reported
     Mutation(
         "an answer without usage is not estimated",

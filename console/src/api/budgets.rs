@@ -1,10 +1,12 @@
 //! Budgets of owners and teams: all of their keys together may spend so much. Those of keys and groups are among their limits.
 
+use std::collections::BTreeSet;
+
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
-use trilane::config::document::{BudgetDocument, KeyDocument, LimitsDocument};
+use trilane::config::document::{BudgetDocument, LimitsDocument};
 use trilane::config::{Document, Problems, compile};
 use trilane::money::Amount;
 use utoipa::ToSchema;
@@ -16,6 +18,7 @@ use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
 use super::spend::SpentAmount;
 use super::state::ConsoleState;
+use crate::documents::budget_losses;
 use crate::feed::is_owner;
 use crate::in_transaction;
 use crate::nearly_spent;
@@ -274,7 +277,7 @@ pub(super) fn some_budget() -> LimitsDocument {
     }
 }
 
-/// Refuses a budget that would not count all that keys of an owner or a team may use, and names the models.
+/// Refuses a budget that leaves some keys of an owner or a team no model, as it can count none, and names the models.
 async fn check_prices(
     transaction: &mut Transaction,
     kind: BudgetKind,
@@ -283,41 +286,35 @@ async fn check_prices(
     let Some(current) = documents::current(transaction).await? else {
         return Ok(());
     };
-    let Ok(mut document) = Document::parse(current.served.as_bytes()) else {
+    let stored = keys::groups_of(transaction, kind.name(), id).await?;
+    let compiled =
+        Document::parse(current.served.as_bytes()).and_then(|document| compile(&document));
+    let Ok(compiled) = compiled else {
         return Ok(());
     };
-    let kinds = keys::groups_of(transaction, kind.name(), id).await?;
-    let theirs = |key: &KeyDocument| match kind {
+    let stored = stored.into_iter();
+    let stored =
+        stored.map(|(group, models)| (group, budget_losses::own_models(models.as_deref())));
+    let named = compiled.keys.iter().map(|(_, key)| key);
+    let named = named.filter(|key| match kind {
         BudgetKind::Owner => key.owner.as_deref() == Some(id),
         BudgetKind::Team => key.team.as_deref() == Some(id),
-    };
-    let named = document.keys.take().unwrap_or_default().into_iter();
-    let named = named.filter(theirs).map(|key| (key.group, key.models));
-    let stored = kinds.into_iter().map(|(group, models)| {
-        let models = models.as_deref().map(serde_json::from_str);
-        (Some(group), models.and_then(Result::ok))
     });
-    let each = named.chain(stored).zip(0_u64..);
-    let keys = each.map(|((group, models), number)| KeyDocument {
-        id: Some(format!("k{number}")),
-        sha256: Some(format!("{number:064x}")),
-        group,
-        models,
-        limits: Some(some_budget()),
-        ..KeyDocument::default()
-    });
-    document.keys = Some(keys.collect());
-    let Err(Problems(found)) = compile(&document) else {
-        return Ok(());
-    };
+    let named = named.map(|key| (key.group.to_string(), key.access.as_deref().cloned()));
+    let mut reasons = BTreeSet::new();
+    for (group, access) in stored.chain(named) {
+        let Some(group) = compiled.policy.group(&group) else {
+            continue;
+        };
+        if !group.can_have_budget(access.as_ref()) {
+            let models = group.unpriced(access.as_ref()).join(", ");
+            reasons.insert(format!(
+                "leaves a key of the group \"{}\" no model, as none has a price: give prices, or \"free\": true, to {models}",
+                group.id
+            ));
+        }
+    }
     let mut problems = Problems::default();
-    let mut reasons: Vec<String> = found
-        .into_iter()
-        .filter(|problem| problem.path.ends_with(".limits.budget"))
-        .map(|problem| problem.reason)
-        .collect();
-    reasons.sort();
-    reasons.dedup();
     for reason in reasons {
         problems.push("", reason);
     }

@@ -15,7 +15,7 @@ use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params, etag, if_match};
 use super::problem::{ApiProblem, PlacedProblem, placed};
 use super::state::{ConsoleState, moment};
-use crate::documents::{self as life, NewDraft};
+use crate::documents::{self as life, NewDraft, budget_losses};
 use crate::in_transaction;
 use crate::secret;
 use crate::store::drafts::{self, Draft};
@@ -220,13 +220,20 @@ pub async fn check(
 ) -> Result<Json<CheckView>, ApiProblem> {
     let draft = read(&state, &id).await?;
     Ok(Json(match life::check(&draft.body, &state.prices) {
-        Ok(checked) => CheckView {
-            valid: true,
-            problems: Vec::new(),
-            warnings: placed(checked.warnings),
-            groups: checked.groups,
-            keys: checked.keys,
-        },
+        Ok(checked) => {
+            let mut transaction = state.store.read().await?;
+            let losses = budget_losses::warnings(&mut transaction, &checked.served).await?;
+            transaction.rollback().await;
+            let mut warnings = checked.warnings;
+            warnings.0.extend(losses.0);
+            CheckView {
+                valid: true,
+                problems: Vec::new(),
+                warnings: placed(warnings),
+                groups: checked.groups,
+                keys: checked.keys,
+            }
+        }
         Err(problems) => CheckView {
             valid: false,
             problems: placed(problems),

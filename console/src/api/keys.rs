@@ -567,7 +567,7 @@ pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
 }
 
 /// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with
-/// a budget the prices of all models.
+/// a budget a model that has a price.
 ///
 /// # Errors
 /// What a gateway would not take, each at its field.

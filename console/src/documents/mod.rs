@@ -4,6 +4,7 @@
 //! the form in which gateways got it. Nobody's change is lost: a draft is changed and published by its revision, and only while
 //! the version that it was begun from is still in force.
 
+pub mod budget_losses;
 mod check;
 mod difference;
 mod life;

@@ -144,7 +144,10 @@ impl StepName {
             "model_missing" | "model_mismatch" | "model_not_found" | "model_not_entitled" => {
                 Self::Model
             }
-            "rate_limit_exceeded" | "insufficient_quota" | "server_is_overloaded" => Self::Limits,
+            "rate_limit_exceeded"
+            | "insufficient_quota"
+            | "model_not_priced"
+            | "server_is_overloaded" => Self::Limits,
             _ => Self::Endpoint,
         }
     }

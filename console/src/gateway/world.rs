@@ -110,6 +110,10 @@ impl Quotas for World {
         self.limiter.settle(grant, used, &self.shared, self.time())
     }
 
+    fn has_budget(&self, subjects: &[Subject]) -> bool {
+        self.limiter.has_budget(subjects, &self.shared)
+    }
+
     fn figures(&self, subjects: &[Subject]) -> Figures {
         self.limiter.figures(subjects, &self.shared, self.time())
     }

@@ -19,6 +19,7 @@ pub mod api_tokens;
 mod attempts;
 pub mod audit;
 pub mod backup;
+pub mod budgeted;
 mod conditions;
 pub mod credentials;
 pub mod disk_use;

@@ -84,3 +84,48 @@ on_both! {
         api.was_well();
     }
 }
+
+on_both! {
+    /// A model without a price that is published names those who may not use it, and refuses nobody.
+    async fn who_loses_a_model(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        publish(&api, &admin, &document("g", PRICES)).await;
+        let budget = json!({"budget": {"per_day": "5"}});
+        for key in [
+            json!({"id": "own", "limits": budget}),
+            json!({"id": "narrow", "limits": budget, "models": ["m"]}),
+            json!({"id": "rated", "limits": {"requests_per_minute": 5}}),
+            json!({"id": "of-ann", "owner": "ann"}),
+            json!({"id": "of-bob", "owner": "bob"}),
+            json!({"id": "of-cy", "owner": "cy", "models": ["m"]}),
+            json!({"id": "of-blue", "team": "blue"}),
+        ] {
+            let mut key = key;
+            key["group"] = json!("g");
+            api.post(&admin, "/api/v1/keys", &key).await.expect(201);
+        }
+        for path in ["owner/ann", "owner/cy", "team/blue", "team/red"] {
+            let path = format!("/api/v1/budgets/{path}");
+            api.call(&admin, Method::PUT, &path, &[], &json!({"per_day": "5"})).await.expect(200);
+        }
+        let mut body: Value = serde_json::from_str(&document("g", PRICES)).unwrap();
+        body["groups"][0]["models"].as_array_mut().unwrap().push(json!({"id": "new"}));
+        let digest = "0".repeat(64);
+        body["keys"] = json!([{"id": "written", "sha256": digest, "group": "g", "team": "red"}]);
+        let draft = api.post(&admin, "/api/v1/drafts", &json!({"body": body.to_string()})).await.expect(201);
+        let check = format!("/api/v1/drafts/{}/check", draft["id"].as_str().unwrap());
+        let checked = api.get(&admin, &check).await.expect(200);
+        let want = json!([{"path": "groups[0].models", "reason":
+            "a budget cannot count models without prices, so these may not use new: key own, owner ann, team blue, team red"}]);
+        assert_eq!((&checked["valid"], &checked["warnings"]), (&json!(true), &want));
+        publish(&api, &admin, &body.to_string()).await;
+
+        // What is left can be used under a budget as before.
+        api.post(&admin, "/api/v1/keys", &json!({"group": "g", "limits": budget})).await.expect(201);
+        api.call(&admin, Method::PUT, "/api/v1/budgets/owner/bob", &[], &json!({"per_day": "5"})).await.expect(200);
+        let only_new = json!({"group": "g", "limits": budget, "models": ["new"]});
+        api.post(&admin, "/api/v1/keys", &only_new).await.problem(422);
+        api.was_well();
+    }
+}

@@ -244,7 +244,7 @@ on_both! {
         // Whoever has a key is not kept out by a stranger at the same address.
         api.get(value, "/api/v1/me/key").await.expect(200);
         let changes = api.get(&admin, "/api/v1/audit").await.expect(200);
-        assert_eq!(changes["items"].as_array().unwrap().len(), serde_json::from_str::<Value>(&audited).unwrap()["items"].as_array().unwrap().len() + 1);
+        assert_eq!(changes["items"].as_array().unwrap().len(), serde_json::from_str::<Value>(&audited).unwrap()["items"].as_array().unwrap().len() + 2, "the budget, and the key");
         api.was_well();
     }
 }

@@ -85,9 +85,10 @@ fn tell_stated(groups: &[VendorGroup]) {
     }
 }
 
-/// Says which models have no price, and refuses a budget that would not count them.
+/// Says which models have no price, and refuses a budget that could count none.
 fn tell_unpriced(groups: &[VendorGroup], terms: &LimitArgs) -> Result<(), Failure> {
     let models = groups.iter().flat_map(|group| &group.models);
+    let any_priced = models.clone().any(ChosenModel::is_priced);
     let unpriced: Vec<&str> = models
         .filter(|model| !model.is_priced())
         .map(|model| model.id.as_str())
@@ -96,15 +97,15 @@ fn tell_unpriced(groups: &[VendorGroup], terms: &LimitArgs) -> Result<(), Failur
         return Ok(());
     }
     let names = unpriced.join(", ");
-    if terms.has_budget() {
+    if terms.has_budget() && !any_priced {
         return Err(Failure::Data(format!(
-            "a budget needs the price of every model, and these have none: {names}. Name it with --price \
-             MODEL=INPUT/CACHED/OUTPUT, leave them out with --models, or say --free for a server of your own"
+            "a budget allows only models with a price, and these have none: {names}. Name it with --price \
+             MODEL=INPUT/CACHED/OUTPUT, or say --free for a server of your own"
         )));
     }
     say(&format!(
-        "note: what these models cost is not counted, and no budget can be set, for they have no known price: {names}. \
-         Write prices into the document to change that"
+        "note: what these models cost is not counted, and keys under a budget may not use them, for they have no known price: \
+         {names}. Write prices into the document to change that"
     ));
     Ok(())
 }

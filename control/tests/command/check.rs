@@ -212,25 +212,40 @@ fn site() -> Desk {
 }
 
 #[test]
-fn a_budget_that_would_not_count_is_told_at_its_place() {
+fn what_a_budget_cannot_count_is_told_at_its_place() {
     let desk = Desk::new();
-    let unpriced = [
-        r#", "free": true"#,
-        r#", "prices": {"input": "5", "output": "25"}"#,
+    let give = "give prices, or \"free\": true, to";
+    // (what is taken out, where the budget is, what is said of it, the exit code, the last line)
+    let cases = [
+        (
+            r#", "prices": {"input": "5", "output": "25"}"#,
+            r#""per_day": "10.50""#,
+            format!(
+                "error: groups[1].limits.budget: leaves keys of the group \"b\" no model, as none has a price: {give} claude-opus-4-5"
+            ),
+            1,
+            "not good (1 problem)",
+        ),
+        (
+            r#", "free": true"#,
+            r#""per_month": "5""#,
+            format!(
+                "warning: keys[6].limits.budget: the key \"key_spent\" may not use models without a price: {give} gpt-5.4"
+            ),
+            0,
+            "good (4 groups, 7 keys, 1 warning)",
+        ),
     ];
-    let text = unpriced.iter().fold(DOCUMENT.to_owned(), |text, prices| {
-        assert_eq!(text.matches(prices).count(), 1, "{prices}");
-        text.replace(prices, "")
-    });
-    desk.write("gateway.json", &text);
-    let give = "would not count every model: give prices, or \"free\": true, to";
-    let line = |of: &str| text.lines().position(|line| line.contains(of)).unwrap() + 1;
-    let (group, key) = (line(r#""per_day": "10.50""#), line(r#""per_month": "5""#));
-    let want = format!(
-        "gateway.json:{group}: error: groups[1].limits.budget: {give} claude-opus-4-5\n\
-         gateway.json:{key}: error: keys[6].limits.budget: {give} gpt-5.4\n\
-         gateway.json: not good (2 problems)\n"
-    );
-    let ran = desk.run(&["check", "gateway.json"]);
-    assert_eq!((ran.code, ran.out), (1, want));
+    for (price, budget, said, code, last) in cases {
+        assert_eq!(DOCUMENT.matches(price).count(), 1, "{price}");
+        let text = DOCUMENT.replace(price, "");
+        desk.write("gateway.json", &text);
+        let line = text.lines().position(|line| line.contains(budget)).unwrap() + 1;
+        let ran = desk.run(&["check", "gateway.json"]);
+        let want = format!("gateway.json:{line}: {said}\n");
+        assert!(ran.out.contains(&want), "{price}: {}", ran.out);
+        let last = format!("gateway.json: {last}\n");
+        assert!(ran.out.ends_with(&last), "{price}: {}", ran.out);
+        assert_eq!(ran.code, code, "{price}");
+    }
 }

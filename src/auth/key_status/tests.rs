@@ -264,45 +264,19 @@ fn where_the_document_names_no_keys_one_look_is_enough() {
 }
 
 #[test]
-fn a_budget_from_a_feed_needs_prices() {
+fn a_budget_from_a_feed_needs_no_prices() {
     let gate = Some(FeedStatus {
         watermark: 7,
         coverage: Coverage::Whole,
         feed_only: false,
     });
-    let (day, month, rates) = ((true, false), (false, true), (false, false));
-    let priced = r#", "prices": {"input": "1", "output": "1"}"#;
-    // (case, the group, the limits, what a newer policy says of the model without a price, the verdict)
-    let cases = [
-        ("no budget", "named", rates, None, "named"),
-        ("a budget, no price", "named", day, None, "503"),
-        ("a month's, no price", "named", month, None, "503"),
-        ("a budget, prices", "fed", day, None, "fed"),
-        (
-            "no price in the newer policy either",
-            "named",
-            day,
-            Some(""),
-            "503",
-        ),
-        ("a price there", "named", day, Some(priced), "named"),
-        (
-            "free there",
-            "named",
-            day,
-            Some(r#", "free": true"#),
-            "named",
-        ),
-        (
-            "not entitled there",
-            "named",
-            day,
-            Some(r#", "entitled": false"#),
-            "named",
-        ),
-    ];
-    for (case, group, of, newer, want) in cases {
-        let limits = limits(of.0, of.1);
+    // (the group, whose models have no price or a price, whether there is a budget for a day, and for a month)
+    for (group, day, month) in [
+        ("named", true, false),
+        ("named", false, true),
+        ("fed", true, true),
+    ] {
+        let limits = limits(day, month);
         let terms = KeyTerms {
             id: "f",
             group,
@@ -311,17 +285,10 @@ fn a_budget_from_a_feed_needs_prices() {
         };
         let store = Records {
             fed: Some(fed_terms(7, terms)),
-            newer: newer.map(policy),
             ..Records::default()
         };
-        assert_eq!(verdict(gate, &store), want, "{case}");
+        assert_eq!(verdict(gate, &store), group, "{group}, {day}, {month}");
     }
-    // That of a key which the document names was judged with the document; it may be published before the prices are.
-    let store = Records {
-        named: Some(named_with(5, false, limits(true, false))),
-        ..Records::default()
-    };
-    assert_eq!(verdict(gate, &store), "named");
 }
 
 /// Between a policy and a record that were published apart, and a look at a newer policy.

@@ -1,31 +1,45 @@
-//! Whether a budget can count everything that the keys of a group may use.
+//! What a budget of a group or a key leaves of its models: those that it can count.
 
-use crate::config::policy::GroupKind;
+use super::diagnostics::Diagnostics;
+use crate::config::policy::Group;
 use crate::keys::KeyAccess;
 
-/// How many models a problem names.
+/// How many models a finding names.
 const MAX_NAMED: usize = 10;
 
-/// Whether all that a group's keys may use has prices, or is said to cost nothing.
-pub(super) fn cover(kind: &GroupKind) -> bool {
-    kind.usable().all(|(_, model)| model.is_priced())
+/// Names the models that the budget at `path` takes from a group's keys, or from one of them (`key`) that has this of its own.
+/// A budget that leaves none is a problem.
+pub(super) fn check(
+    group: &Group,
+    (key, access): (Option<&str>, Option<&KeyAccess>),
+    path: String,
+    diagnostics: &mut Diagnostics,
+) {
+    let unpriced = group.unpriced(access);
+    if unpriced.is_empty() {
+        return;
+    }
+    let whose = match key {
+        Some(id) => format!("the key \"{id}\""),
+        None => format!("keys of the group \"{}\"", group.id),
+    };
+    let give = "give prices, or \"free\": true, to";
+    let names = named(&unpriced);
+    if group.can_have_budget(access) {
+        let reason = format!("{whose} may not use models without a price: {give} {names}");
+        diagnostics.warnings.push(path, reason);
+    } else {
+        let reason = format!("leaves {whose} no model, as none has a price: {give} {names}");
+        diagnostics.problems.push(path, reason);
+    }
 }
 
-/// Why a group can have no budget, nor a key of it that has this of its own, where that is so.
-pub(super) fn why_no_budget(kind: &GroupKind, access: Option<&KeyAccess>) -> String {
-    let allowed = |id: &str| access.is_none_or(|access| access.allows(id));
-    let mut unpriced = kind
-        .usable()
-        .filter(|(_, model)| !model.is_priced() && allowed(&model.id));
-    let named = unpriced.by_ref().take(MAX_NAMED);
-    let named = named.map(|(source, model)| match kind {
-        GroupKind::Source(_) => model.id.to_string(),
-        GroupKind::Mixed(_) => format!("{} (of {})", model.id, source.group),
-    });
-    let mut names = named.collect::<Vec<_>>().join(", ");
-    let more = unpriced.count();
-    if more > 0 {
-        names.push_str(&format!(" and {more} more"));
+/// A list of models, cut where it is long.
+fn named(models: &[String]) -> String {
+    let (named, more) = models.split_at_checked(MAX_NAMED).unwrap_or((models, &[]));
+    let mut names = named.join(", ");
+    if !more.is_empty() {
+        names.push_str(&format!(" and {} more", more.len()));
     }
-    format!("would not count every model: give prices, or \"free\": true, to {names}")
+    names
 }

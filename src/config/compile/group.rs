@@ -39,14 +39,9 @@ pub(super) fn compile(
         .limits
         .as_ref()
         .and_then(|limits| limits::compile(limits, &format!("{path}.limits"), problems));
-    let priced = coverage::cover(&kind);
-    if limits.as_ref().is_some_and(|l| l.budget.is_set()) && !priced {
-        problems.push(
-            format!("{path}.limits.budget"),
-            coverage::why_no_budget(&kind, None),
-        );
-    }
-    Group {
+    let has_budget = limits.as_ref().is_some_and(|l| l.budget.is_set());
+    let priced = kind.usable().all(|(_, model)| model.is_priced());
+    let group = Group {
         priced,
         limits: limits.map(|limits| Subject::new(Scope::Group, &id, *limits)),
         id: id.into(),
@@ -55,5 +50,14 @@ pub(super) fn compile(
         kind,
         contact: None,
         lists: Lists::default(),
+    };
+    if has_budget {
+        coverage::check(
+            &group,
+            (None, None),
+            format!("{path}.limits.budget"),
+            diagnostics,
+        );
     }
+    group
 }

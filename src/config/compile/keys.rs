@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use hashbrown::{HashMap, HashSet};
 use smol_str::SmolStr;
 
+use super::diagnostics::Diagnostics;
 use super::{coverage, fields, limits, names};
 use crate::config::document::KeyDocument;
 use crate::config::error::Problems;
@@ -177,12 +178,13 @@ const TOLD_GROUPS: usize = 100;
 pub(super) fn compile(
     documents: &[KeyDocument],
     policy: &Policy,
-    problems: &mut Problems,
+    diagnostics: &mut Diagnostics,
 ) -> Vec<(KeyDigest, KeyRecord)> {
     let mut ids: HashSet<&str> = HashSet::with_capacity(documents.len());
     let mut digests: HashMap<KeyDigest, usize> = HashMap::with_capacity(documents.len());
     let mut records = Vec::with_capacity(documents.len());
     for (position, document) in documents.iter().enumerate() {
+        let problems = &mut diagnostics.problems;
         let before = problems.0.len();
         let place = KeyPlace::In("keys", position);
         let models: Option<Vec<&str>> = document
@@ -226,12 +228,10 @@ pub(super) fn compile(
             check_models(names, group, place, problems);
         }
         if limits.as_ref().is_some_and(|l| l.budget.is_set())
-            && let Some(group) = group.filter(|group| !group.can_have_budget(access))
+            && let Some(group) = group.filter(|group| !group.priced)
         {
-            problems.push(
-                place.field("limits.budget"),
-                coverage::why_no_budget(&group.kind, access),
-            );
+            let path = place.field("limits.budget");
+            coverage::check(group, (checked.id, access), path, diagnostics);
         }
         if let (
             Checked {
@@ -242,7 +242,7 @@ pub(super) fn compile(
                 access,
             },
             true,
-        ) = (checked, problems.0.len() == before)
+        ) = (checked, diagnostics.problems.0.len() == before)
         {
             let record = KeyRecord {
                 id: id.into(),

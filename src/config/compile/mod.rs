@@ -58,7 +58,7 @@ pub fn compile(document: &Document) -> Result<Compiled, Problems> {
         problems.push("keys", "is missing (an empty list is allowed)");
     }
     let keys = document.keys.as_deref().unwrap_or_default();
-    let keys = keys::compile(keys, &policy, problems);
+    let keys = keys::compile(keys, &policy, &mut diagnostics);
     diagnostics.finish().map(|warnings| Compiled {
         policy,
         keys,

@@ -1,6 +1,6 @@
 //! Limits that this Envoy counts: what a request reserves, what it has used, what the client learns of them.
 
-use crate::exchange::charging::expected_charge;
+use crate::exchange::charging::{expected_charge, unpriced};
 use crate::exchange::edits::{Edits, HeaderEdit};
 use crate::exchange::environment::{Clock, Quotas};
 use crate::exchange::estimating;
@@ -44,17 +44,22 @@ pub(in crate::exchange) fn reserve(
     }
     let UpstreamRequest { spec, body, .. } = upstream;
     let mut estimate = estimating::reservation(spec.operation, body, body.length());
+    let mut lacking = None;
     if subjects.iter().any(Subject::may_have_budget) {
         estimate.charge = expected_charge(upstream, method, environment);
+        lacking = unpriced(upstream);
+        estimate.unpriced = lacking.is_some();
     }
     let grant = environment.admit(subjects, estimate);
-    grant.map(Some).map_err(|error| rejection(error, caller))
+    let model = lacking.as_deref().unwrap_or_default();
+    let rejection = |error| rejection(error, model, caller);
+    grant.map(Some).map_err(rejection)
 }
 
 /// Raises what is reserved of budgets, for a request whose head was released before all of its body was known.
 ///
 /// # Errors
-/// The budget that it would exceed.
+/// The budget that it would exceed, or that could not count it.
 pub(in crate::exchange) fn extend(
     caller: &AuthenticatedCaller,
     upstream: &mut UpstreamRequest,
@@ -64,16 +69,23 @@ pub(in crate::exchange) fn extend(
     if !caller.subjects.iter().any(Subject::may_have_budget) {
         return Ok(());
     }
-    let charge = expected_charge(upstream, method, environment);
+    let (charge, lacking) = (
+        expected_charge(upstream, method, environment),
+        unpriced(upstream),
+    );
     let Some(reservation) = &mut upstream.reservation else {
         return Ok(());
     };
+    if let (Some(scope), Some(model)) = (reservation.budgeted(), lacking) {
+        return Err(rejection(AdmitError::Unpriced(scope), &model, caller));
+    }
     let extended = environment.extend(reservation, charge);
-    extended.map_err(|error| rejection(error, caller))
+    extended.map_err(|error| rejection(error, "", caller))
 }
 
-fn rejection(error: AdmitError, caller: &AuthenticatedCaller) -> Rejection {
-    Rejection::of_limit(error, caller.group.contact.as_ref())
+/// `model`: the request's model without a price, where it names one.
+fn rejection(error: AdmitError, model: &str, caller: &AuthenticatedCaller) -> Rejection {
+    Rejection::of_limit(error, model, caller.group.contact.as_ref())
 }
 
 /// Settles a reservation by what the exchange has used, and puts into its record what is spent of its budgets.

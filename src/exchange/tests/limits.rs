@@ -74,6 +74,10 @@ impl Quotas for Limited {
         self.limiter.settle(grant, used, &self.shared, now)
     }
 
+    fn has_budget(&self, subjects: &[Subject]) -> bool {
+        self.limiter.has_budget(subjects, &self.shared)
+    }
+
     fn figures(&self, subjects: &[Subject]) -> Figures {
         self.looks.set(self.looks.get() + 1);
         self.limiter

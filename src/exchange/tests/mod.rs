@@ -195,6 +195,10 @@ impl Quotas for Unlimited {
         panic!("settled: {grant:?}");
     }
 
+    fn has_budget(&self, subjects: &[Subject]) -> bool {
+        panic!("looked at: {subjects:?}");
+    }
+
     fn figures(&self, subjects: &[Subject]) -> Figures {
         panic!("looked at: {subjects:?}");
     }
@@ -219,6 +223,10 @@ impl Quotas for FakeWorld {
 
     fn settle(&self, grant: Reservation, used: Consumption) -> Settlement {
         Unlimited.settle(grant, used)
+    }
+
+    fn has_budget(&self, subjects: &[Subject]) -> bool {
+        Unlimited.has_budget(subjects)
     }
 
     fn figures(&self, subjects: &[Subject]) -> Figures {

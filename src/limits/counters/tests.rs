@@ -269,7 +269,7 @@ proptest! {
         let mut counters = counters;
         let now = Now { wall_us, steady_us };
         let [charge, reserved] = [charge, held.1].map(Amount::from_bytes);
-        let estimate = Estimate { input: tokens[0], output: tokens[1], charge };
+        let estimate = Estimate { input: tokens[0], output: tokens[1], charge, ..Estimate::default() };
         let held = Held { slots: held.0, reserved };
         counters.advance(&limits, now);
         let _ = counters.violation(&key(limits), estimate, (ME, held), now);

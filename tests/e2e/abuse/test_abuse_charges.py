@@ -337,11 +337,14 @@ LIMITS = {"limits": {"budget": {"per_day": "1"}}}
 @pytest.mark.parametrize("whose", ["key", "group"])
 @pytest.mark.parametrize("free", [False, True])
 def test_a_budget_needs_prices(tmp_path: Path, whose: str, free: bool) -> None:
-    """Of every model that it may be spent on, but for those that are said to cost nothing."""
+    """Models that have none are named, but for those that are said to cost nothing; a budget that leaves none is refused."""
     group = source("a", "A", **(LIMITS if whose == "group" else {}))
     for model in ("gpt-gap", "gpt-chasm"):
         group["models"].append({"id": model, **({"free": True} if free else {})})
     document = {"groups": [group], "keys": [{**KEY, "group": "a", **(LIMITS if whose == "key" else {})}]}
     code, said = check_document(tmp_path, document)
-    assert code == (0 if free else 1), said
+    assert code == 0 and ("warning" in said) is not free, said
     assert free or ("gpt-gap" in said and "gpt-chasm" in said), said
+    group["models"] = group["models"][-2:]
+    code, said = check_document(tmp_path, document)
+    assert code == (0 if free else 1), said

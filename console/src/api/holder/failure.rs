@@ -171,6 +171,7 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
         | "protocol_not_allowed"
         | "model_not_found"
         | "model_not_entitled"
+        | "model_not_priced"
         | "images_not_supported"
         | "count_tokens_not_supported"
         | "caches_not_supported"

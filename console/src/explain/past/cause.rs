@@ -148,6 +148,10 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
             "the source's account has no right to this model",
             "name another model, or get the account the right and take \"entitled\": false away",
         ),
+        "model_not_priced" => (
+            "the model has no price, and a budget of the key, its owner, its team or its group cannot count it",
+            "name a model that has a price, or give this one prices, or \"free\": true, in the document",
+        ),
         "model_missing" => ("the body names no model", "put \"model\" into the body"),
         "model_mismatch" => (
             "the body names two models, or another one than the path or a part of it may name",

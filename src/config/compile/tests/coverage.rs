@@ -1,11 +1,27 @@
 use super::*;
 
+/// What a document has wrong, and its warnings.
+fn findings_of(document: &Value) -> (Vec<String>, Vec<String>) {
+    let texts = |found: Vec<Problem>| found.iter().map(ToString::to_string).collect();
+    match compile_value(document) {
+        Ok(compiled) => (vec![], texts(compiled.warnings)),
+        Err(Problems(found)) => (texts(found), vec![]),
+    }
+}
+
 #[test]
-fn a_budget_needs_prices() {
+fn a_budget_takes_models_without_prices() {
     let budget = json!({"budget": {"per_day": "1"}});
     let rates = json!({"requests_per_minute": 1, "concurrent_requests": 1});
     let prices = json!({"input": "1", "output": "1"});
-    let give = "would not count every model: give prices, or \"free\": true, to";
+    let give = "give prices, or \"free\": true, to";
+    let none = |whose: &str| format!("leaves {whose} no model, as none has a price: {give} ");
+    let some = |whose: &str| format!("{whose} may not use models without a price: {give} ");
+    let whose = |place: &str| match place {
+        "/keys/0" => "the key \"key_01\"".to_owned(),
+        "/groups/0" => "keys of the group \"mixed\"".to_owned(),
+        _ => "keys of the group \"a\"".to_owned(),
+    };
     let (x, y) = ("/groups/1/models/0", "/groups/2/models/0");
     // (case, where the limits are, those, what is priced, what is free, the models that lack a price)
     type Case<'a> = (
@@ -77,11 +93,20 @@ fn a_budget_needs_prices() {
             put(&mut document, &format!("{model}/free"), json!(true));
         }
         let at = place[1..].replacen('/', "[", 1) + "].limits.budget";
+        let models = if *place == source { 1 } else { 2 };
+        let is_left = lacking.matches(", ").count() + 1 < models;
         let want = match *lacking {
-            "" => vec![],
-            lacking => vec![format!("{at}: {give} {lacking}")],
+            "" => (vec![], vec![]),
+            lacking if is_left => (
+                vec![],
+                vec![format!("{at}: {}{lacking}", some(&whose(place)))],
+            ),
+            lacking => (
+                vec![format!("{at}: {}{lacking}", none(&whose(place)))],
+                vec![],
+            ),
         };
-        assert_eq!(problems_of(&document), want, "{case}");
+        assert_eq!(findings_of(&document), want, "{case}");
     }
     // What a group does not show, or its account may not use, costs nobody anything.
     let mut document = free_sample();
@@ -92,8 +117,15 @@ fn a_budget_needs_prices() {
     put(&mut document, "/groups/1/models/1", unpriced);
     assert_eq!(problems_of(&document), [""; 0], "not entitled");
     put(&mut document, "/groups/1/models/1/entitled", json!(true));
-    let source_alone = format!("groups[1].limits.budget: {give} gpt-y");
-    assert_eq!(problems_of(&document), [source_alone], "not shown");
+    let source_alone = format!(
+        "groups[1].limits.budget: {}gpt-y",
+        some(&whose("/groups/1"))
+    );
+    assert_eq!(
+        findings_of(&document),
+        (vec![], vec![source_alone]),
+        "not shown"
+    );
     // Nor does what the key itself may not use.
     let mut document = free_sample();
     put(&mut document, &format!("{key}/limits"), budget.clone());
@@ -106,7 +138,8 @@ fn a_budget_needs_prices() {
         (json!(["claude-x-4-5"]), Some("claude-x-4-5 (of b)")),
     ] {
         put(&mut document, &format!("{key}/models"), models);
-        let want = lacking.map(|lacking| format!("keys[0].limits.budget: {give} {lacking}"));
+        let none = none("the key \"key_01\"");
+        let want = lacking.map(|lacking| format!("keys[0].limits.budget: {none}{lacking}"));
         assert_eq!(
             problems_of(&document),
             Vec::from_iter(want),
@@ -120,7 +153,8 @@ fn a_budget_needs_prices() {
         document["groups"][0] = json!({"id": "mixed", "protocol": "A", "multiplier": "1", "cluster": "c", "models": many[..count]});
         put(&mut document, "/keys/0/limits", budget.clone());
         let names = "m0, m1, m2, m3, m4, m5, m6, m7, m8, m9";
-        let want = format!("keys[0].limits.budget: {give} {names}{more}");
+        let none = none("the key \"key_01\"");
+        let want = format!("keys[0].limits.budget: {none}{names}{more}");
         assert_eq!(problems_of(&document), [want], "{count} models");
     }
     // A group that has a problem itself is not taken for another one.

@@ -93,16 +93,230 @@ fn an_owner_or_a_team_whose_budget_is_spent_elsewhere() {
     }
 }
 
-#[test]
-fn a_budget_of_an_owner_needs_prices() {
-    for (priced, want) in [(true, None), (false, Some(503))] {
-        let (in_force, world) = fed(priced);
-        world.shared.set(COMPLETE, &[1], None).unwrap();
-        let (_, outcome) = A.send(&in_force, &world);
-        assert_eq!(reply_of(&outcome).map(|(status, ..)| status), None);
-        tell(&world, Scope::Owner, "ann", Some("5"), "0");
-        let (_, outcome) = A.send(&in_force, &world);
-        let got = reply_of(&outcome).map(|(status, ..)| status);
-        assert_eq!(got, want, "priced: {priced}");
+/// A policy in which of each source one model has a price, and the others have none; a key's or a group's budget, where
+/// `of` says so, else one of its people, which was told.
+fn partly_priced(of: Option<Scope>) -> (InForce, Limited) {
+    let (_, mut limited) = limited(&Value::Null, &Value::Null);
+    let mut document = document();
+    document["spend_feed"] = json!({"cluster": "agent"});
+    document["contact"] = json!("ops");
+    let budget = json!({"budget": {"per_day": "5"}});
+    for key in document["keys"].as_array_mut().unwrap() {
+        key["owner"] = json!("ann");
+        key["team"] = json!("blue");
+        if of == Some(Scope::Key) {
+            key["limits"] = budget.clone();
+        }
     }
+    let prices = json!({"input": "1", "output": "2"});
+    for group in document["groups"].as_array_mut().unwrap() {
+        if of == Some(Scope::Group) {
+            group["limits"] = budget.clone();
+        }
+        if group["protocol"] == "Mixed" {
+            continue;
+        }
+        let makes_images = group["id"] == "a";
+        let models = group["models"].as_array_mut().unwrap();
+        if let Some(first) = models.first_mut() {
+            first["prices"] = prices.clone();
+        }
+        if makes_images {
+            models.push(json!({"id": "gpt-i", "kind": "image"}));
+        }
+    }
+    document["groups"]
+        .as_array_mut()
+        .unwrap()
+        .retain(|group| group["id"] != "mixed-no-b");
+    document["keys"].as_array_mut().unwrap().retain(|key| {
+        // Of these nothing would be left.
+        key["group"] != "mixed-no-b" && key["id"] != "own-mixed"
+    });
+    let (in_force, world) = setting_of(&document);
+    limited.world = world;
+    limited.shared.set(COMPLETE, &[1], None).unwrap();
+    for (scope, id) in [(Scope::Owner, "ann"), (Scope::Team, "blue")] {
+        if of == Some(scope) {
+            tell(&limited, scope, id, Some("5"), "0");
+        }
+    }
+    (in_force, limited)
+}
+
+#[test]
+fn a_model_without_a_price_takes_nothing_else_down() {
+    let request = |base: &LimitedRequest, request, body| LimitedRequest {
+        request,
+        body,
+        ..*base
+    };
+    let gem = "POST /v1beta/models/gem-2:generateContent";
+    let long: &'static str = Box::leak("x".repeat(1200).into_boxed_str());
+    let late = |rest: &str| {
+        let body = format!(r#"{{"model":"gpt-x","input":"{long}",{rest}}}"#);
+        request(&A, A.request, body.leak().as_bytes())
+    };
+    // (case, the request, the model that has no price)
+    let cases = [
+        ("priced, A", A, None),
+        (
+            "priced, B",
+            request(&B, B.request, br#"{"model":"claude-x-4-5"}"#),
+            None,
+        ),
+        ("priced, C", C, None),
+        (
+            "A",
+            request(&A, A.request, br#"{"model":"gpt-r"}"#),
+            Some("gpt-r"),
+        ),
+        (
+            "B",
+            request(&B, B.request, br#"{"model":"claude-z-2-thinking"}"#),
+            None,
+        ),
+        ("C", request(&C, gem, C.body), Some("gem-2")),
+        (
+            "a tool's",
+            request(
+                &A,
+                A.request,
+                br#"{"model":"gpt-x","tools":[{"type":"image_generation","model":"gpt-i"}]}"#,
+            ),
+            Some("gpt-i"),
+        ),
+        (
+            "a tool's that it does not name",
+            request(
+                &A,
+                A.request,
+                br#"{"model":"gpt-x","tools":[{"type":"image_generation"}]}"#,
+            ),
+            Some("gpt-i"),
+        ),
+        (
+            "a late tool's",
+            late(r#""tools":[{"type":"image_generation","model":"gpt-i"}]"#),
+            Some("gpt-i"),
+        ),
+        ("late and priced", late(r#""n":1"#), None),
+    ];
+    for of in [
+        None,
+        Some(Scope::Key),
+        Some(Scope::Owner),
+        Some(Scope::Team),
+        Some(Scope::Group),
+    ] {
+        for (case, request, lacks) in &cases {
+            let (in_force, world) = partly_priced(of);
+            let (mut exchange, _) = request.begin(&in_force, &world);
+            let (first, rest) = request.body.split_at(request.body.len() * 9 / 10);
+            let early = exchange.on_request_body(first, false, &world);
+            let outcome = match early {
+                Outcome::Reply(_) => early,
+                _ => exchange.on_request_body(rest, true, &world),
+            };
+            let Some((scope, model)) = of.zip(*lacks) else {
+                assert!(
+                    matches!(outcome, Outcome::Continue(_)),
+                    "{case}, {of:?}: {outcome:?}"
+                );
+                continue;
+            };
+            let reply = reply(outcome, case);
+            assert_eq!(reply.status, 403, "{case}, {of:?}");
+            assert_eq!(header(&reply, "x-trilane-error"), Some("model_not_priced"));
+            assert_eq!(header(&reply, "retry-after"), None, "{case}");
+            let said = String::from_utf8(reply.body).unwrap();
+            let whose = match scope {
+                Scope::Key => "this key",
+                Scope::Owner => "this key's owner",
+                Scope::Team => "this key's team",
+                Scope::Group => "this key's group",
+            };
+            let want = format!(
+                "The model {model} has no price, so the budget of {whose} cannot count it."
+            );
+            assert!(
+                said.contains(&want) && said.contains("ask for a price: ops"),
+                "{case}: {said}"
+            );
+            let record = exchange.on_done(&FakeEnd(FINISHED), &world).unwrap();
+            assert_eq!(record.ending, Ending::Refused, "{case}");
+            let reserved = request.reserved(&world, Scope::Key);
+            assert_eq!(reserved, Amount::ZERO, "{case}: nothing is kept");
+        }
+    }
+}
+
+#[test]
+fn lists_of_keys_under_a_budget_leave_models_without_prices_out() {
+    // (the request, what a key under no budget is shown, what one under a budget is)
+    let cases = [
+        (
+            "GET /v1/models",
+            "authorization: Bearer k-a",
+            "gpt-x gpt-r gpt-i",
+            "gpt-x",
+        ),
+        (
+            "GET /v1/models/gpt-r",
+            "authorization: Bearer k-a",
+            "gpt-r",
+            "404",
+        ),
+        (
+            "GET /v1/models",
+            "x-api-key: k-b",
+            "claude-x-4-5 claude-z-2",
+            "claude-x-4-5 claude-z-2",
+        ),
+        (
+            "GET /v1beta/models",
+            "x-goog-api-key: k-c",
+            "models/gem-1 models/gem-2",
+            "models/gem-1",
+        ),
+        (
+            "GET /v1beta/models/gem-2",
+            "x-goog-api-key: k-c",
+            "models/gem-2",
+            "404",
+        ),
+    ];
+    for of in [
+        None,
+        Some(Scope::Key),
+        Some(Scope::Owner),
+        Some(Scope::Team),
+        Some(Scope::Group),
+    ] {
+        let (in_force, world) = partly_priced(of);
+        for (request, key, all, priced) in cases {
+            let mut exchange = Exchange::default();
+            let head = head(request, &[key]);
+            let outcome = exchange.on_request_head(&head, true, Some(&in_force), &world);
+            let (status, _, body) = reply_of(&outcome).unwrap();
+            let list = body.get("data").or(body.get("models"));
+            let list = list.and_then(Value::as_array).cloned();
+            let list = list.unwrap_or_else(|| vec![body.clone()]);
+            let id = |it: &Value| it["id"].as_str().or(it["name"].as_str()).map(str::to_owned);
+            let shown: Vec<String> = list.iter().filter_map(id).collect();
+            let shown = if status == 200 {
+                shown.join(" ")
+            } else {
+                status.to_string()
+            };
+            let want = if of.is_none() { all } else { priced };
+            assert_eq!(shown, want, "{request}, {key}, {of:?}");
+        }
+    }
+    // As long as nobody knows whether there is a budget, nothing is shown that one could not count.
+    let (_, world) = limited(&Value::Null, &Value::Null);
+    let owner = [Subject::of_people(Scope::Owner, "ann")];
+    assert!(world.has_budget(&owner));
+    world.shared.set(COMPLETE, &[1], None).unwrap();
+    assert!(!world.has_budget(&owner));
 }

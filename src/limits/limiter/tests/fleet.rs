@@ -122,7 +122,7 @@ fn happens() -> impl Strategy<Value = FleetEvent> {
 fn subjects(per_day: &str) -> [(Subject, SpendReport); 4] {
     let limits = budget(per_day, "");
     let given = Some(amount(per_day));
-    let people = |scope| Subject::of_people(scope, "same", true);
+    let people = |scope| Subject::of_people(scope, "same");
     [
         (key(limits).told(), (Scope::Key, "same", None)),
         (people(Scope::Owner), (Scope::Owner, "same", given)),
@@ -260,7 +260,7 @@ fn nothing_is_counted_before_the_feed_has_told_everything() {
 fn what_has_no_budget_costs_nothing_but_a_look() {
     let envoy = FleetEnvoy::start("0a");
     envoy.shared.set(COMPLETE, &[1], None).unwrap();
-    let owner = Subject::of_people(Scope::Owner, "ann", false);
+    let owner = Subject::of_people(Scope::Owner, "ann");
     let reservation = envoy.limiter.admit(
         core::slice::from_ref(&owner),
         tokens(1, 1),
@@ -279,16 +279,21 @@ fn what_has_no_budget_costs_nothing_but_a_look() {
 
     // With one, what has no prices is not forwarded.
     SpendTotals::default().tell(0, &envoy, (Scope::Owner, "ann", Some(amount("5"))));
-    let admit = |priced| {
-        let subject = Subject::of_people(Scope::Owner, "ann", priced);
+    let admit = |unpriced| {
+        let subject = Subject::of_people(Scope::Owner, "ann");
+        let estimate = Estimate {
+            unpriced,
+            ..tokens(0, 0)
+        };
         envoy
             .limiter
-            .admit(&[subject], tokens(0, 0), &envoy.shared, NOON)
+            .admit(&[subject], estimate, &envoy.shared, NOON)
     };
-    assert_eq!(admit(false).err(), Some(AdmitError::Unpriced));
+    let unpriced = AdmitError::Unpriced(Scope::Owner);
+    assert_eq!(admit(true).err(), Some(unpriced));
     let settled = envoy
         .limiter
-        .settle(admit(true).unwrap(), used(0, 0, "2"), &envoy.shared, NOON);
+        .settle(admit(false).unwrap(), used(0, 0, "2"), &envoy.shared, NOON);
     let spent = BudgetSpent {
         scope: Scope::Owner,
         in_day: amount("2"),

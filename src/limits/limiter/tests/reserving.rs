@@ -30,8 +30,8 @@ fn subjects(per_day: &str, shared: &FakeSharedData) -> [Subject; 4] {
     }
     [
         key(limits),
-        Subject::of_people(Scope::Owner, "same", true),
-        Subject::of_people(Scope::Team, "same", true),
+        Subject::of_people(Scope::Owner, "same"),
+        Subject::of_people(Scope::Team, "same"),
         group(limits).told(),
     ]
 }

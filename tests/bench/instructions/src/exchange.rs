@@ -230,6 +230,10 @@ impl Quotas for Memory {
         Settlement::default()
     }
 
+    fn has_budget(&self, _: &[Subject]) -> bool {
+        false
+    }
+
     fn figures(&self, _: &[Subject]) -> Figures {
         Figures::default()
     }

@@ -1,0 +1,111 @@
+//! The keys, owners and teams that lose models by a document: budgets cannot count those without prices.
+
+use std::collections::BTreeSet;
+
+use trilane::config::{Document, Problems, compile};
+use trilane::keys::KeyAccess;
+use trilane::model::{ModelSubset, ModelTag};
+
+use crate::store::{StoreError, Transaction, budgeted, spend_feed};
+
+/// The most subjects, and models, that a warning names.
+const NAMED: usize = 20;
+
+/// What keys of a group lose under a budget.
+struct GroupLosses {
+    /// Its place in the document.
+    place: usize,
+    id: String,
+    /// The ids of its models without prices.
+    ids: Vec<String>,
+    /// The same for people.
+    names: Vec<String>,
+    /// The owners and teams of keys in the document that may use some of these.
+    people: BTreeSet<(&'static str, String)>,
+}
+
+impl GroupLosses {
+    /// Of each group with models that have no prices.
+    fn of_document(served: &str) -> Vec<Self> {
+        let compiled = Document::parse(served.as_bytes()).and_then(|document| compile(&document));
+        let Ok(compiled) = compiled else {
+            return Vec::new();
+        };
+        let groups = compiled.policy.groups().iter().enumerate();
+        let lacking = groups.filter(|(_, group)| !group.priced);
+        let losses = lacking.map(|(place, group)| {
+            let keys = compiled.keys.iter().map(|(_, key)| key);
+            let keys = keys.filter(|key| key.group == group.id);
+            let keys = keys.filter(|key| !group.unpriced(key.access.as_deref()).is_empty());
+            let people = keys.flat_map(|key| {
+                let owner = key.owner.iter().map(|id| ("owner", id.to_string()));
+                owner.chain(key.team.iter().map(|id| ("team", id.to_string())))
+            });
+            Self {
+                place,
+                id: group.id.to_string(),
+                ids: group.unpriced_ids(),
+                names: group.unpriced(None),
+                people: people.collect(),
+            }
+        });
+        losses.collect()
+    }
+
+    /// Whether a key with these models of its own, a JSON list, may use one of them.
+    fn concerns(&self, models: Option<&str>) -> bool {
+        let own: Option<Vec<String>> = models.and_then(|models| serde_json::from_str(models).ok());
+        own.is_none_or(|own| own.iter().any(|id| self.ids.contains(id)))
+    }
+}
+
+/// A warning for each group with models that some of its keys may not use, as a budget of the console's could not count them.
+///
+/// # Errors
+/// Those of the database.
+pub async fn warnings(transaction: &mut Transaction, served: &str) -> Result<Problems, StoreError> {
+    let mut warnings = Problems::default();
+    for group in GroupLosses::of_document(served) {
+        let mut subjects = BTreeSet::new();
+        for keys in budgeted::in_group(transaction, &group.id).await? {
+            if group.concerns(keys.models.as_deref()) {
+                subjects.insert(format!("{} {}", keys.kind, keys.subject));
+            }
+        }
+        for (kind, id) in &group.people {
+            if spend_feed::budget(transaction, kind, id).await? != (None, None) {
+                subjects.insert(format!("{kind} {id}"));
+            }
+        }
+        if !subjects.is_empty() {
+            let reason = format!(
+                "a budget cannot count models without prices, so these may not use {}: {}",
+                listed(group.names),
+                listed(subjects.into_iter().collect())
+            );
+            warnings.push(format!("groups[{}].models", group.place), reason);
+        }
+    }
+    Ok(warnings)
+}
+
+/// The models of its own that a key has, as they are stored.
+pub fn own_models(models: Option<&str>) -> Option<KeyAccess> {
+    let models: Vec<String> = serde_json::from_str(models?).ok()?;
+    let tags = models.iter().map(|id| ModelTag::of(id));
+    Some(KeyAccess {
+        models: Some(ModelSubset::new(tags)?),
+        multiplier: None,
+    })
+}
+
+fn listed(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let names = names.join(", ");
+    if more == 0 {
+        names
+    } else {
+        format!("{names} and {more} more")
+    }
+}
