@@ -23,10 +23,10 @@ pub const PRICES: [(&str, &str); 12] = [
 ];
 /// The fields of prices above a length of the input: names and titles.
 pub const PRICES_ABOVE: [(&str, &str); 4] = [
-    ("input_tokens", "Above so many input tokens"),
-    ("input", "Input"),
-    ("cache_read", "Cache read"),
-    ("output", "Output"),
+    ("input_tokens", "Above so many tokens"),
+    ("input", "Input of long requests"),
+    ("cache_read", "Cache read of long requests"),
+    ("output", "Output of long requests"),
 ];
 /// What a group allows: names, titles, and the protocol that has it.
 pub const GATES: [(&str, &str, &str); 3] = [
