@@ -16,7 +16,7 @@ use crate::store::documents;
 use crate::store::erasures::Pseudonyms;
 use crate::store::key_lists::{self, KeyFilter, KeyRange};
 use crate::store::keys::{self, StoredKey};
-use crate::store::{Store, StoreError, Transaction};
+use crate::store::{Store, StoreError, Transaction, key_import};
 
 /// Why nothing was copied.
 #[derive(Debug)]
@@ -47,11 +47,14 @@ impl From<StoreError> for ImportError {
     }
 }
 
-/// Copies the keys of a database of `trilane serve`, of whatever release. `None`: the console has keys already, and nothing is
-/// copied. All of them are copied, or none.
+/// The keys that one transaction copies: changes of keys, revocations too, wait for it.
+const STEP: usize = 1000;
+
+/// Copies the keys of a database of `trilane serve`, of whatever release, in many transactions. `None`: the console has keys
+/// already, and nothing is copied. A copy that was broken off goes on where it was.
 ///
 /// # Errors
-/// Why none was.
+/// Why not all were.
 pub async fn keys_of_serve(
     store: &Store,
     file: &Path,
@@ -66,9 +69,28 @@ pub async fn keys_of_serve(
         .map_err(not_readable)?;
     let all = read(&mut connection).await?;
     let _ = connection.close().await;
-    let copied: Result<_, StoreError> =
-        in_transaction!(store, transaction => copy(transaction, &all, actor, now).await);
-    Ok(copied?)
+    let mut begun = false;
+    loop {
+        let copied: Result<_, StoreError> = in_transaction!(store, transaction => {
+            copy_some(transaction, &all, begun, actor, now).await
+        });
+        match copied? {
+            CopyStep::More => begun = true,
+            CopyStep::Ended => return Ok(Some(all.len())),
+            CopyStep::NotBegun => return Ok(None),
+        }
+    }
+}
+
+/// What a transaction of a copy has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CopyStep {
+    /// There are more keys.
+    More,
+    /// All are copied.
+    Ended,
+    /// None is copied: there are others.
+    NotBegun,
 }
 
 fn not_readable(error: sqlx::Error) -> ImportError {
@@ -141,24 +163,34 @@ async fn read(connection: &mut SqliteConnection) -> Result<Vec<StoredKey>, Impor
     Ok(keys.collect())
 }
 
-async fn copy(
+/// Copies the next keys. `all`, in the order of their ids; `begun`: this copy has copied some.
+async fn copy_some(
     transaction: &mut Transaction,
     all: &[StoredKey],
+    begun: bool,
     actor: &Actor,
     now: i64,
-) -> Result<Option<usize>, StoreError> {
-    let any = KeyFilter {
-        limit: 1,
-        ..KeyFilter::default()
-    };
-    if !key_lists::list(transaction, &any, KeyRange::All)
-        .await?
-        .is_empty()
-    {
-        return Ok(None);
-    }
+) -> Result<CopyStep, StoreError> {
+    // The first lock of all.
     let pseudonyms = Pseudonyms::read(transaction).await?;
-    for key in all {
+    let place = match key_import::lock(transaction).await? {
+        Some((place, false)) => place,
+        Some((_, true)) if begun => return Ok(CopyStep::Ended),
+        Some(_) | None => {
+            let any = KeyFilter {
+                limit: 1,
+                ..KeyFilter::default()
+            };
+            let found = key_lists::list(transaction, &any, KeyRange::All).await?;
+            if !found.is_empty() {
+                return Ok(CopyStep::NotBegun);
+            }
+            String::new()
+        }
+    };
+    let left = all.iter().skip_while(|key| key.id <= place);
+    let next: Vec<&StoredKey> = left.take(STEP).collect();
+    for key in &next {
         let owner = key.owner.as_deref().unwrap_or_default();
         if pseudonyms.of(owner).is_some() {
             let why = format!("the data of the owner of the key {} was erased", key.id);
@@ -166,10 +198,16 @@ async fn copy(
         }
         keys::insert(transaction, key).await?;
     }
+    let ended = next.len() < STEP;
+    let place = next.last().map_or(place.as_str(), |key| key.id.as_str());
+    key_import::set(transaction, place, ended).await?;
+    if !ended {
+        return Ok(CopyStep::More);
+    }
     let mut entry = actor.entry(now, "key.import", "");
     entry.after = Some(all.len().to_string());
     audit::insert(transaction, &entry).await?;
-    Ok(Some(all.len()))
+    Ok(CopyStep::Ended)
 }
 
 /// Publishes a document as the first version. False: there is a version already, and nothing is published.

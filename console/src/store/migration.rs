@@ -34,6 +34,7 @@ const OVERVIEW_NEEDS: &str = include_str!("overview_needs.sql");
 const WRITE_PROBE: &str = include_str!("write_probe.sql");
 const ENVOY_CLOCKS: &str = include_str!("envoy_clocks.sql");
 const VOID_RANGES: &str = include_str!("void_ranges.sql");
+const KEY_IMPORT: &str = include_str!("key_import.sql");
 
 const SQLITE: &[MigrationStep] = &[
     (1, "keys", KEYS),
@@ -64,6 +65,7 @@ const SQLITE: &[MigrationStep] = &[
     (24, "devices", SIGN_IN_DEVICES),
     (26, "approval of agents", APPROVAL),
     (27, "void lines", VOID_RANGES),
+    (28, "import of keys", KEY_IMPORT),
 ];
 const POSTGRES: &[MigrationStep] = &[
     (3, "keys", include_str!("postgres/keys.sql")),
@@ -105,6 +107,7 @@ const POSTGRES: &[MigrationStep] = &[
     (24, "devices", SIGN_IN_DEVICES),
     (26, "approval of agents", APPROVAL),
     (27, "void lines", VOID_RANGES),
+    (28, "import of keys", KEY_IMPORT),
 ];
 
 /// Does what is left to do.

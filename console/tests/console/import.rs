@@ -65,6 +65,42 @@ on_both! {
 }
 
 on_both! {
+    /// Other changes of keys come between, and a copy that is broken off goes on where it was.
+    async fn many_keys(database: &TestDatabase) {
+        const MANY: usize = 9500;
+        let directory = tempfile::tempdir().unwrap();
+        let values: Vec<String> = (0..MANY).map(|n| format!("('{n:064x}', 'k{n:05}', 'g')")).collect();
+        let insert = format!("INSERT INTO keys (sha256, id, group_id) VALUES {}", values.join(", "));
+        let file = served(directory.path(), &[KEYS, LIMITS, OWNER], &insert).await;
+        let store = database.open().await;
+        let ids = async || {
+            let mut transaction = store.read().await.unwrap();
+            let all = key_lists::list(&mut transaction, &KeyFilter { limit: 10_000, ..KeyFilter::default() }, KeyRange::All).await.unwrap();
+            transaction.rollback().await;
+            all.into_iter().map(|key| key.id).collect::<Vec<_>>()
+        };
+        let copying = {
+            let (store, file) = (store.clone(), file.clone());
+            tokio::spawn(async move { import::keys_of_serve(&store, &file, &actor(), 1).await.map(drop) })
+        };
+        while ids().await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        copying.abort();
+        let _ = copying.await;
+        let before = ids().await.len();
+        assert!((900..MANY).contains(&before), "it was broken off: {before}");
+        // A revocation, in the middle of it.
+        database.execute("DELETE FROM keys WHERE id = 'k00007'").await.unwrap();
+        assert_eq!(import::keys_of_serve(&store, &file, &actor(), 2).await.unwrap(), Some(MANY));
+        let all = ids().await;
+        assert_eq!(all.len(), MANY - 1, "each once");
+        assert!(!all.contains(&"k00007".to_owned()), "what was revoked stays revoked");
+        assert_eq!(import::keys_of_serve(&store, &file, &actor(), 3).await.unwrap(), None);
+    }
+}
+
+on_both! {
     async fn the_first_document(database: &TestDatabase) {
         let store = database.open().await;
         let bad = import::document(&store, "{}".to_owned(), &CatalogueFile::default(), &actor(), 1).await;
