@@ -136,18 +136,20 @@ impl EventTemplate {
                 HoleKind::Text | HoleKind::Generated(_) | HoleKind::Reasoning(_) | HoleKind::Line
             );
             let left_out = texts && hole.len() > MAX_TEXT;
-            let kept_to = if left_out { start } else { end };
-            let kind = match hole.kind {
-                HoleKind::Generated(escapes) | HoleKind::Reasoning(escapes) if left_out => {
-                    let text = counted(hole.len(), escapes.into());
-                    self.generated = self.generated.map(|all| all.saturating_sub(text));
-                    match hole.kind {
-                        HoleKind::Reasoning(_) => HoleKind::Reasoning(0),
-                        _ => HoleKind::Generated(0),
-                    }
-                }
-                kind => kind,
+            // A byte of reasoning stays, from which an empty one differs.
+            let (kept, kind) = match hole.kind {
+                _ if !left_out => (hole.len(), hole.kind),
+                HoleKind::Generated(_) => (0, HoleKind::Generated(0)),
+                HoleKind::Reasoning(_) => (1, HoleKind::Reasoning(0)),
+                kind => (0, kind),
             };
+            let kept_to = start.saturating_add(kept);
+            if let HoleKind::Generated(escapes) | HoleKind::Reasoning(escapes) = hole.kind
+                && left_out
+            {
+                let text = counted(hole.len(), escapes.into()).saturating_sub(counted(kept, 0));
+                self.generated = self.generated.map(|all| all.saturating_sub(text));
+            }
             if !self.add(&mut len, event.get(from..kept_to)) {
                 return;
             }

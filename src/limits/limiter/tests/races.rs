@@ -88,6 +88,8 @@ struct RacingVms {
     vms: Vec<RacingVm>,
     between: RefCell<VecDeque<(usize, Option<VmAction>)>>,
     counted: RefCell<[SerialCounts; 2]>,
+    /// All that was ever counted, the newest last.
+    moments: RefCell<Vec<[SerialCounts; 2]>>,
     /// How many changes others were faster than.
     conflicts: Cell<u32>,
     /// How many requests are being settled.
@@ -130,6 +132,7 @@ impl RacingVms {
             vms: (1..=VMS as u64).map(vm).collect(),
             between: RefCell::default(),
             counted: RefCell::default(),
+            moments: RefCell::new(vec![Default::default()]),
             conflicts: Cell::default(),
             settling: Cell::default(),
         }
@@ -164,6 +167,7 @@ impl RacingVms {
             charge,
             ..tokens(reserved, 0)
         };
+        let began = self.moments.borrow().len() - 1;
         let admitted = vm.limiter.admit(&of, estimate, self, NOON);
         let reservation = match admitted {
             Ok(reservation) => reservation,
@@ -174,15 +178,17 @@ impl RacingVms {
             counted.requests += 1;
             counted.tokens += reserved;
             counted.slots += 1;
-            // One that is being settled has given back what it held of some subjects, and is not counted yet.
+            // One that is being settled has given back what it held of some subjects, and is not counted yet. One that was
+            // settled since may have cost more than it held.
             let settling = self.settling.get() > 0;
-            assert!(
-                settling || counted.affords(expected(reserved)),
-                "more than may be spent"
-            );
+            let afforded = self.moments.borrow()[began..]
+                .iter()
+                .any(|moment| moment[*i].affords(expected(reserved)));
+            assert!(settling || afforded, "more than may be spent");
             counted.reserved += expected(reserved);
             assert!(counted.requests <= u64::from(REQUESTS), "too many");
         }
+        self.note();
         vm.under_way.borrow_mut().push(UnderWay {
             reservation,
             subjects: subjects.to_vec(),
@@ -218,6 +224,13 @@ impl RacingVms {
             counted.reserved -= expected(over.reserved);
             counted.spent += u128::from(charge);
         }
+        self.note();
+    }
+
+    /// Remembers what is counted now.
+    fn note(&self) {
+        let counted = self.counted.borrow().clone();
+        self.moments.borrow_mut().push(counted);
     }
 
     /// Whether a request of these subjects would be let in, if nobody else did anything.

@@ -137,6 +137,19 @@ fn an_event_is_not_broken_because_the_one_before_was() {
     }
 }
 
+/// Of a long text less is remembered. An empty one is another nevertheless where the same reasoning has several names.
+#[test]
+fn empty_reasoning_behind_a_long_one() {
+    let event = |reasoning: &str, details: &str| {
+        let delta = format!(
+            r#"{{"reasoning":"{reasoning}","reasoning_details":[{{"text":"{details}"}}]}}"#
+        );
+        format!("data: {{\"choices\":[{{\"delta\":{delta}}}]}}\n\n")
+    };
+    let stream = [event(&"x".repeat(300), ""), event("", "four")].concat();
+    assert_eq!(read_any(Wire::Chat, &stream).generated_bytes, 304);
+}
+
 proptest! {
     #![proptest_config(crate::seeds_beside_source())]
 
