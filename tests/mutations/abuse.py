@@ -501,8 +501,8 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "a class is charged at the plain price and not told",
         "src/money/bill.rs",
-        "let prices = applicable(&item, &mut uncovered);",
-        "let prices = Some(applicable(&item, &mut Uncovered::default())).map_or(item.prices, |_| item.prices);",
+        "let (prices, left) = item.applicable();",
+        "let (_, (prices, left)) = (item.applicable(), (item.prices, Uncovered::default()));",
         (
             f"{_charges}test_a_class_that_the_answer_reports",
             f"{_charges}test_a_speed_that_the_answer_reports",
@@ -513,8 +513,8 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "calls without a price are not told",
         "src/money/bill.rs",
-        "if usage.calls(call) > 0 && prices.call(call).is_none() {",
-        "if usage.calls(call) > u64::MAX - 1 && prices.call(call).is_none() {",
+        "if usage.calls(*call) > 0 && price().is_none() {",
+        "if usage.calls(*call) > u64::MAX - 1 && price().is_none() {",
         (f"{_charges}test_searches_that_are_reported", f"{_charges}test_searches_of_responses"),
     ),
     # ---- One reading

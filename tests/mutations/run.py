@@ -158,7 +158,9 @@ def mutate(mutation: Mutation) -> None:
     whole = {edit.file: (TREE / edit.file).read_text(encoding="utf-8") for edit in mutation.edits}
     try:
         for edit in mutation.edits:
-            (TREE / edit.file).write_text(whole[edit.file].replace(edit.old, edit.new), encoding="utf-8")
+            # Of several edits of one file each finds those before in it.
+            text = (TREE / edit.file).read_text(encoding="utf-8")
+            (TREE / edit.file).write_text(text.replace(edit.old, edit.new), encoding="utf-8")
         build(mutation)
         judge(run(mutation.cases, mutation), mutation)
     finally:
