@@ -108,7 +108,8 @@ fn directory(ledger: &Path) -> &Path {
 /// All that are there: those that were set aside, and the file itself.
 pub fn all(ledger: &Path) -> Vec<PathBuf> {
     let mut found = aside(ledger).unwrap_or_default();
-    found.extend(ledger.exists().then(|| ledger.to_owned()));
+    // A device may be without end.
+    found.extend(ledger.is_file().then(|| ledger.to_owned()));
     found
 }
 

@@ -307,6 +307,7 @@ READ: dict[str, Any] = {
     "service_tier": "auto",
     "serviceTier": "standard",
     "speed": "standard",
+    "inference_geo": "global",
     "n": 2,
     "stream_options": {"include_obfuscation": False},
     "tools": [{"type": "function", "name": "f"}],
