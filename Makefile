@@ -420,30 +420,8 @@ estimates: rust ## the error of estimated usage against a tokenizer (needs Node)
 # What takes longer than `test` may, on a machine with Node: for every release, after `test`. Docker has a target of its
 # own: compose-test.
 .PHONY: test-long
-test-long: e2e-long tools-test mutations upgrade-test mesh-test clients-test release-test soak ## what takes longer, for a release: leases, mutations, upgrades, meshes, clients, images, benchmark, drills, soak
+test-long: e2e-long tools-test mutations mesh-test clients-test release-test soak ## what takes longer, for a release: leases, mutations, meshes, clients, images, benchmark, drills, soak
 	$(call say,all long tests passed)
-
-# The filter of 0.1.0, built from its commit once: it takes minutes.
-RELEASED := 4c6ded791a569abc86a8a44c47a38dad1dedb22e
-RELEASED_DIR := $(TARGET_DIR)/filter-0.1.0
-RELEASED_WASM := $(RELEASED_DIR)/trilane-$(RELEASED).wasm
-$(RELEASED_WASM):
-	$(call say,building the filter of 0.1.0: $(RELEASED_WASM))
-	@git cat-file -e $(RELEASED)^{commit} 2>/dev/null \
-		|| { echo 'error: the commit of 0.1.0 is not there: git fetch --unshallow' >&2; exit 1; }
-	@rm -rf $(RELEASED_DIR)
-	@mkdir -p $(RELEASED_DIR)/source
-	@git archive $(RELEASED) | tar -x -C $(RELEASED_DIR)/source
-	@cd $(RELEASED_DIR)/source && CARGO_TARGET_DIR='$(abspath $(RELEASED_DIR))/build' \
-		$(CARGO) rustc --locked --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane
-	@cp $(RELEASED_DIR)/build/wasm32-wasip1/release/trilane.wasm $@
-	@rm -rf $(RELEASED_DIR)/source $(RELEASED_DIR)/build
-
-.PHONY: upgrade-test
-upgrade-test: build programs noop envoy venv wasm-target $(RELEASED_WASM) ## a gateway of 0.1.0 and one of today, fed by today's `trilane serve`
-	$(call say,upgrade test)
-	@PYTHONPATH=envoy:tests/runner TRILANE_RELEASED_WASM='$(abspath $(RELEASED_WASM))' \
-		$(VENV)/bin/python -m pytest tests/e2e/feed/test_feed_upgrade.py $(PYTEST_ARGS)
 
 # Mutations of the code that decides about keys and money, by cargo-mutants in a copy of the tree: the unit tests must fail on
 # each. All of them take hours, so this is every so many-th; another sample is MUTANTS_SHARD=1/24, a single room

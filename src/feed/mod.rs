@@ -45,7 +45,7 @@ pub use sync::{ESCAPED, FeedSync, PageAnswer};
 
 /// The header by which a loader announces to a feed which members of a page it knows.
 pub const FORMAT_HEADER: &str = "x-trilane-feed-format";
-/// What this release announces: `owner` is known. A loader that announces nothing is of 0.1, and its format is 1.
+/// The format that this release announces.
 pub const FORMAT: &str = "2";
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use http::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NO
 
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
-use crate::feed::{FeedFormat, PageError, PageRequest, PageRequestError};
+use crate::feed::{PageError, PageRequest, PageRequestError};
 use crate::store::{documents, key_feed};
 
 fn json() -> (HeaderName, HeaderValue) {
@@ -21,11 +21,9 @@ fn json() -> (HeaderName, HeaderValue) {
 pub async fn keys(
     State(state): State<ConsoleState>,
     RawQuery(query): RawQuery,
-    headers: HeaderMap,
 ) -> Result<Response, ApiProblem> {
-    let format = FeedFormat::announced(&headers);
     let gone = |gone: String| ApiProblem::new(StatusCode::GONE, "/problems/gone", gone);
-    let asked = PageRequest::parse(query.as_deref().unwrap_or_default(), format);
+    let asked = PageRequest::parse(query.as_deref().unwrap_or_default());
     let asked = asked.map_err(|error| match error {
         PageRequestError::Bad(text) => ApiProblem::bad(text),
         PageRequestError::Gone(why) => gone(why.to_string()),

@@ -5,7 +5,6 @@
 //! changes in the order of versions.
 
 mod cursor;
-mod format;
 mod key;
 mod page;
 mod page_error;
@@ -14,7 +13,6 @@ pub mod sqlite;
 mod stored;
 
 pub use cursor::{FeedCursor, FeedVersions, Gone, LastGiven, PageRange};
-pub use format::FeedFormat;
 pub use key::FeedKey;
 pub use page::PageWriter;
 pub use page_error::PageError;

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::cursor::{FeedVersions, LastGiven, PageRange};
-use super::format::FeedFormat;
 use super::key::FeedKey;
 use super::request::PageRequest;
 
@@ -21,7 +20,6 @@ pub struct PageWriter {
     changes: Vec<u8>,
     given: u32,
     limit: u32,
-    format: FeedFormat,
     last_version: u64,
     last_sha256: String,
     more: bool,
@@ -34,7 +32,6 @@ impl PageWriter {
             changes: Vec::new(),
             given: 0,
             limit: asked.limit,
-            format: asked.format,
             last_version: 0,
             last_sha256: String::new(),
             more: false,
@@ -62,7 +59,6 @@ impl PageWriter {
 
     /// Adds a key with its version.
     pub fn key(&mut self, version: u64, key: FeedKey<'_>) {
-        let key = self.format.told(key);
         self.begin(version, key.sha256);
         self.member("id", key.id);
         self.member("group", key.group);

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 use super::cursor::{FeedCursor, Gone};
-use super::format::FeedFormat;
 
 /// The greatest page, in changes: about 2 MB.
 const MOST: u32 = 10_000;
@@ -19,8 +18,6 @@ pub struct PageRequest {
     pub cursor: Option<FeedCursor>,
     /// The most changes.
     pub limit: u32,
-    /// The format that the reader knows.
-    pub format: FeedFormat,
 }
 
 /// Why a request gets no page.
@@ -33,11 +30,11 @@ pub enum PageRequestError {
 }
 
 impl PageRequest {
-    /// Reads a query of a reader that knows this format. Other parameters are ignored: a path in a document may have some.
+    /// Reads a query. Other parameters are ignored: a path in a document may have some.
     ///
     /// # Errors
     /// Why it gets no page.
-    pub fn parse(query: &str, format: FeedFormat) -> Result<Self, PageRequestError> {
+    pub fn parse(query: &str) -> Result<Self, PageRequestError> {
         let mut cursor = None;
         let mut limit = None;
         for pair in query.split('&') {
@@ -67,11 +64,7 @@ impl PageRequest {
                 Some(FeedCursor::parse(&text).map_err(PageRequestError::Gone)?)
             }
         };
-        Ok(Self {
-            cursor,
-            limit,
-            format,
-        })
+        Ok(Self { cursor, limit })
     }
 }
 
@@ -99,11 +92,7 @@ mod tests {
         };
         let asked = |cursor: Option<&str>, limit| {
             let cursor = cursor.map(|text| FeedCursor::parse(text).unwrap());
-            Ok(PageRequest {
-                cursor,
-                limit,
-                format: FeedFormat::First,
-            })
+            Ok(PageRequest { cursor, limit })
         };
         let gone = || Err(PageRequestError::Gone(Gone::Malformed));
         let cases = [
@@ -128,11 +117,7 @@ mod tests {
             ("cursor=f.1&limit=x", bad_limit()),
         ];
         for (query, want) in cases {
-            assert_eq!(
-                PageRequest::parse(query, FeedFormat::First),
-                want,
-                "{query}"
-            );
+            assert_eq!(PageRequest::parse(query), want, "{query}");
         }
     }
 }

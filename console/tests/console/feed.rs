@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::sleep;
-use trilane_console::feed::{FeedCursor, FeedFormat, Gone, PageError, PageRequest};
+use trilane_console::feed::{FeedCursor, Gone, PageError, PageRequest};
 use trilane_console::in_transaction;
 use trilane_console::store::keys::{self, StoredKey};
 use trilane_console::store::{Store, Transaction, key_feed};
@@ -30,7 +30,6 @@ async fn page(store: &Store, cursor: Option<&str>, limit: u32) -> Result<Value, 
     let asked = PageRequest {
         cursor: cursor.map(|text| FeedCursor::parse(text).unwrap()),
         limit,
-        format: FeedFormat::Second,
     };
     let page = key_feed::page(store, &asked).await?;
     Ok(serde_json::from_slice(&page).unwrap())

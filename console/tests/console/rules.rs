@@ -1,6 +1,6 @@
 //! What the database refuses, whoever writes: one bad key would stop the feed for every gateway.
 
-use trilane_console::feed::{FeedFormat, PageRequest};
+use trilane_console::feed::PageRequest;
 use trilane_console::store::key_feed;
 
 use crate::database::{TestDatabase, on_both};
@@ -191,7 +191,7 @@ on_both! {
         };
         database.execute(&insert("one", 'a')).await.unwrap();
         database.execute(&insert("two", 'b')).await.unwrap();
-        let anew = PageRequest { cursor: None, limit: 10, format: FeedFormat::Second };
+        let anew = PageRequest { cursor: None, limit: 10 };
         let long = format!("'{}'", "x".repeat(129));
         let longest = format!("'{}'", "x".repeat(128));
         let blanks = format!("'{{\"requests_per_minute\":{}1}}'", " ".repeat(1000));

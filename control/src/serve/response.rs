@@ -8,7 +8,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
-use trilane_console::feed::{FeedFormat, PageError, PageRequest, PageRequestError};
+use trilane_console::feed::{PageError, PageRequest, PageRequestError};
 
 use super::site::{Busy, ServedPaths};
 
@@ -71,7 +71,7 @@ pub async fn respond<B>(request: &Request<B>, site: &Arc<ServedPaths>) -> Served
         given(spend.ask(query).await, busy)
     } else {
         let query = request.uri().query().unwrap_or_default();
-        page(site, query, FeedFormat::announced(request.headers())).await
+        page(site, query).await
     }
 }
 
@@ -103,8 +103,8 @@ fn document(site: &ServedPaths, headers: &HeaderMap) -> ServedResponse {
     answer
 }
 
-async fn page(site: &Arc<ServedPaths>, query: &str, format: FeedFormat) -> ServedResponse {
-    let asked = match PageRequest::parse(query, format) {
+async fn page(site: &Arc<ServedPaths>, query: &str) -> ServedResponse {
+    let asked = match PageRequest::parse(query) {
         Ok(asked) => asked,
         Err(PageRequestError::Bad(text)) => {
             return ServedResponse::error(StatusCode::BAD_REQUEST, text);

@@ -94,21 +94,9 @@ impl Serve {
 
     /// As [`super::reader::Reader`] asks, with what a loader announces.
     pub fn ask(&self) -> impl FnMut(&str) -> (u16, Vec<u8>) {
-        self.ask_with(&[(FORMAT_HEADER, FORMAT)])
-    }
-
-    /// As a loader of 0.1 asks.
-    pub fn ask_as_0_1(&self) -> impl FnMut(&str) -> (u16, Vec<u8>) {
-        self.ask_with(&[])
-    }
-
-    fn ask_with(
-        &self,
-        headers: &'static [(&'static str, &'static str)],
-    ) -> impl FnMut(&str) -> (u16, Vec<u8>) {
         let mut line = self.line();
         move |query| {
-            let reply = line.get(&format!("/keys?{query}"), headers);
+            let reply = line.get(&format!("/keys?{query}"), &[(FORMAT_HEADER, FORMAT)]);
             (reply.status, reply.body)
         }
     }
