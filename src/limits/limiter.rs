@@ -43,9 +43,7 @@ struct SubjectReservation {
 impl Reservation {
     /// The subject that has a budget, of several the first.
     pub fn budgeted(&self) -> Option<Scope> {
-        let mut subjects = self.subjects.iter().map(|reserved| &reserved.subject);
-        let found = subjects.find(|subject| subject.limits.budget.is_set());
-        found.map(|subject| subject.scope)
+        budgeted(self.subjects.iter().map(|reserved| &reserved.subject))
     }
 
     /// The rest of the limits that may be told to the key's holder, as far as the admission knows it: a request that was
@@ -76,9 +74,9 @@ fn tightest(figures: impl Iterator<Item = Figures>, now: Now) -> Figures {
 }
 
 /// The first of the subjects that has a budget.
-fn budgeted(subjects: &[Subject]) -> Option<Scope> {
-    let mut budgeted = subjects.iter().filter(|it| it.limits.budget.is_set());
-    budgeted.next().map(|subject| subject.scope)
+fn budgeted<'a>(mut subjects: impl Iterator<Item = &'a Subject>) -> Option<Scope> {
+    let found = subjects.find(|subject| subject.limits.budget.is_set());
+    found.map(|subject| subject.scope)
 }
 
 /// Why a request may not be forwarded.
@@ -175,7 +173,7 @@ impl Limiter {
     ) -> Result<Reservation, AdmitError> {
         let subjects = &*self.resolve(subjects, shared)?;
         if estimate.unpriced
-            && let Some(scope) = budgeted(subjects)
+            && let Some(scope) = budgeted(subjects.iter())
         {
             return Err(AdmitError::Unpriced(scope));
         }
@@ -239,7 +237,7 @@ impl Limiter {
     /// Whether one of the subjects has a budget, as far as that is known: one that was not told yet may have.
     pub fn has_budget(&self, subjects: &[Subject], shared: &impl SharedData) -> bool {
         let resolved = self.resolve(subjects, shared);
-        resolved.map_or(true, |subjects| budgeted(&subjects).is_some())
+        resolved.map_or(true, |subjects| budgeted(subjects.iter()).is_some())
     }
 
     /// Whether a spend feed has told everything once.

@@ -16,6 +16,10 @@ use crate::serve::UnwrittenKeys;
 
 /// The path of the console's API, and the size of a page, in keys.
 const PATH: &str = "/api/v1/feed/keys?limit=5000";
+/// How often a copy that cannot be written is tried.
+const AGAIN: Duration = Duration::from_secs(5);
+/// The trouble while changes of keys are only in memory.
+const UNWRITTEN: &str = "the copy of keys";
 
 /// Follows the feed of keys.
 #[derive(Debug)]
@@ -31,9 +35,6 @@ pub struct KeySync {
     tried: Instant,
     standing: Arc<AgentProgress>,
 }
-
-/// How often a copy that cannot be written is tried.
-const AGAIN: Duration = Duration::from_secs(5);
 
 impl KeySync {
     /// The keys of this console, in this copy. `complete` becomes true once all were there.
@@ -73,12 +74,7 @@ impl KeySync {
             Err(error) => Err(error.to_string()),
         }
     }
-}
 
-/// What changes are that are only in memory.
-const UNWRITTEN: &str = "the copy of keys";
-
-impl KeySync {
     /// Gives a page to the copy. Where that cannot be written, its changes are told from memory: a revocation waits for no disk.
     fn take(&mut self, page: &KeyFeedPage) -> Result<(), String> {
         let Err(why) = self.copy.take(page) else {
