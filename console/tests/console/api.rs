@@ -221,6 +221,22 @@ impl Api {
         self.call(token, Method::GET, path, &[], &Value::Null).await
     }
 
+    /// Waits until all that a list has is done.
+    pub async fn until_ended(&self, token: &str, path: &str) -> Value {
+        loop {
+            let all = self.get(token, path).await.expect(200);
+            if all["items"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|of| of["ended_at"].is_string())
+            {
+                return all;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     pub async fn post(&self, token: &str, path: &str, body: &Value) -> ApiReply {
         self.call(token, Method::POST, path, &[], body).await
     }

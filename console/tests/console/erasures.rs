@@ -1,7 +1,6 @@
 //! A person's data is erased: nothing of the person is left in any table, and no sum is another one.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
@@ -62,18 +61,7 @@ async fn erase(api: &Api, token: &str, id: &str) -> ApiReply {
 
 /// Waits until nothing is being erased any more.
 async fn until_ended(api: &Api, token: &str) -> Value {
-    loop {
-        let all = api.get(token, "/api/v1/erasures").await.expect(200);
-        if all["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|of| of["ended_at"].is_string())
-        {
-            return all;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    api.until_ended(token, "/api/v1/erasures").await
 }
 
 /// Usage of whatever is in the database, by key, day and owner, and what was spent.

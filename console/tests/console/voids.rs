@@ -87,21 +87,8 @@ async fn begin(store: &Store, envoy: &str, time: (i64, i64)) -> Option<VoidRange
 
 /// Waits until all voids of an Envoy are done.
 async fn until_ended(api: &Api, token: &str, envoy: &str) -> Value {
-    loop {
-        let all = api
-            .get(token, &format!("/api/v1/envoys/{envoy}/voids"))
-            .await
-            .expect(200);
-        if all["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|of| of["ended_at"].is_string())
-        {
-            return all;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    api.until_ended(token, &format!("/api/v1/envoys/{envoy}/voids"))
+        .await
 }
 
 on_both! {

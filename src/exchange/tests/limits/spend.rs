@@ -93,6 +93,15 @@ fn an_owner_or_a_team_whose_budget_is_spent_elsewhere() {
     }
 }
 
+/// No budget, and one of each subject.
+const BUDGETS_OF: [Option<Scope>; 5] = [
+    None,
+    Some(Scope::Key),
+    Some(Scope::Owner),
+    Some(Scope::Team),
+    Some(Scope::Group),
+];
+
 /// A policy in which of each source one model has a price, and the others have none; a key's or a group's budget, where
 /// `of` says so, else one of its people, which was told.
 fn partly_priced(of: Option<Scope>) -> (InForce, Limited) {
@@ -202,13 +211,7 @@ fn a_model_without_a_price_takes_nothing_else_down() {
         ),
         ("late and priced", late(r#""n":1"#), None),
     ];
-    for of in [
-        None,
-        Some(Scope::Key),
-        Some(Scope::Owner),
-        Some(Scope::Team),
-        Some(Scope::Group),
-    ] {
+    for of in BUDGETS_OF {
         for (case, request, lacks) in &cases {
             let (in_force, world) = partly_priced(of);
             let (mut exchange, _) = request.begin(&in_force, &world);
@@ -286,13 +289,7 @@ fn lists_of_keys_under_a_budget_leave_models_without_prices_out() {
             "404",
         ),
     ];
-    for of in [
-        None,
-        Some(Scope::Key),
-        Some(Scope::Owner),
-        Some(Scope::Team),
-        Some(Scope::Group),
-    ] {
+    for of in BUDGETS_OF {
         let (in_force, world) = partly_priced(of);
         for (request, key, all, priced) in cases {
             let mut exchange = Exchange::default();
