@@ -82,7 +82,7 @@ pub async fn keys_of_serve(
     }
 }
 
-/// What a transaction of a copy has left.
+/// The work that a transaction of a copy has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CopyStep {
     /// There are more keys.

@@ -30,7 +30,7 @@ const ACTIVE: &str = "http.gateway.downstream_rq_active";
 const BEGUN: &str = "http.gateway.downstream_rq_total";
 /// How long the process is there, in seconds.
 const UPTIME: &str = "server.uptime";
-/// Which one it is in a row of hot restarts.
+/// Its number in a row of hot restarts.
 const EPOCH: &str = "server.hot_restart_epoch";
 /// The counter of lines that could not be written to a file.
 const WRITE_FAILED: &str = "filesystem.write_failed";
@@ -84,12 +84,12 @@ impl FromStr for AdminPlace {
     }
 }
 
-/// What a process of Envoy says of its clients' requests.
+/// The counts of its clients' requests that a process of Envoy gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestCounts {
     /// How long it is there, in seconds.
     pub uptime: u64,
-    /// Which one it is in a row of hot restarts.
+    /// Its number in a row of hot restarts.
     pub epoch: u64,
     /// How many requests have begun.
     pub begun: u64,
@@ -156,7 +156,7 @@ impl Admin {
         self.counter(ACTIVE).await
     }
 
-    /// What it says of its clients' requests.
+    /// Reads the counts of its clients' requests.
     ///
     /// # Errors
     /// Envoy does not answer.

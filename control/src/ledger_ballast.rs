@@ -76,7 +76,7 @@ impl LedgerBallast {
     }
 }
 
-/// What may still be written beside a file, in bytes.
+/// The room that is free beside a file, in bytes.
 fn free_beside(file: &Path) -> io::Result<u64> {
     let directory = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

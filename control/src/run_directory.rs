@@ -34,7 +34,7 @@ impl RunDirectory {
         self.0.join("upstreams")
     }
 
-    /// What the ledger has spent of budgets, where there is no console.
+    /// The spend of budgets by the ledger, where there is no console.
     pub fn spend(&self) -> PathBuf {
         self.0.join("spend.db")
     }

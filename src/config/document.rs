@@ -172,7 +172,7 @@ objects! {
         prices: PricesDocument,
     }
 
-    /// What one call of a tool costs that runs at the vendor, or a request that made such calls: decimals in strings.
+    /// The prices of one call of a tool that runs at the vendor, or of a request that made such calls: decimals in strings.
     ///
     /// The fields are documented where they get their meaning: usage.rs.
     PerCallDocument {

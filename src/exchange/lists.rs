@@ -49,7 +49,7 @@ pub(super) fn body(
 /// The models of a group that one of its keys is shown.
 #[derive(Debug, Clone, Copy)]
 struct ShownModels<'a> {
-    /// What the key has of its own.
+    /// The key's own models and multiplier.
     access: Option<&'a KeyAccess>,
     /// In the shape of protocol C; of a Mixed group only those of its C entry.
     of_c: bool,

@@ -115,7 +115,7 @@ impl Prices {
         tiers.chain(above).for_each(|set| set.fill(common));
     }
 
-    /// What sets within these prices take from here.
+    /// The prices that sets within these take from here.
     fn common(&self) -> Common {
         Common {
             image: self.image,

@@ -107,7 +107,7 @@ pub enum Rejection {
     ModelNotPriced {
         /// The name of the model.
         name: String,
-        /// Whose budget.
+        /// The subject of the budget.
         scope: Scope,
         /// The contact for a price.
         contact: Option<Rc<str>>,

@@ -103,7 +103,7 @@ pub struct Reading {
     pub service_tier: Option<SmolStr>,
     /// The speed that was billed, where the protocol has one beside the class of service (B).
     pub speed: Option<SmolStr>,
-    /// Where the model ran, by the answer's word (B).
+    /// The place where the model ran, by the answer's word (B).
     pub inference_geo: Option<SmolStr>,
     /// Bytes of the text that the model wrote and that passed, reasoning and arguments of tools included, as JSON has them
     /// between quotes or brackets; a character that is written by number (`\uXXXX`) counts as three.

@@ -36,7 +36,7 @@ pub struct VoidTime {
 pub struct VoidableView {
     /// How many.
     lines: u64,
-    /// What they charge, exact, by currency.
+    /// The sums of their charges, exact, by currency.
     charges: BTreeMap<String, String>,
 }
 

@@ -11,7 +11,7 @@ use crate::store::{StoreError, Transaction, budgeted, spend_feed};
 /// The most subjects, and models, that a warning names.
 const NAMED: usize = 20;
 
-/// What keys of a group lose under a budget.
+/// The models that keys of a group lose under a budget.
 struct GroupLosses {
     /// Its place in the document.
     place: usize,

@@ -37,7 +37,7 @@ pub struct CountedLines {
     pub charges: BTreeMap<String, Sum>,
 }
 
-/// What is left to do of a void.
+/// The work that is left of a void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VoidProgress {
     /// There may be more lines.

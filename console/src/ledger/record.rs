@@ -233,7 +233,7 @@ impl<'a> LedgerRecord<'a> {
         present(&self.line.outcome)
     }
 
-    /// What the vendor says that it cost, in dollars; `None` where it says nothing, or no cost that can be.
+    /// The cost by the vendor's word, in dollars; `None` where it says nothing, or no cost that can be.
     pub fn reported_cost(&self) -> Option<Amount> {
         charge::parse(present(&self.line.reported_cost)).ok()
     }

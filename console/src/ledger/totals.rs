@@ -13,7 +13,7 @@ pub struct UsageTotals {
     pub charge: Sum,
     /// The part of them that is estimated.
     pub estimated_charge: Sum,
-    /// What vendors say that they cost, in dollars. None is stored.
+    /// The costs by the vendors' words, in dollars. None is stored.
     pub reported_cost: Sum,
 }
 

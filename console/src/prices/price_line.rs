@@ -43,7 +43,7 @@ fn add(path: &str, value: &Value, lines: &mut PriceLines) {
     }
 }
 
-/// What a set of prices depends on, as one word: `272000`, or `mon,tue/16:30-00:30`.
+/// The condition of a set of prices, as one word: `272000`, or `mon,tue/16:30-00:30`.
 fn condition(set: &Value) -> String {
     let word = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),

@@ -15,7 +15,7 @@ pub enum SumChange {
     Subtract,
 }
 
-/// What is taken from a row of a table of sums.
+/// A subtraction from a row of a table of sums.
 #[derive(Debug)]
 pub(super) struct SumRow<'a> {
     pub table: &'static str,

@@ -29,7 +29,7 @@ pub struct KeySync {
     complete: Arc<AtomicBool>,
     /// Changes that the copy could not be given.
     unwritten: Arc<UnwrittenKeys>,
-    /// Where the next page begins, where that is not where the copy ends.
+    /// The cursor of the next page, where that is not the copy's.
     ahead: Option<String>,
     /// When the copy was given something last.
     tried: Instant,

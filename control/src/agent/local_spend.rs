@@ -1,4 +1,4 @@
-//! What a gateway without a console has spent of budgets, by its own ledger.
+//! The spend of budgets of a gateway without a console, by its own ledger.
 //!
 //! A process of Envoy that begins is told what those before it have spent, as one beside an agent is. The totals are kept in a
 //! checkpoint with the positions in the ledger's files up to which they have them, and the rest is read from the files. A checkpoint

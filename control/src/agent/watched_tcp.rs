@@ -1,6 +1,6 @@
 //! Connections to the console that end when nobody is there any more.
 //!
-//! Where a machine, a route or a firewall is gone, nobody says so: a request would wait for its whole time. The kernel asks the
+//! If a machine, a route or a firewall is gone, nobody says so: a request would wait for its whole time. The kernel asks the
 //! other side whether it is there, also while an answer is waited for, and ends the connection when it says nothing for
 //! [`SILENT`]. A console that takes its time is there.
 

@@ -41,7 +41,7 @@ pub struct PreparedGateway {
     simulators: Option<Simulators>,
     /// Where document and keys come from, if not from the document's file.
     pub console: Option<ConsoleLink>,
-    /// What tells Envoy what its ledger has spent, without a console, and where.
+    /// The feed that tells Envoy the spend of its ledger, without a console, and its address.
     spend: Option<(LocalSpend, HostPort)>,
     _lock: DirectoryLock,
 }

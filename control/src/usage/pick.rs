@@ -11,7 +11,7 @@ pub enum Pick {
     All,
     /// What is counted.
     Measure(Measure),
-    /// What vendors say that it cost.
+    /// The cost by the vendors' words.
     ReportedCost,
     /// The currency of the charges.
     Currency,

@@ -1,4 +1,4 @@
-//! What a budget of a group or a key leaves of its models: those that it can count.
+//! The models that a budget of a group or a key leaves: those that it can count.
 
 use super::diagnostics::Diagnostics;
 use crate::config::policy::Group;

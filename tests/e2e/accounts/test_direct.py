@@ -235,7 +235,8 @@ def test_a_direct_attempt_fails(field: Field, way: str, operation: Operation) ->
     if case.size:
         assert entry["body_bytes"] > case.size, f"{way}: {entry['body_bytes']} bytes of the body"
 
-    for one in asked_until(since + 2, 3, lambda: field.ask(case.group, operation, "home", case.size)):
+    # It was ejected before the second attempt began, which on a busy machine may be a while ago.
+    for one in asked_until(since + 1, 3, lambda: field.ask(case.group, operation, "home", case.size)):
         assert one.status == 200 and account_of(one) == second and not kinds(one.record()), f"{way}: {one.record()}"
         assert field.hops() == before + 1, f"{way}: while it is ejected others are asked directly"
 

@@ -44,7 +44,7 @@ pub struct RemainingBudget {
     pub(crate) window: &'static str,
     /// Whether it is spent.
     pub(crate) exhausted: bool,
-    /// What may be spent. Who holds a key is not told the amounts of a team or a group: what is left of those is what others
+    /// The amount that may be spent. Who holds a key is not told the amounts of a team or a group: what is left of those is what others
     /// have left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allowed: Option<String>,

@@ -63,7 +63,7 @@ pub struct ChargedItem {
 }
 
 impl ItemizedCharge {
-    /// Which of the model's prices these are, for people; `None` for its own.
+    /// The set of the model's prices that these are, for people; `None` for its own.
     pub fn basis(&self) -> Option<String> {
         let tier = self.tier.as_ref().map(|tier| format!("of {tier}"));
         let above = self

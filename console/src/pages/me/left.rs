@@ -21,15 +21,15 @@ pub struct LeftBudget {
     pub whose: String,
     /// `day` or `month`.
     pub window: &'static str,
-    /// What is left; of a budget that others use as well, whether anything is.
+    /// The rest; of a budget that others use as well, whether there is any.
     pub left: String,
-    /// What is used, where that is told.
+    /// The part that is used, where that is told.
     pub used: Option<UsedBudget>,
     /// When it begins anew.
     pub renews_at: String,
 }
 
-/// What is used of a budget.
+/// The part of a budget that is used.
 pub struct UsedBudget {
     /// What is used.
     pub used: String,

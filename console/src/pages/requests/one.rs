@@ -44,7 +44,7 @@ struct BillShown {
     multiplier: String,
     factors: Option<String>,
     charge: String,
-    /// Which of the model's prices these are, where they are not its own.
+    /// The set of the model's prices that these are, where they are not its own.
     basis: Option<String>,
     as_charged: bool,
     version: i64,

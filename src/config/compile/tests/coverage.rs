@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a document has wrong, and its warnings.
+/// The problems and the warnings of a document.
 fn findings_of(document: &Value) -> (Vec<String>, Vec<String>) {
     let texts = |found: Vec<Problem>| found.iter().map(ToString::to_string).collect();
     match compile_value(document) {
