@@ -212,9 +212,9 @@ wasm-test: build ## the built filter in a small WebAssembly host
 	@TRILANE_WASM='$(abspath $(WASM))' $(CARGO) test $(LOCKED) --workspace --test wasm
 
 .PHONY: operator-test
-operator-test: venv ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it); pages, images
+operator-test: venv test-programs ## alert rules, dashboard, Prometheus configuration (promtool; skipped with a warning without it); pages, images, public names
 	$(call say,operator tests)
-	@$(VENV)/bin/python -m pytest tests/operator -rs
+	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest tests/operator -rs
 	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py --ignore tests/release/test_release_archive.py -rs
 
 # More than there are cores: the tests wait half of their time. What shares a gateway stays with one worker (conftest.py there).
