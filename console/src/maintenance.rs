@@ -12,7 +12,7 @@ use crate::sessions;
 use crate::store::old_rows::Cutoff;
 use crate::store::{
     Store, StoreError, api_tokens, erasures, idempotency, key_feed, nearly_spent, requests,
-    spend_feed, usage_before_teams, usage_days, webhooks,
+    spend_feed, usage_days, webhooks,
 };
 
 /// For how long what is kept.
@@ -51,7 +51,6 @@ pub async fn run(store: &Store, retention: Retention) -> Result<(), StoreError> 
         forget_others(store, now).await,
         erasures::run_all(store).await,
         void::run_all(store).await,
-        usage_before_teams::move_all(store).await,
         usage_days::roll_up(store, now).await,
     ];
     done.into_iter().collect()

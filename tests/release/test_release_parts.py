@@ -232,7 +232,7 @@ def test_the_compiler_is_that_of_the_dockerfile() -> None:
         ("record of a key of a feed", "src/keys/codec.rs", r"^const FORMAT_FEED: u8 = (\d+);"),
         ("how far the feed is read", "src/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
         ("counters of limits", "src/limits/**/*.rs", r'format!\("trilane/limit/(\d+)/'),
-        ("tables of the [console](console.md#the-tables)", "console/src/store/migration.rs", r"^ +\((\d+), \"console\", include_str!\(\"postgres"),
+        ("tables of the [console](console.md#the-tables)", "console/tests/console/migration.rs", r"and this release knows (\d+)\""),
         ("database of `trilane serve`", "console/src/feed/sqlite/access.sql", r"^UPDATE key_feed SET format = (\d+);"),
     ],
 )

@@ -245,7 +245,7 @@ impl ConsoleCounters {
         let kind = match error {
             StoreError::Unreachable(_) => "unreachable",
             StoreError::Conflict => "conflict",
-            StoreError::Tables(_) => "tables",
+            StoreError::Tables(_) | StoreError::Newer(_) => "tables",
             StoreError::Value(_) => "value",
             StoreError::Other(_) => "other",
             StoreError::Address | StoreError::Rule(_) => return,

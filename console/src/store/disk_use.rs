@@ -73,7 +73,7 @@ impl DataKind {
 
     fn of_table(table: &str) -> Self {
         match table {
-            "usage_by_hour" | "usage_hours" | "first_byte_hours" | "attempt_hours" => Self::Hours,
+            "usage_by_hour" | "first_byte_hours" | "attempt_hours" => Self::Hours,
             "usage_by_day" | "usage_by_day_to" => Self::Days,
             "spend" | "spend_feed" | "spend_shares" | "spend_subjects" => Self::Spend,
             "keys" | "key_feed" | "key_changes" | "key_use" | "key_search" | "key_search_due" => {

@@ -5,6 +5,7 @@ use core::fmt;
 use sqlx::migrate::MigrateError;
 
 use super::AsStoreError;
+use super::migration::VERSIONS;
 use crate::metrics::counted;
 
 /// Why the database did not do what it was asked to. No text of it has a password or a value of a statement.
@@ -18,8 +19,10 @@ pub enum StoreError {
     Conflict,
     /// A rule of a table is violated: its name or text.
     Rule(String),
-    /// Its tables are not of this release.
+    /// Its tables cannot become those of this release.
     Tables(String),
+    /// Its tables are of a newer release: their version.
+    Newer(i64),
     /// A value in it cannot be read: which.
     Value(String),
     /// Anything else.
@@ -36,6 +39,12 @@ impl fmt::Display for StoreError {
             Self::Tables(why) => write!(
                 f,
                 "the database's tables cannot be brought up to date: {why}"
+            ),
+            Self::Newer(version) => write!(
+                f,
+                "the database is of a newer release: its tables have version {version}, and this release knows {}. Start the newer \
+                 release again, or restore a backup of this one",
+                VERSIONS.len()
             ),
             Self::Value(what) => write!(f, "the database has a value that cannot be read: {what}"),
             Self::Other(why) => write!(f, "the database: {why}"),
@@ -99,6 +108,7 @@ impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         match error {
             MigrateError::Execute(error) => error.into(),
+            MigrateError::VersionMissing(version) => Self::Newer(version),
             error => Self::Tables(error.to_string()),
         }
     }

@@ -60,7 +60,6 @@ mod sqlite_rows;
 mod sum_rows;
 pub mod teams;
 mod transaction;
-pub mod usage_before_teams;
 pub mod usage_days;
 pub mod usage_hours;
 mod usage_parts;
@@ -94,6 +93,7 @@ pub use address::DatabaseAddress;
 pub use attempts::{AsStoreError, TransactionAttempts};
 pub use error::StoreError;
 pub use locked_row::LockedRow;
+pub use migration::{TableVersion, VERSIONS};
 pub use pools::PoolStanding;
 use pools::{Pools, postgres_pool};
 pub use sum_rows::SumChange;
@@ -161,6 +161,17 @@ impl Store {
     /// # Errors
     /// It cannot be reached, or its tables are of another release.
     pub async fn open(address: &DatabaseAddress) -> Result<Self, StoreError> {
+        Self::open_at(address, migration::VERSIONS).await
+    }
+
+    /// Opens the database with these versions of its tables: those of another release, in tests.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub async fn open_at(
+        address: &DatabaseAddress,
+        versions: &[TableVersion],
+    ) -> Result<Self, StoreError> {
         let engine = match address {
             DatabaseAddress::Directory(directory) => {
                 let file = directory.join("console.db");
@@ -218,7 +229,7 @@ impl Store {
             workload: None,
             probed: Arc::default(),
         };
-        migration::run(&store.of(Workload::Background)).await?;
+        migration::run(&store.of(Workload::Background), versions).await?;
         Ok(store)
     }
 

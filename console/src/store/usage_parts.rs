@@ -3,7 +3,6 @@
 use time::{Date, format_description::well_known::Iso8601};
 
 use super::conditions::Conditions;
-use super::usage_before_teams;
 use super::usage_days::RolledUp;
 use super::usage_hours::{UsageColumn, UsageQuery};
 use super::usage_rows::{UsageTable, joined, measures};
@@ -15,8 +14,6 @@ enum UsagePart {
     Hours,
     /// Hours behind the place that is rolled up to.
     Behind,
-    /// Those that are not moved yet.
-    BeforeTeams,
 }
 
 impl UsagePart {
@@ -24,25 +21,19 @@ impl UsagePart {
         match self {
             Self::Days => UsageTable::Days.name(),
             Self::Hours | Self::Behind => UsageTable::Hours.name(),
-            Self::BeforeTeams => usage_before_teams::TABLE,
         }
     }
 
     fn period(self) -> &'static str {
         match self {
             Self::Days => UsageTable::Days.period(),
-            Self::Hours | Self::Behind | Self::BeforeTeams => UsageTable::Hours.period(),
+            Self::Hours | Self::Behind => UsageTable::Hours.period(),
         }
     }
 
     /// What a column of hours is in it.
-    fn column(self, column: &str, is_sqlite: bool) -> String {
-        match self {
-            Self::BeforeTeams if column == "team" => "''".to_owned(),
-            // By their bytes, as SQLite and Rust order texts, and the other tables.
-            Self::BeforeTeams if !is_sqlite => format!("{column} COLLATE \"C\""),
-            _ => column.replace("hour", self.period()),
-        }
+    fn column(self, column: &str) -> String {
+        column.replace("hour", self.period())
     }
 
     fn behind(self, to: &RolledUp) -> &[String] {
@@ -89,17 +80,17 @@ impl UsageParts {
 
     fn periods<'a>(&'a self, asked: &'a UsageQuery, to: &'a RolledUp) -> Vec<PartPeriod<'a>> {
         let (since, until) = (asked.since.as_deref(), asked.until.as_deref());
-        let mut periods = vec![(UsagePart::BeforeTeams, since, until)];
         if !self.has_days {
-            periods.push((UsagePart::Hours, since, until));
-            return periods;
+            return vec![(UsagePart::Hours, since, until)];
         }
         let (from, before) = (self.from_day.as_deref(), self.until_day.as_deref());
-        periods.push((UsagePart::Days, from, before));
         // What comes before the place comes before its hour, which an index of keys or owners finds.
         let [hour, _] = &to.0;
         let behind = from.map_or(hour.as_str(), |from| from.max(hour));
-        periods.push((UsagePart::Behind, Some(behind), before));
+        let mut periods = vec![
+            (UsagePart::Days, from, before),
+            (UsagePart::Behind, Some(behind), before),
+        ];
         let is_part = |hour: &str| !hour.ends_with("T00");
         if since.is_some_and(is_part) {
             periods.push((UsagePart::Hours, since, from));
@@ -125,7 +116,7 @@ pub fn statement<'a>(
         ("sum({})", "trim_scale(sum({}))::text")
     };
     let text = |name: &str| text.replace("{}", name);
-    let (sums, values) = sums_of_parts(asked, parts, to, is_sqlite, charge);
+    let (sums, values) = sums_of_parts(asked, parts, to, charge);
     let by = joined((1..=asked.by.len().saturating_add(1)).map(|place| format!("c{place}")));
     let sql = format!(
         "SELECT {by}, {counts}, {charge}, {estimated} FROM ({sums}) AS parts GROUP BY {by} ORDER BY {by} LIMIT {limit}",
@@ -143,7 +134,6 @@ pub fn sums_of_parts<'a>(
     asked: &'a UsageQuery,
     parts: &'a UsageParts,
     to: &'a RolledUp,
-    is_sqlite: bool,
     charge: &str,
 ) -> (String, Vec<&'a str>) {
     let charge = |name: &str| charge.replace("{}", name);
@@ -153,7 +143,7 @@ pub fn sums_of_parts<'a>(
         let by = asked.by.iter().map(|column| column.expression());
         let by: Vec<_> = by
             .chain(["currency"])
-            .map(|column| part.column(column, is_sqlite))
+            .map(|column| part.column(column))
             .collect();
         let period = part.period();
         let (from, before) = (format!("{period} >="), format!("{period} <"));
@@ -164,7 +154,7 @@ pub fn sums_of_parts<'a>(
             .and(&before, until)
             .and("key_id =", asked.key.as_deref())
             .and("owner =", asked.owner.as_deref())
-            .and(&format!("{} =", part.column("team", true)), team)
+            .and("team =", team)
             .and("group_id =", asked.group.as_deref())
             .and("model =", asked.model.as_deref())
             .and("account =", asked.account.as_deref())

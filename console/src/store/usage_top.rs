@@ -35,9 +35,9 @@ pub async fn values(
     asked: &TopQuery<'_>,
 ) -> Result<Vec<String>, StoreError> {
     let to = usage_days::rolled_up(transaction).await?;
-    let (is_sqlite, charge) = match transaction {
-        Transaction::Sqlite(..) => (true, "sum(CAST({} AS REAL))"),
-        Transaction::Postgres(_) => (false, "sum({})"),
+    let charge = match transaction {
+        Transaction::Sqlite(..) => "sum(CAST({} AS REAL))",
+        Transaction::Postgres(_) => "sum({})",
     };
     let query = UsageQuery {
         by: vec![asked.by],
@@ -47,7 +47,7 @@ pub async fn values(
         ..UsageQuery::default()
     };
     let parts = UsageParts::of(&query);
-    let (sums, values) = usage_parts::sums_of_parts(&query, &parts, &to, is_sqlite, charge);
+    let (sums, values) = usage_parts::sums_of_parts(&query, &parts, &to, charge);
     let rows_of = Conditions::numbered_behind(values.len()).and("c2 =", Some(asked.currency));
     let sql = format!(
         "SELECT c1 FROM ({sums}) AS parts {rows_of} \

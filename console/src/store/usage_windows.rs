@@ -4,7 +4,6 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Duration, PrimitiveDateTime};
 
-use super::usage_before_teams;
 use super::usage_hours::{UsageColumn, UsageQuery};
 use super::usage_rows::UsageTable;
 use super::{StoreError, Transaction, on_either};
@@ -61,20 +60,10 @@ impl Iterator for UsageWindows {
 /// The first hour of all, and the last.
 async fn hours(transaction: &mut Transaction) -> Result<[Option<String>; 2], StoreError> {
     // One by one, or SQLite reads all rows.
-    let of = |which: &str, table: &str| format!("(SELECT {which}(hour) FROM {table})");
-    let tables = [UsageTable::Hours.name(), usage_before_teams::TABLE];
-    let [[first, first_before], [last, last_before]] =
-        ["min", "max"].map(|which| tables.map(|table| of(which, table)));
-    let sql = format!("SELECT {first}, {first_before}, {last}, {last_before}");
-    let found: (
-        Option<String>,
-        Option<String>,
-        Option<String>,
-        Option<String>,
-    ) = on_either!(transaction, connection => {
+    let table = UsageTable::Hours.name();
+    let sql = format!("SELECT (SELECT min(hour) FROM {table}), (SELECT max(hour) FROM {table})");
+    let (first, last) = on_either!(transaction, connection => {
         sqlx::query_as(sqlx::AssertSqlSafe(sql)).fetch_one(connection).await?
     });
-    let (first, first_before, last, last_before) = found;
-    let first = [first, first_before].into_iter().flatten().min();
-    Ok([first, last.max(last_before)])
+    Ok([first, last])
 }

@@ -39,6 +39,7 @@ mod ledger;
 mod live;
 mod lives;
 mod metrics;
+mod migration;
 mod nearly_spent;
 mod page_security;
 mod postgres;
@@ -55,7 +56,6 @@ mod speed;
 mod spend_feed;
 mod storage;
 mod teams;
-mod upgrade;
 mod usage_days;
 mod usage_top;
 #[allow(dead_code, reason = "the tests of trilane init need more of them")]

@@ -10,9 +10,8 @@ use time::OffsetDateTime;
 use time::macros::datetime;
 use trilane_console::api::Role;
 use trilane_console::ledger::{LedgerRecord, UsageTotals};
-use trilane_console::maintenance::{self, Retention};
 use trilane_console::store::usage_hours::{self, UsageColumn, UsageQuery};
-use trilane_console::store::{Store, usage_before_teams, usage_days};
+use trilane_console::store::{Store, usage_days};
 
 use crate::api::Api;
 use crate::database::{TestDatabase, on_both};
@@ -361,69 +360,6 @@ on_both! {
             transaction.rollback().await;
             assert_eq!(sums.ok().map(|sums| sums.len()), want, "{limit} rows a page");
         }
-    }
-}
-
-/// What a console of the release before adds.
-pub fn row_before(hour: &str, key: &str, charge: &str) -> String {
-    let counts =
-        trilane_console::ledger::Measure::ALL.map(|measure| format!("\"{}\"", measure.name()));
-    let values = counts.iter().map(|name| {
-        if matches!(name.as_str(), "\"requests\"" | "\"complete\"") {
-            "1"
-        } else {
-            "0"
-        }
-    });
-    format!(
-        "INSERT INTO usage_hours (hour, key_id, owner, group_id, source, account, model, entry, outcome, currency, {}, charge, estimated_charge) \
-         VALUES ('{hour}', '{key}', 'owner of {key}', 'g', 's', '', 'm', 'vb_messages', 'finished', 'USD', {}, '{charge}', '0')",
-        counts.join(", "),
-        values.collect::<Vec<_>>().join(", "),
-    )
-}
-
-on_both! {
-    /// Rows without teams count before they are moved, while they are moved and afterwards, and a console of the release before
-    /// may add more.
-    async fn rows_of_the_release_before(database: &TestDatabase) {
-        let store = database.open().await;
-        let keys = if database.is_postgres() {
-            "FROM generate_series(1, 2500) AS n"
-        } else {
-            "FROM (WITH RECURSIVE made (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made WHERE n < 2500) SELECT n FROM made) AS made"
-        };
-        let many = row_before("2026-11-22T07", "x", "0.5").replacen("VALUES ('2026-11-22T07', 'x'", "SELECT '2026-11-22T07', 'k' || CAST(n AS TEXT)", 1);
-        let many = format!("{} {keys}", many.strip_suffix(')').unwrap()).replace(", '0.5', '0'", if database.is_postgres() { ", 0.5, 0" } else { ", '0.5', '0'" });
-        database.execute(&many).await.unwrap();
-        let by = |column| UsageQuery { by: vec![column], ..UsageQuery::default() };
-        let all = |sums: &Shown| sums.values().next().map(|text| (text.split_once(',').unwrap().0.to_owned(), text.split_once("] ").unwrap().1.to_owned()));
-        let mut steps = 0;
-        loop {
-            let days = asked(&store, by(UsageColumn::Day)).await;
-            assert_eq!(all(&days), Some(("[2500".to_owned(), "1250 0".to_owned())), "step {steps}");
-            let of_red = UsageQuery { team: Some("red".to_owned()), ..by(UsageColumn::Day) };
-            assert!(asked(&store, of_red).await.is_empty());
-            let of_none = UsageQuery { team: Some(String::new()), ..by(UsageColumn::Day) };
-            assert_eq!(asked(&store, of_none).await, days);
-            assert_eq!(asked(&store, by(UsageColumn::Key)).await.len(), 2500);
-            if !usage_before_teams::move_some(&store).await.unwrap() {
-                break;
-            }
-            steps += 1;
-        }
-        assert_eq!(steps, 3);
-        assert_eq!((count(database, "usage_hours").await, count(database, "usage_by_hour").await), (0, 2500));
-        usage_days::roll_up(&store, LATER).await.unwrap();
-        // A row that is late, of a day that is rolled up.
-        database.execute(&row_before("2026-11-22T03", "k7", "0.25")).await.unwrap();
-        let want = Some(("[2501".to_owned(), "1250.25 0".to_owned()));
-        assert_eq!(all(&asked(&store, by(UsageColumn::Day)).await), want);
-        let retention = Retention { removals: 30, requests: 30 };
-        maintenance::run(&store, retention).await.unwrap();
-        assert_eq!(count(database, "usage_hours").await, 0);
-        assert_eq!(all(&asked(&store, by(UsageColumn::Day)).await), want);
-        assert_eq!(all(&asked(&store, by(UsageColumn::Month)).await), want);
     }
 }
 

@@ -16,7 +16,6 @@ use sqlx::AssertSqlSafe;
 
 pub use pseudonyms::Pseudonyms;
 pub use step::ErasureStep;
-pub(super) use sums::renamed;
 
 use super::{Store, StoreError, Transaction, on_either};
 use crate::in_transaction;

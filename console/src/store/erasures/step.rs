@@ -9,8 +9,6 @@ use crate::store::{StoreError, Transaction};
 pub enum ErasureStep {
     /// The person's keys are removed, so that gateways refuse them.
     Keys,
-    /// Usage by hour that a release before has counted.
-    UsageBeforeTeams,
     /// Usage by hour.
     Hours,
     /// Usage by day: after hours, which days are made of.
@@ -44,9 +42,8 @@ pub enum ErasureStep {
 }
 
 impl ErasureStep {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 16] = [
         Self::Keys,
-        Self::UsageBeforeTeams,
         Self::Hours,
         Self::Days,
         Self::Spend,
@@ -70,7 +67,6 @@ impl ErasureStep {
     pub fn name(self) -> &'static str {
         match self {
             Self::Keys => "keys",
-            Self::UsageBeforeTeams => "usage_before_teams",
             Self::Hours => "hours",
             Self::Days => "days",
             Self::Spend => "spend",
@@ -110,7 +106,6 @@ pub(super) async fn run(
     let both = (person, pseudonym);
     let is_more = match erasure.step {
         ErasureStep::Keys => bounded::KEYS.run(transaction, both).await?,
-        ErasureStep::UsageBeforeTeams => sums::before_teams(transaction, both).await?,
         ErasureStep::Hours => sums::usage(transaction, UsageTable::Hours, both).await?,
         ErasureStep::Days => sums::usage(transaction, UsageTable::Days, both).await?,
         ErasureStep::Spend => sums::spend(transaction, both).await?,

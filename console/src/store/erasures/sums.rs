@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::store::spend::{self, SpendKey};
 use crate::store::usage_rows::{self, OWNER, UsageRows, UsageTable};
-use crate::store::{StoreError, SumChange, Transaction, usage_before_teams, usage_days};
+use crate::store::{StoreError, SumChange, Transaction, usage_days};
 
 /// Gives rows another owner, and adds up those that are the same then.
-pub(in crate::store) fn renamed(
+fn renamed(
     rows: UsageRows,
     owner_of: impl Fn(&str) -> Option<String>,
 ) -> Result<UsageRows, StoreError> {
@@ -21,18 +21,6 @@ pub(in crate::store) fn renamed(
         usage_rows::add_row(&mut renamed, key, &totals);
     }
     Ok(renamed)
-}
-
-/// Moves some rows of usage by hour as the release before has them. Whether there were any.
-pub(super) async fn before_teams(
-    transaction: &mut Transaction,
-    (person, pseudonym): (&str, &str),
-) -> Result<bool, StoreError> {
-    let rows = usage_before_teams::take(transaction, Some(person)).await?;
-    let is_more = !rows.is_empty();
-    let rows = renamed(rows, |_| Some(pseudonym.to_owned()))?;
-    usage_days::change(transaction, &rows, SumChange::Add).await?;
-    Ok(is_more)
 }
 
 /// Gives some rows of a table to the pseudonym. Whether there were any.

@@ -1,0 +1,774 @@
+-- The tables of the console in PostgreSQL. Moments are microseconds since 1970; hours, days and months are texts as
+-- `trilane usage` writes them.
+--
+-- sqlite.sql has the same tables for SQLite. Where sums grow, rows have room beside them (`fillfactor`): a change of one needs no
+-- new entry in the indexes then.
+
+-- === Keys, and the feed that gateways read them from.
+
+-- Whether this is a time such as 2027-01-01T00:00:00Z.
+CREATE FUNCTION trilane_is_time(given text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN given ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$' AND
+    to_char(given::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') = given;
+EXCEPTION WHEN data_exception THEN
+  RETURN false;
+END $$;
+
+-- What is wrong with the limits of a key; NULL: nothing.
+CREATE FUNCTION trilane_limits_problem(given text) RETURNS text LANGUAGE plpgsql STABLE STRICT AS $$
+DECLARE
+  form constant text := 'must be NULL or a JSON object of at most 1000 bytes';
+  other constant text := 'has a member that limits of a document have not, or a value that they cannot have';
+  -- Plain decimals of at most 20 fractional digits, below 10^9.
+  amount constant text := '^[0-9]{1,9}(\.[0-9]{1,20})?$';
+  whole json;
+  budget json;
+  spent json;
+BEGIN
+  IF octet_length(given) > 1000 THEN
+    RETURN form;
+  END IF;
+  BEGIN
+    whole := given::json;
+  EXCEPTION WHEN data_exception THEN
+    RETURN form;
+  END;
+  IF json_typeof(whole) <> 'object' THEN
+    RETURN form;
+  END IF;
+  budget := CASE WHEN json_typeof(whole -> 'budget') = 'object' THEN whole -> 'budget' ELSE '{}' END;
+  spent := CASE WHEN json_typeof(budget -> 'spent') = 'object' THEN budget -> 'spent' ELSE '{}' END;
+  IF (SELECT count(*) <> count(DISTINCT key) FROM json_each(whole))
+    OR (SELECT count(*) <> count(DISTINCT key) FROM json_each(budget))
+    OR (SELECT count(*) <> count(DISTINCT key) FROM json_each(spent)) THEN
+    RETURN 'has a member twice';
+  END IF;
+  IF EXISTS (SELECT FROM json_each(whole) WHERE NOT coalesce(CASE
+      WHEN key IN ('requests_per_minute', 'input_tokens_per_minute', 'output_tokens_per_minute', 'concurrent_requests')
+        THEN json_typeof(value) = 'null' OR (value::text ~ '^[1-9][0-9]{0,9}$' AND value::text::bigint <= 1000000000)
+      WHEN key = 'budget' THEN json_typeof(value) IN ('object', 'null')
+    END, false))
+    OR EXISTS (SELECT FROM json_each(budget) WHERE NOT coalesce(CASE
+      WHEN key IN ('per_day', 'per_month') THEN json_typeof(value) = 'null' OR (json_typeof(value) = 'string'
+        AND value #>> '{}' ~ amount AND value #>> '{}' ~ '[1-9]')
+      WHEN key = 'spent' THEN json_typeof(value) IN ('object', 'null')
+    END, false))
+    OR EXISTS (SELECT FROM json_each(spent) WHERE NOT coalesce(CASE
+      WHEN key = 'at' THEN json_typeof(value) = 'string' AND trilane_is_time(value #>> '{}')
+      WHEN key IN ('in_day', 'in_month') THEN json_typeof(value) = 'null'
+        OR (json_typeof(value) = 'string' AND value #>> '{}' ~ amount)
+    END, false)) THEN
+    RETURN other;
+  END IF;
+  IF NOT EXISTS (SELECT FROM json_each(whole) WHERE json_typeof(value) <> 'null') THEN
+    RETURN 'limits nothing: put NULL';
+  END IF;
+  IF json_typeof(whole -> 'budget') = 'object' AND budget ->> 'per_day' IS NULL AND budget ->> 'per_month' IS NULL THEN
+    RETURN 'budget needs per_day or per_month';
+  END IF;
+  IF json_typeof(budget -> 'spent') = 'object' AND spent ->> 'at' IS NULL THEN
+    RETURN 'budget.spent needs at';
+  END IF;
+  IF (spent ->> 'in_month')::numeric < (spent ->> 'in_day')::numeric THEN
+    RETURN 'budget.spent.in_month is less than in_day, which is part of it';
+  END IF;
+  RETURN NULL;
+EXCEPTION WHEN data_exception OR feature_not_supported THEN
+  RETURN other;
+END $$;
+
+-- What is wrong with the models of a key; NULL: nothing.
+CREATE FUNCTION trilane_models_problem(given text) RETURNS text LANGUAGE plpgsql STABLE STRICT AS $$
+DECLARE
+  form constant text := 'must be NULL or a JSON list of 1 to 64 names of models';
+  whole json;
+BEGIN
+  IF octet_length(given) > 9000 OR given ~ '[^ -~]' THEN
+    RETURN form;
+  END IF;
+  BEGIN
+    whole := given::json;
+  EXCEPTION WHEN data_exception THEN
+    RETURN form;
+  END;
+  IF json_typeof(whole) <> 'array' OR json_array_length(whole) NOT BETWEEN 1 AND 64 THEN
+    RETURN form;
+  END IF;
+  IF EXISTS (SELECT FROM json_array_elements(whole) WHERE json_typeof(value) <> 'string'
+    OR value #>> '{}' !~ '^[]A-Za-z0-9_.:/@+[-]{1,128}$') THEN
+    RETURN 'each must be 1 to 128 letters, digits or any of - _ . : / @ + [ ]';
+  END IF;
+  IF (SELECT count(*) <> count(DISTINCT value #>> '{}') FROM json_array_elements(whole)) THEN
+    RETURN 'names a model twice';
+  END IF;
+  RETURN NULL;
+EXCEPTION WHEN data_exception OR feature_not_supported THEN
+  RETURN form;
+END $$;
+
+-- Change keys by any SQL, from any program: triggers do the rest.
+CREATE TABLE keys (
+  -- The digest of the key. An error names the constraint, so the names say what is wanted.
+  sha256     TEXT NOT NULL PRIMARY KEY
+             CONSTRAINT "sha256 must be 64 hexadecimal digits in lower case" CHECK (sha256 ~ '^[0-9a-f]{64}$'),
+  id         TEXT NOT NULL CONSTRAINT "keys.id: is the id of another key too" UNIQUE
+             CONSTRAINT "id must be 1 to 64 letters, digits or any of - _ . :" CHECK (id ~ '^[-A-Za-z0-9_.:]{1,64}$'),
+  group_id   TEXT NOT NULL
+             CONSTRAINT "group_id must be 1 to 64 letters, digits or any of - _ . :" CHECK (group_id ~ '^[-A-Za-z0-9_.:]{1,64}$'),
+  -- NULL, or a text for ledgers; the team that the key belongs to.
+  owner      TEXT
+             CONSTRAINT "owner must be NULL or a text of 1 to 128 bytes without control characters"
+             CHECK (octet_length(owner) BETWEEN 1 AND 128 AND owner !~ '[\u0001-\u001f\u007f-\u009f]'),
+  team       TEXT
+             CONSTRAINT "team must be 1 to 64 letters, digits or any of - _ . :" CHECK (team ~ '^[-A-Za-z0-9_.:]{1,64}$'),
+  -- NULL, or a JSON list of those models of its group that the key may use.
+  models     TEXT,
+  -- NULL, or the final multiplier of the key's requests, such as 0.2000.
+  multiplier TEXT
+             CONSTRAINT "multiplier must be a plain decimal, at most 1000000"
+             CHECK (multiplier ~ '^[0-9]{1,7}(\.[0-9]{1,4})?$' AND multiplier::numeric <= 1000000),
+  expires_at TEXT
+             CONSTRAINT "expires_at must be NULL or a time such as 2027-01-01T00:00:00Z" CHECK (trilane_is_time(expires_at)),
+  disabled   BOOLEAN NOT NULL DEFAULT false,
+  -- NULL, or a JSON object as `limits` is in a document.
+  limits     TEXT,
+  -- Notes, which no feed gives: a text, when the key was made and by whom, and its last four characters.
+  label      TEXT,
+  created_at TEXT,
+  created_by TEXT,
+  hint       TEXT
+);
+
+-- Lists of the keys of one owner or one group, in the order of their ids.
+CREATE INDEX keys_by_owner ON keys (owner, id);
+CREATE INDEX keys_by_group ON keys (group_id, id);
+
+-- What members may make is counted by owner and team.
+CREATE INDEX keys_by_team ON keys (team, owner) WHERE team IS NOT NULL;
+
+-- The feed: one row.
+CREATE TABLE key_feed (
+  one       INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  -- Which sequence of versions this is. After a backup was restored: UPDATE key_feed SET feed = replace(gen_random_uuid()::text, '-', '')
+  feed      TEXT NOT NULL CHECK (feed ~ '^[A-Za-z0-9]{1,64}$'),
+  -- The greatest version assigned. Versions follow the clock (microseconds since 1970) where it goes forward, so that those
+  -- which a crash or a restored backup has taken back are not given again to other changes.
+  head      BIGINT NOT NULL,
+  -- The greatest version of a removal that is forgotten.
+  compacted BIGINT NOT NULL DEFAULT 0
+);
+INSERT INTO key_feed (one, feed, head)
+  VALUES (1, replace(gen_random_uuid()::text, '-', ''), floor(extract(epoch FROM clock_timestamp()))::bigint * 1000000);
+
+-- What the feed says of each key that exists, or was removed not long ago. A copy of the key, so that a page is read from one
+-- place, in the order of versions.
+CREATE TABLE key_changes (
+  version    BIGINT NOT NULL PRIMARY KEY,
+  sha256     TEXT NOT NULL UNIQUE,
+  id         TEXT,
+  group_id   TEXT,
+  owner      TEXT,
+  team       TEXT,
+  models     TEXT,
+  multiplier TEXT,
+  expires_at TEXT,
+  disabled   BOOLEAN,
+  limits     TEXT,
+  -- When it was removed, in seconds since 1970; then all between are NULL.
+  removed_at BIGINT
+);
+CREATE INDEX key_removals ON key_changes (removed_at) WHERE removed_at IS NOT NULL;
+
+-- The last of so many versions that follow each other. The row of the feed stays locked until the transaction ends: versions
+-- become visible in their order, and a reader that has seen one has seen all before it, however late a transaction commits.
+CREATE FUNCTION trilane_last_of_next_versions(many bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+  UPDATE key_feed SET head = greatest(head, floor(extract(epoch FROM clock_timestamp()))::bigint * 1000000 - 1) + many RETURNING head
+$$;
+
+-- The lock is taken before any key is locked: two transactions that wait for each other's keys and for it would never end.
+CREATE FUNCTION trilane_keys_lock() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM key_feed FOR UPDATE;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER keys_lock BEFORE INSERT OR UPDATE OR DELETE ON keys FOR EACH STATEMENT EXECUTE FUNCTION trilane_keys_lock();
+
+CREATE FUNCTION trilane_keys_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'keys: DELETE them, for TRUNCATE tells no gateway';
+END $$;
+CREATE TRIGGER keys_truncated BEFORE TRUNCATE ON keys FOR EACH STATEMENT EXECUTE FUNCTION trilane_keys_truncated();
+
+-- Each key is looked for by its digest: a session keeps a plan, and one that was made for a million keys would read the whole
+-- table for one. The row of the feed has no index; PostgreSQL takes reading it for so dear that it would compile the statement.
+CREATE FUNCTION trilane_keys_changed() RETURNS trigger LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+  problem text;
+  many bigint;
+  last_version bigint;
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    -- Another digest is another key; the one before is gone.
+    SELECT count(*) INTO many FROM old_keys WHERE NOT EXISTS (SELECT FROM keys WHERE keys.sha256 = old_keys.sha256);
+    IF many > 0 THEN
+      last_version := trilane_last_of_next_versions(many);
+      DELETE FROM key_changes USING old_keys WHERE key_changes.sha256 = old_keys.sha256
+        AND NOT EXISTS (SELECT FROM keys WHERE keys.sha256 = old_keys.sha256);
+      INSERT INTO key_changes (version, sha256, removed_at)
+        SELECT last_version - many + row_number() OVER (), sha256, floor(extract(epoch FROM clock_timestamp()))::bigint
+        FROM old_keys WHERE NOT EXISTS (SELECT FROM keys WHERE keys.sha256 = old_keys.sha256);
+    END IF;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    -- A page with bad limits or models is refused whole by every gateway, so none may get in here.
+    SELECT trilane_limits_problem(limits) INTO problem FROM new_keys WHERE trilane_limits_problem(limits) IS NOT NULL LIMIT 1;
+    IF problem IS NOT NULL THEN
+      RAISE EXCEPTION 'keys.limits: %', problem USING ERRCODE = 'check_violation';
+    END IF;
+    SELECT trilane_models_problem(models) INTO problem FROM new_keys WHERE trilane_models_problem(models) IS NOT NULL LIMIT 1;
+    IF problem IS NOT NULL THEN
+      RAISE EXCEPTION 'keys.models: %', problem USING ERRCODE = 'check_violation';
+    END IF;
+    -- What the feed says of them already is said no second time.
+    DELETE FROM key_changes said USING new_keys k WHERE said.sha256 = k.sha256
+      AND (said.id, said.group_id, said.owner, said.team, said.models, said.multiplier, said.expires_at, said.disabled, said.limits)
+        IS DISTINCT FROM
+        (k.id, k.group_id, k.owner, k.team, k.models, k.multiplier, k.expires_at, k.disabled, k.limits);
+    SELECT count(*) INTO many FROM new_keys k WHERE NOT EXISTS (SELECT FROM key_changes said WHERE said.sha256 = k.sha256);
+    IF many > 0 THEN
+      last_version := trilane_last_of_next_versions(many);
+      INSERT INTO key_changes (version, sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits)
+        SELECT last_version - many + row_number() OVER (), sha256, id, group_id, owner, team, models, multiplier, expires_at,
+          disabled, limits
+        FROM new_keys k WHERE NOT EXISTS (SELECT FROM key_changes said WHERE said.sha256 = k.sha256);
+    END IF;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER keys_inserted AFTER INSERT ON keys REFERENCING NEW TABLE AS new_keys
+  FOR EACH STATEMENT EXECUTE FUNCTION trilane_keys_changed();
+CREATE TRIGGER keys_updated AFTER UPDATE ON keys REFERENCING OLD TABLE AS old_keys NEW TABLE AS new_keys
+  FOR EACH STATEMENT EXECUTE FUNCTION trilane_keys_changed();
+CREATE TRIGGER keys_deleted AFTER DELETE ON keys REFERENCING OLD TABLE AS old_keys
+  FOR EACH STATEMENT EXECUTE FUNCTION trilane_keys_changed();
+
+-- === Search of keys: which have a text somewhere in their id, owner, label or hint. The console fills it in the background
+-- (`key_grams.rs`), so a program that changes keys by SQL needs no extension.
+
+-- Keys whose texts were changed, or that are gone, since they were last looked at. One may be here several times.
+CREATE TABLE key_search_due (
+  number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id     TEXT NOT NULL
+);
+
+CREATE TABLE key_search (
+  id    TEXT NOT NULL PRIMARY KEY,
+  grams TSVECTOR NOT NULL
+);
+
+-- What waits to be merged into it is read by every search, so little may wait.
+CREATE INDEX key_search_by_gram ON key_search USING gin (grams) WITH (gin_pending_list_limit = 512);
+
+CREATE FUNCTION trilane_key_search_due() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' AND (TG_OP = 'DELETE' OR NEW.id <> OLD.id) THEN
+    INSERT INTO key_search_due (id) VALUES (OLD.id);
+  END IF;
+  IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE'
+    AND (NEW.id, NEW.owner, NEW.label, NEW.hint) IS DISTINCT FROM (OLD.id, OLD.owner, OLD.label, OLD.hint)) THEN
+    INSERT INTO key_search_due (id) VALUES (NEW.id);
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER keys_search AFTER INSERT OR DELETE OR UPDATE OF id, owner, label, hint ON keys
+  FOR EACH ROW EXECUTE FUNCTION trilane_key_search_due();
+
+-- One row, once keys of `trilane serve` were copied: up to which id they are, and whether all are.
+CREATE TABLE key_import (
+  one   INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  place TEXT NOT NULL,
+  ended BOOLEAN NOT NULL
+);
+
+-- === Configuration.
+
+-- Every published document, and which is in force: the greatest.
+CREATE TABLE documents (
+  version      BIGINT NOT NULL PRIMARY KEY,
+  -- As it was written, and as gateways get it: with numbers where it names the catalogue of prices.
+  body         TEXT NOT NULL,
+  served       TEXT NOT NULL,
+  -- The digest of what gateways get.
+  etag         TEXT NOT NULL,
+  author       TEXT NOT NULL,
+  note         TEXT NOT NULL,
+  -- The version that this one publishes again.
+  again        BIGINT,
+  published_at BIGINT NOT NULL
+);
+
+-- Documents that are written but not published.
+CREATE TABLE drafts (
+  id         TEXT NOT NULL PRIMARY KEY,
+  -- Grows with each change: what If-Match compares.
+  revision   BIGINT NOT NULL,
+  -- The version that was in force when it was begun; 0: none was.
+  based_on   BIGINT NOT NULL,
+  body       TEXT NOT NULL,
+  author     TEXT NOT NULL,
+  note       TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  changed_at BIGINT NOT NULL
+);
+
+-- Credentials of upstream accounts, sealed with keys that are not here.
+CREATE TABLE credentials (
+  name        TEXT NOT NULL,
+  -- For where it is: scheme, host, proxy and authorities, as JSON.
+  destination TEXT NOT NULL,
+  -- Whether a document that was in force has sent it there.
+  in_use      BOOLEAN NOT NULL,
+  key_id      TEXT NOT NULL,
+  nonce       TEXT NOT NULL,
+  sealed      TEXT NOT NULL,
+  set_at      BIGINT NOT NULL,
+  set_by      TEXT NOT NULL,
+  PRIMARY KEY (name, destination)
+);
+
+-- What the latest test of an account's kept credential said.
+CREATE TABLE account_tests (
+  group_id TEXT NOT NULL,
+  account  TEXT NOT NULL,
+  at       BIGINT NOT NULL,
+  outcome  TEXT NOT NULL,
+  PRIMARY KEY (group_id, account)
+);
+
+-- === People, and how they prove who they are. Of secrets there are digests only.
+
+CREATE TABLE people (
+  id         TEXT NOT NULL PRIMARY KEY,
+  name       TEXT NOT NULL,
+  role       TEXT NOT NULL CHECK (role IN ('admin', 'member', 'viewer', 'agent')),
+  disabled   BOOLEAN NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
+CREATE TABLE passwords (
+  person_id  TEXT NOT NULL PRIMARY KEY REFERENCES people (id) ON DELETE CASCADE,
+  -- Argon2id, with its salt and parameters.
+  hash       TEXT NOT NULL,
+  changed_at BIGINT NOT NULL
+);
+
+CREATE TABLE sessions (
+  digest     TEXT NOT NULL PRIMARY KEY,
+  person_id  TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  -- The person's role when the session began: it ends when that is another one.
+  role       TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  used_at    BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL
+);
+CREATE INDEX sessions_by_person ON sessions (person_id);
+
+-- Links that sign a person in, once.
+CREATE TABLE sign_in_links (
+  digest     TEXT NOT NULL PRIMARY KEY,
+  person_id  TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  created_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL
+);
+CREATE INDEX sign_in_links_by_person ON sign_in_links (person_id);
+
+-- Devices with which people have signed in: attempts with one of them are counted by themselves, so that nobody else keeps its
+-- person out.
+CREATE TABLE sign_in_devices (
+  digest    TEXT NOT NULL PRIMARY KEY,
+  person_id TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  used_at   BIGINT NOT NULL
+);
+CREATE INDEX sign_in_devices_by_person ON sign_in_devices (person_id, used_at);
+
+-- How often signing in failed, by address and by person. Persons are digests, so that unknown names are not kept.
+CREATE TABLE sign_in_failures (
+  subject  TEXT NOT NULL PRIMARY KEY,
+  failures BIGINT NOT NULL,
+  at       BIGINT NOT NULL,
+  -- Until when no further attempt is looked at.
+  until    BIGINT NOT NULL
+);
+
+-- Tokens of the API: their digests only.
+CREATE TABLE api_tokens (
+  id         TEXT NOT NULL PRIMARY KEY,
+  digest     TEXT NOT NULL UNIQUE,
+  person_id  TEXT NOT NULL REFERENCES people (id),
+  name       TEXT NOT NULL,
+  hint       TEXT NOT NULL,
+  expires_at BIGINT,
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX api_tokens_by_person ON api_tokens (person_id);
+
+-- Teams of people. Keys name their team by its id; a team that keys name need not be here.
+CREATE TABLE teams (
+  id         TEXT NOT NULL PRIMARY KEY,
+  name       TEXT NOT NULL,
+  -- Which keys members may make by themselves, a JSON object; NULL: none.
+  allowance  TEXT,
+  created_at BIGINT NOT NULL
+);
+
+CREATE TABLE memberships (
+  team_id    TEXT NOT NULL REFERENCES teams (id) ON DELETE CASCADE,
+  person_id  TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  -- Whether this person sees what the whole team uses.
+  manager    BOOLEAN NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (team_id, person_id)
+);
+CREATE INDEX memberships_by_person ON memberships (person_id, team_id);
+
+-- === What people and programs did.
+
+-- Who changed what.
+CREATE TABLE audit (
+  id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at      BIGINT NOT NULL,
+  actor   TEXT NOT NULL,
+  address TEXT NOT NULL,
+  action  TEXT NOT NULL,
+  object  TEXT NOT NULL,
+  before  TEXT,
+  after   TEXT
+);
+
+-- Answers to requests that may be sent again.
+CREATE TABLE idempotency (
+  token_id TEXT NOT NULL,
+  key      TEXT NOT NULL,
+  -- Of the request: another one under the same key is refused.
+  digest   TEXT NOT NULL,
+  status   BIGINT NOT NULL,
+  body     TEXT NOT NULL,
+  at       BIGINT NOT NULL,
+  PRIMARY KEY (token_id, key)
+);
+CREATE INDEX idempotency_by_time ON idempotency (at);
+
+-- Persons whose data is erased. A pseudonym takes the place of a person's id, so that sums stay what they are.
+CREATE TABLE erasures (
+  pseudonym TEXT NOT NULL PRIMARY KEY,
+  -- SHA-256 of the salt and the id, by which lines of the ledger that come late are known.
+  digest    TEXT NOT NULL UNIQUE,
+  -- The id, until it is nowhere else; then NULL.
+  person_id TEXT,
+  -- What is erased now, and up to where that is done.
+  step      TEXT NOT NULL,
+  place     TEXT NOT NULL,
+  begun_at  BIGINT NOT NULL,
+  ended_at  BIGINT
+);
+
+-- One row, once there is an erasure: what stands before ids in their digests.
+CREATE TABLE erasure_salt (
+  one  INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  salt TEXT NOT NULL
+);
+
+-- === Envoys.
+
+-- The Envoys whose agents are known. Each is a person of the role `agent` too, with the same id.
+CREATE TABLE envoys (
+  id           TEXT NOT NULL PRIMARY KEY REFERENCES people (id),
+  -- The digest of the enrolment token, until it is used, and until when it is good.
+  enrolment    TEXT UNIQUE,
+  enrol_until  BIGINT,
+  enrolled_at  BIGINT,
+  -- The name of the enrolment secret by which its agent enrolled; NULL: an admin added it.
+  enrolled_by  TEXT,
+  -- The digest of the agent's own credential with which it may have credentials of accounts: somebody on the console's machine
+  -- has approved it, and nobody can by the API. With another one it waits again.
+  approved     TEXT,
+  -- The digest of the one with which credentials of accounts were read first.
+  has_read     TEXT,
+  -- What its agent said last, as JSON, and when.
+  report       TEXT,
+  seen_at      BIGINT,
+  -- How far its clock is ahead of the console's, in milliseconds; less than nothing: it is behind.
+  clock_offset BIGINT,
+  created_at   BIGINT NOT NULL
+);
+
+-- Secrets with which agents enrol by themselves, as often as they like, and are approved by that.
+CREATE TABLE enrolment_secrets (
+  name       TEXT NOT NULL PRIMARY KEY,
+  digest     TEXT NOT NULL UNIQUE,
+  expires_at BIGINT,
+  created_at BIGINT NOT NULL
+);
+
+-- === The ledger.
+
+-- How far the ledger file of an Envoy was taken in.
+CREATE TABLE ledger_files (
+  envoy_id TEXT NOT NULL,
+  file_id  TEXT NOT NULL,
+  -- The bytes taken from its beginning.
+  position BIGINT NOT NULL,
+  -- Whether that is within a line that is too long, whose rest is skipped.
+  skipping BOOLEAN NOT NULL,
+  -- Lines that were counted, and lines that were kept aside.
+  lines    BIGINT NOT NULL,
+  aside    BIGINT NOT NULL,
+  taken_at BIGINT NOT NULL,
+  PRIMARY KEY (envoy_id, file_id)
+);
+
+-- Lines that could not be counted.
+CREATE TABLE lines_aside (
+  envoy_id TEXT NOT NULL,
+  file_id  TEXT NOT NULL,
+  position BIGINT NOT NULL,
+  length   BIGINT NOT NULL,
+  reason   TEXT NOT NULL,
+  detail   TEXT NOT NULL,
+  -- Its beginning.
+  line     TEXT NOT NULL,
+  taken_at BIGINT NOT NULL,
+  PRIMARY KEY (envoy_id, file_id, position)
+);
+
+-- Lines of the ledger, for some days: a partition for each day. `taken_on` is the console's day, so that no clock of a gateway
+-- decides which partitions there are. Numbers come before texts in indexes: every line that is taken is compared with many others.
+CREATE TABLE requests (
+  taken_on TEXT NOT NULL,
+  envoy_id TEXT NOT NULL,
+  file_id  TEXT NOT NULL,
+  position BIGINT NOT NULL,
+  at       BIGINT NOT NULL,
+  -- Requests are looked for by these. Empty where a line has none.
+  key_id   TEXT NOT NULL,
+  owner    TEXT NOT NULL,
+  team     TEXT NOT NULL DEFAULT '',
+  group_id TEXT NOT NULL,
+  model    TEXT NOT NULL,
+  account  TEXT NOT NULL DEFAULT '',
+  outcome  TEXT NOT NULL,
+  status   TEXT NOT NULL DEFAULT '',
+  line     TEXT NOT NULL,
+  PRIMARY KEY (position, file_id, envoy_id, taken_on)
+) PARTITION BY LIST (taken_on);
+
+-- Lines of one moment stand in the order of their positions: an index without the names of files is a third as long.
+CREATE INDEX requests_by_time ON requests (at, position);
+CREATE INDEX requests_by_key ON requests (key_id, at, position);
+CREATE INDEX requests_by_owner ON requests (owner, at, position);
+
+-- Times of which the lines of an Envoy are void: neither counted nor charged, whenever they come.
+CREATE TABLE void_ranges (
+  envoy_id TEXT NOT NULL,
+  -- The beginnings of requests: from this moment on, and before that one.
+  since    BIGINT NOT NULL,
+  until    BIGINT NOT NULL,
+  begun_at BIGINT NOT NULL,
+  -- Up to where lines that had been counted are taken away, and how many were.
+  place    BIGINT NOT NULL,
+  lines    BIGINT NOT NULL,
+  -- When all were.
+  ended_at BIGINT,
+  PRIMARY KEY (envoy_id, since, until)
+);
+
+-- === Sums of the ledger.
+
+-- Sums by hour (UTC, when the request began). Texts are empty where a line has none.
+CREATE TABLE usage_by_hour (
+  hour TEXT COLLATE "C" NOT NULL, key_id TEXT COLLATE "C" NOT NULL, owner TEXT COLLATE "C" NOT NULL,
+  team TEXT COLLATE "C" NOT NULL, group_id TEXT COLLATE "C" NOT NULL, source TEXT COLLATE "C" NOT NULL,
+  account TEXT COLLATE "C" NOT NULL, model TEXT COLLATE "C" NOT NULL, entry TEXT COLLATE "C" NOT NULL,
+  outcome TEXT COLLATE "C" NOT NULL, currency TEXT COLLATE "C" NOT NULL,
+  "requests" BIGINT NOT NULL, "complete" BIGINT NOT NULL, "estimated" BIGINT NOT NULL, "partial" BIGINT NOT NULL,
+  "none" BIGINT NOT NULL, "failed" BIGINT NOT NULL, "input" BIGINT NOT NULL, "output" BIGINT NOT NULL,
+  "cache_read" BIGINT NOT NULL, "cache_write_5m" BIGINT NOT NULL, "cache_write_1h" BIGINT NOT NULL,
+  "reasoning" BIGINT NOT NULL, "tool_use" BIGINT NOT NULL, "input_image" BIGINT NOT NULL, "images" BIGINT NOT NULL,
+  "input_audio" BIGINT NOT NULL, "output_audio" BIGINT NOT NULL, "output_image" BIGINT NOT NULL,
+  "web_search" BIGINT NOT NULL, "code_execution" BIGINT NOT NULL, "file_search" BIGINT NOT NULL,
+  "maps_search" BIGINT NOT NULL, "estimated_input" BIGINT NOT NULL, "estimated_output" BIGINT NOT NULL,
+  "uncovered" BIGINT NOT NULL,
+  charge NUMERIC NOT NULL,
+  estimated_charge NUMERIC NOT NULL,
+  PRIMARY KEY (hour, key_id, owner, team, group_id, source, account, model, entry, outcome, currency)
+) WITH (fillfactor = 70);
+CREATE INDEX usage_by_hour_by_key ON usage_by_hour (key_id, hour);
+CREATE INDEX usage_by_hour_by_owner ON usage_by_hour (owner, hour);
+
+-- Sums by day of the hours up to a place, which are not added up anew each time that they are asked for.
+CREATE TABLE usage_by_day (
+  day TEXT COLLATE "C" NOT NULL, key_id TEXT COLLATE "C" NOT NULL, owner TEXT COLLATE "C" NOT NULL,
+  team TEXT COLLATE "C" NOT NULL, group_id TEXT COLLATE "C" NOT NULL, source TEXT COLLATE "C" NOT NULL,
+  account TEXT COLLATE "C" NOT NULL, model TEXT COLLATE "C" NOT NULL, entry TEXT COLLATE "C" NOT NULL,
+  outcome TEXT COLLATE "C" NOT NULL, currency TEXT COLLATE "C" NOT NULL,
+  "requests" BIGINT NOT NULL, "complete" BIGINT NOT NULL, "estimated" BIGINT NOT NULL, "partial" BIGINT NOT NULL,
+  "none" BIGINT NOT NULL, "failed" BIGINT NOT NULL, "input" BIGINT NOT NULL, "output" BIGINT NOT NULL,
+  "cache_read" BIGINT NOT NULL, "cache_write_5m" BIGINT NOT NULL, "cache_write_1h" BIGINT NOT NULL,
+  "reasoning" BIGINT NOT NULL, "tool_use" BIGINT NOT NULL, "input_image" BIGINT NOT NULL, "images" BIGINT NOT NULL,
+  "input_audio" BIGINT NOT NULL, "output_audio" BIGINT NOT NULL, "output_image" BIGINT NOT NULL,
+  "web_search" BIGINT NOT NULL, "code_execution" BIGINT NOT NULL, "file_search" BIGINT NOT NULL,
+  "maps_search" BIGINT NOT NULL, "estimated_input" BIGINT NOT NULL, "estimated_output" BIGINT NOT NULL,
+  "uncovered" BIGINT NOT NULL,
+  charge NUMERIC NOT NULL,
+  estimated_charge NUMERIC NOT NULL,
+  PRIMARY KEY (day, key_id, owner, team, group_id, source, account, model, entry, outcome, currency)
+) WITH (fillfactor = 50);
+CREATE INDEX usage_by_day_by_key ON usage_by_day (key_id, day);
+CREATE INDEX usage_by_day_by_owner ON usage_by_day (owner, day);
+
+-- That place: usage_by_day has the rows of usage_by_hour whose hour and key come before it or stand at it.
+CREATE TABLE usage_by_day_to (
+  one    INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  hour   TEXT COLLATE "C" NOT NULL,
+  key_id TEXT COLLATE "C" NOT NULL
+);
+INSERT INTO usage_by_day_to (one, hour, key_id) VALUES (1, '', '');
+
+-- How many requests of an hour had the first byte of their response within so many milliseconds: each counts in the narrowest.
+CREATE TABLE first_byte_hours (
+  hour      TEXT NOT NULL,
+  model     TEXT NOT NULL,
+  account   TEXT NOT NULL,
+  within_ms BIGINT NOT NULL,
+  count     BIGINT NOT NULL,
+  PRIMARY KEY (hour, model, account, within_ms)
+);
+
+-- How often an upstream account was asked in an hour, and how that ended: answered, or the kind of the failure.
+CREATE TABLE attempt_hours (
+  hour    TEXT NOT NULL,
+  source  TEXT NOT NULL,
+  account TEXT NOT NULL,
+  ended   TEXT NOT NULL,
+  count   BIGINT NOT NULL,
+  PRIMARY KEY (hour, source, account, ended)
+);
+
+-- When a key was last used: the beginning of its latest request.
+CREATE TABLE key_use (
+  key_id TEXT NOT NULL PRIMARY KEY,
+  at     BIGINT NOT NULL
+) WITH (fillfactor = 50);
+
+-- Charges by day and by month (UTC, when the request ended, as the gateway counts budgets).
+CREATE TABLE spend (
+  -- key, owner, team or group
+  kind     TEXT NOT NULL,
+  subject  TEXT NOT NULL,
+  -- 2026-11-24 or 2026-11
+  period   TEXT NOT NULL,
+  currency TEXT NOT NULL,
+  amount   NUMERIC NOT NULL,
+  PRIMARY KEY (kind, subject, period, currency)
+) WITH (fillfactor = 50);
+
+-- === Budgets. What gateways are told of spend: for each subject of a budget the total, and what each process of an Envoy has in its
+-- own counters.
+
+-- One row. Whoever gives a version away has it locked until the transaction ends, so versions become visible in their order.
+CREATE TABLE spend_feed (
+  one  INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  -- Which sequence of versions this is.
+  feed TEXT NOT NULL,
+  -- The greatest version given away. Versions follow the clock (microseconds since 1970) where it goes forward, so that those
+  -- which a restored backup has taken back are not given again to other changes.
+  head BIGINT NOT NULL
+);
+INSERT INTO spend_feed (one, feed, head) VALUES (1, replace(gen_random_uuid()::text, '-', ''), 0);
+
+-- Subjects that gateways count budgets of.
+CREATE TABLE spend_subjects (
+  -- key, owner, team or group
+  kind      TEXT NOT NULL,
+  subject   TEXT NOT NULL,
+  -- That of its latest change.
+  version   BIGINT NOT NULL UNIQUE,
+  -- The budget of an owner or a team, as it was written. Those of keys and groups stand with their limits.
+  per_day   TEXT,
+  per_month TEXT,
+  PRIMARY KEY (kind, subject)
+);
+
+-- Charges that a process of an Envoy has in its counters, by its number. Those of periods that are over go.
+CREATE TABLE spend_shares (
+  kind     TEXT NOT NULL,
+  subject  TEXT NOT NULL,
+  period   TEXT NOT NULL,
+  envoy_id TEXT NOT NULL,
+  instance TEXT NOT NULL,
+  currency TEXT NOT NULL,
+  amount   NUMERIC NOT NULL,
+  PRIMARY KEY (kind, subject, period, envoy_id, instance, currency)
+) WITH (fillfactor = 50);
+CREATE INDEX spend_shares_by_period ON spend_shares (period);
+
+-- Budgets of which nine tenths were spent in a day or a month. Whoever reads this looks at the exact amounts again: a budget may
+-- have become another one.
+CREATE TABLE nearly_spent (
+  -- 2026-11-24 or 2026-11
+  period  TEXT NOT NULL,
+  -- key, owner, team or group
+  kind    TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  PRIMARY KEY (period, kind, subject)
+);
+
+-- === Webhooks: who is told when a budget runs out, and what they are told.
+
+CREATE TABLE webhooks (
+  id         TEXT NOT NULL PRIMARY KEY,
+  url        TEXT NOT NULL,
+  -- What its messages are signed with.
+  secret     TEXT NOT NULL,
+  -- Percents of a budget, a JSON list.
+  thresholds TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
+-- Up to which version of the spend feed budgets were looked at.
+CREATE TABLE webhook_watch (
+  one     INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  version BIGINT NOT NULL
+);
+INSERT INTO webhook_watch (one, version) VALUES (1, 0);
+
+-- Messages, each once for a subject, a period and a threshold.
+CREATE TABLE webhook_events (
+  webhook_id   TEXT NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+  kind         TEXT NOT NULL,
+  subject      TEXT NOT NULL,
+  period       TEXT NOT NULL,
+  threshold    BIGINT NOT NULL,
+  id           TEXT NOT NULL UNIQUE,
+  body         TEXT NOT NULL,
+  attempts     BIGINT NOT NULL,
+  -- When it is tried next. NULL: it was delivered, or is given up.
+  next_at      BIGINT,
+  delivered_at BIGINT,
+  -- What was in the way last.
+  problem      TEXT,
+  PRIMARY KEY (webhook_id, kind, subject, period, threshold)
+);
+CREATE INDEX webhook_events_due ON webhook_events (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX webhook_events_over ON webhook_events (period) WHERE next_at IS NULL;
+
+-- === The console itself.
+
+-- A row that is changed to see whether anything can be.
+CREATE TABLE write_probe (
+  one     INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  changes BIGINT NOT NULL
+);
+INSERT INTO write_probe (one, changes) VALUES (1, 0);
