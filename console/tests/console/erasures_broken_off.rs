@@ -185,7 +185,7 @@ on_both! {
         first.commit().await.unwrap();
         assert!(second.await.unwrap().unwrap());
         // Not the step after the one that the second would have seen at first.
-        assert_eq!(found(&store).await.step, ErasureStep::Hours);
+        assert_eq!(found(&store).await.step, ErasureStep::Days);
     }
 }
 
