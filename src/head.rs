@@ -14,7 +14,7 @@ pub struct Head {
     names: NameFilter,
 }
 
-/// Which names may be there: a Bloom filter with one bit for a name. Most of the headers that are looked for are absent.
+/// The names that may be there: a Bloom filter with one bit for a name. Most of the headers that are looked for are absent.
 #[derive(Debug, Clone, Default)]
 struct NameFilter([u64; 4]);
 
@@ -46,14 +46,14 @@ impl NameFilter {
     }
 }
 
-/// Where a header's name and value stand.
+/// The place of a header's name and value.
 #[derive(Debug, Clone)]
 struct FieldPlace {
     name: Range<usize>,
     value: Range<usize>,
 }
 
-/// How often a header occurs in a [`Head`], with its value where it is unambiguous.
+/// The occurrence of a header in a [`Head`], with its value where it is unambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrence<'a> {
     /// The header is not there.
@@ -155,7 +155,7 @@ pub fn header_block(pairs: &[(impl AsRef<[u8]>, impl AsRef<[u8]>)]) -> Vec<u8> {
     bytes
 }
 
-/// Where the texts of a header block stand in its buffer; `None` where it is none.
+/// Finds the places of the texts of a header block in its buffer; `None` where it is none.
 fn fields(bytes: &[u8]) -> Option<Vec<FieldPlace>> {
     /// The lengths of a name and a value.
     const LENGTHS: usize = 2 * size_of::<u32>();

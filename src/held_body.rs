@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-/// How much of a body is copied out of Envoy at a time, in bytes. An inflated body may come by the
+/// The amount of a body that is copied out of Envoy at a time, in bytes. An inflated body may come by the
 /// hundred megabytes at once, and the memory of a VM never shrinks.
 pub const COPY_BYTES: usize = 64 * 1024;
 /// Envoy keeps each chunk in the memory that it was read into: units of so many bytes, however short the chunk.
@@ -22,12 +22,12 @@ pub struct HeldBody {
     held: usize,
     /// Memory that the host may have taken up for them beyond their length since they were packed last, in bytes.
     loose: usize,
-    /// What the next chunk is to begin with.
+    /// The bytes that the next chunk is to begin with.
     withheld: Box<[u8]>,
 }
 
 impl HeldBody {
-    /// Where the bytes are that the exchange has not read, of the `body_size` that the host counts: while a body is held
+    /// Returns the range of the bytes that the exchange has not read, of the `body_size` that the host counts: while a body is held
     /// it counts them from the body's start, else from that of this chunk.
     pub fn unread(&self, body_size: usize) -> Range<usize> {
         self.held..body_size.max(self.held)
@@ -53,7 +53,7 @@ impl HeldBody {
         Some(self.held)
     }
 
-    /// How many bytes the host holds, those that came just now with them.
+    /// Returns the number of bytes that the host holds, those that came just now included.
     pub fn size(&self) -> usize {
         self.held
     }

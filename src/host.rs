@@ -1,4 +1,4 @@
-//! What the pure rooms ask of Envoy, as small traits. `src/filter` implements them with host calls, tests with a fake.
+//! Envoy as the pure rooms use it, in small traits. `src/filter` implements them with host calls, tests with a fake.
 //!
 //! Shared data has [a file of its own](crate::shared_data).
 
@@ -65,14 +65,14 @@ pub trait FetchResponse {
     /// The first value of a header.
     fn header(&self, name: &str) -> Option<String>;
 
-    /// How long the body is, in bytes.
+    /// Returns the length of the body, in bytes.
     fn body_size(&self) -> usize;
 
     /// The body.
     fn body(&self) -> Vec<u8>;
 }
 
-/// How a stat counts.
+/// The way in which a stat combines values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StatKind {
     /// A sum that only grows.

@@ -1,6 +1,6 @@
 //! Envoy's shared data, as a seam: what publishing and reading the configuration, and counting, need of it.
 
-/// How long something that was read is used without reading it again, in microseconds.
+/// The time for which a value that was read is used without reading it again, in microseconds.
 ///
 /// Envoy answers that read through the VM's own allocator, which costs as much as two or three other host calls. A worker
 /// with less than a hundred requests a second reads for each of them.
@@ -27,7 +27,7 @@ pub trait SharedData {
     fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict>;
 }
 
-/// Somebody else was faster.
+/// The failure of a compare-and-swap: another writer was faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conflict;
 

@@ -1,4 +1,4 @@
-//! What body and usage read JSON text by: the skipping of strings and numbers, sixteen bytes at a time, the decoding of
+//! Tools of body and usage to read JSON text: the skipping of strings and numbers, sixteen bytes at a time, the decoding of
 //! escapes, and UTF-8 wherever chunks end.
 
 mod base64;
@@ -18,7 +18,7 @@ pub(crate) use short::{copy_short, is_plain};
 pub(crate) use string::{skip_plain, skip_string, skip_text};
 pub(crate) use utf8::Utf8;
 
-/// What a bracket opens.
+/// The kind of container that a bracket opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Container {
     Object,

@@ -105,7 +105,7 @@ fn cases() -> Vec<Case> {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Where to cut a body in two: everywhere, or everywhere near its ends and now and then between.
+/// Lists the offsets at which to cut a body in two: all, or all near its ends and now and then between.
 fn cuts(len: usize) -> impl Iterator<Item = usize> {
     let near = 400;
     (0..=len).filter(move |cut| {
@@ -170,7 +170,7 @@ fn what_real_clients_send_is_accepted() {
     assert!(bodies > 20, "{bodies} bodies");
 }
 
-/// Why a body is refused, for those where a different reason would mean that the rule is not in force.
+/// The reasons for rejections, of those bodies where a different reason would mean that the rule is not in force.
 #[test]
 fn refusals_have_the_right_reason() {
     use trilane::body::Field::{Model, Stream};

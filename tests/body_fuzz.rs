@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// Longest body that is tried, in bytes.
 const MAX_BODY: usize = 2000;
-/// How many bodies are kept to be changed further.
+/// The maximum number of bodies that are kept to be changed further.
 const POOL: usize = 2000;
 
 /// Changes a body in one way.

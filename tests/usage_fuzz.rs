@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Longest answer that is tried, in bytes.
 const MAX_BODY: usize = 2400;
-/// How many answers are kept to be changed further.
+/// The maximum number of responses that are kept to be changed further.
 const POOL: usize = 1000;
 
 const WORDS: &[&[u8]] = &[

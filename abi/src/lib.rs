@@ -9,7 +9,7 @@
 
 use core::ptr::null_mut;
 
-/// Which header block.
+/// The header block to read, by its map type in the ABI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum HeaderBlock {

@@ -1,4 +1,4 @@
-//! How clients are set up: the lines of the pages in `docs/clients`, which the tests of those pages run, with a key's own address
+//! Client setup: the lines of the pages in `docs/clients`, which the tests of those pages run, with a key's own address
 //! and models in place of the sample's. So there is one source, and what is copied from the console is what was tried.
 
 use crate::api::KeyModel;
@@ -55,14 +55,14 @@ const PAGES: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// How one client is set up.
+/// The setup of one client.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ClientSetup {
-    /// Its name.
+    /// The name of the client.
     pub name: &'static str,
     /// The protocol that it speaks.
     pub protocol: &'static str,
-    /// What to do, in this order.
+    /// The steps of the setup, in this order.
     pub steps: Vec<SetupStep>,
 }
 

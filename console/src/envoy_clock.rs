@@ -7,10 +7,10 @@
 
 use time::{Duration, OffsetDateTime};
 
-/// How far a clock may be off, and still be that of its lines.
+/// The largest offset of a clock that is not corrected.
 pub const TRUSTED: Duration = Duration::minutes(5);
 
-/// How far a clock is ahead at a moment in microseconds since 1970, in milliseconds.
+/// Returns the offset of a clock, in milliseconds, from `now`, in microseconds since 1970; positive: the clock is ahead.
 pub fn offset(clock: OffsetDateTime, now: i64) -> i64 {
     let clock = clock.unix_timestamp_nanos().div_euclid(1_000_000);
     let offset = clock.saturating_sub(i128::from(now.div_euclid(1000)));

@@ -1,4 +1,4 @@
-//! How an Envoy's agent comes to its credential: an admin adds the Envoy and passes on a token that is good once, and the agent
+//! The enrolment of an Envoy's agent: an admin adds the Envoy and passes on a token that is good once, and the agent
 //! exchanges it for one of its own, which can be revoked.
 //!
 //! With that it may have document and keys, and send the ledger. Credentials of accounts it gets when somebody on the console's
@@ -13,7 +13,7 @@ use crate::store::envoys::{self, Envoy};
 use crate::store::people::{self, Person};
 use crate::store::{StoreError, Transaction, enrolment_secrets};
 
-/// How long an enrolment token is good, in microseconds: an hour.
+/// The validity of an enrolment token, in microseconds: an hour.
 pub const ENROL_WITHIN: i64 = 3_600_000_000;
 
 /// The role of agents.

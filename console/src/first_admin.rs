@@ -108,7 +108,7 @@ fn command() -> Actor {
     }
 }
 
-/// How long a token of [`recover`] is good, in microseconds: an hour.
+/// The validity of a token of [`recover`], in microseconds: an hour.
 const RECOVERED: i64 = 3_600_000_000;
 
 /// Makes this person an admin who is not disabled, with this token for an hour: for whoever runs the console, after the last

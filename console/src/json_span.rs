@@ -7,7 +7,7 @@ use std::ops::Range;
 /// A member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonMember {
-    /// Its name, unescaped.
+    /// The name of the member, unescaped.
     pub name: String,
     /// The range of the name, with its quotation marks.
     pub at: Range<usize>,

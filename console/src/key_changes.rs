@@ -1,4 +1,4 @@
-//! How long a change of keys, such as a revocation, takes until all Envoys have it.
+//! The time that a change of keys, such as a revocation, takes until all Envoys have it.
 //!
 //! Each console looks for itself: at the head of the feed of keys, and at what agents say that they have. An agent says it every two
 //! seconds, and its gateway reads it within one more.
@@ -10,7 +10,7 @@ use crate::api::EnvoyReport;
 use crate::metrics::counted;
 use crate::store::{Store, StoreError, envoys, key_feed};
 
-/// How often to look.
+/// The interval between looks.
 pub const EVERY: Duration = Duration::from_millis(500);
 /// An Envoy that was not heard of for so long is not waited for, in microseconds: it has an alert of its own.
 const AWAY: i64 = 15_000_000;
@@ -52,7 +52,7 @@ impl KeyChangeWatch {
         Ok(())
     }
 
-    /// How many changes are waited for.
+    /// Returns the number of changes that some Envoy does not have yet.
     pub fn waiting(&self) -> usize {
         self.pending.len()
     }

@@ -8,7 +8,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 /// The parts that are looked at, at the same time. Each keeps a connection open.
 const MOST: usize = 256;
 
-/// How often a part is looked at, unless it is said otherwise.
+/// The interval between looks at a part, unless it is set otherwise.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// A part that all see alike, and when it was made.
@@ -59,7 +59,7 @@ impl LiveParts {
         })
     }
 
-    /// How many are looked at.
+    /// Returns the number of parts that are looked at.
     pub fn count(&self) -> usize {
         MOST.saturating_sub(self.places.available_permits())
     }

@@ -13,10 +13,10 @@ pub const SHORTEST: usize = 15;
 /// The longest password, in bytes.
 pub const LONGEST: usize = 1024;
 
-/// How many are hashed at once.
+/// The number of passwords that are hashed at once.
 static AT_ONCE: Semaphore = Semaphore::const_new(2);
 
-/// What a password is compared with where there is none, so that this takes as long. (Of a password that was thrown away.)
+/// The hash that a password is compared with if the person has none, so that this takes as long. (Of a discarded password.)
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29tZSBzYWx0IGhlcmU$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// A password that somebody has typed. `Debug` does not print it.
@@ -29,7 +29,7 @@ impl Password {
         Self(text.into())
     }
 
-    /// What is wrong with it as a new one.
+    /// Returns the fault of a new password, if it has one.
     pub fn fault(&self) -> Option<String> {
         if self.0.chars().count() < SHORTEST {
             return Some(format!("must have at least {SHORTEST} characters"));

@@ -125,12 +125,12 @@ impl NewSecret {
         &self.0
     }
 
-    /// Its digest, as in a document.
+    /// Returns the digest of the value, as in a document.
     pub fn digest(&self) -> String {
         digest(&self.0)
     }
 
-    /// Its last four characters, by which people tell theirs apart.
+    /// Returns the last four characters, by which people tell theirs apart.
     pub fn hint(&self) -> &str {
         let start = self.0.len().saturating_sub(4);
         self.0.get(start..).unwrap_or_default()

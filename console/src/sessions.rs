@@ -1,4 +1,4 @@
-//! Who is signed in to the pages: by a link that is good once, or by a password.
+//! Sessions of people on the pages: begun by a link that is valid once, or by a password.
 //!
 //! A session begins with a new token each time, ends when it was not used for [`IDLE`] or is older than [`LONGEST`], and when
 //! its person is disabled or gets another role.
@@ -23,24 +23,24 @@ use crate::throttle;
 
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3600 * SECOND;
-/// How long a session lasts that is not used.
+/// The time after which an unused session ends, in microseconds.
 pub const IDLE: i64 = 12 * HOUR;
-/// How long a session lasts at most.
+/// The longest duration of a session, in microseconds.
 pub const LONGEST: i64 = 7 * 24 * HOUR;
 /// The use of a session is noted so often at most.
 const TOUCH: i64 = 60 * SECOND;
-/// How long the link lasts that the command prints for the first admin.
+/// The validity of the link that the command prints for the first admin, in microseconds.
 pub const FIRST_LINK: i64 = HOUR;
-/// How long the link of an invitation lasts.
+/// The validity of the link of an invitation, in microseconds.
 pub const INVITATION: i64 = 24 * HOUR;
 /// From so many failures of a person on, the next attempt has to wait, twice as long each time.
 const OF_PERSON: i64 = 5;
 /// The same for an address, behind which there may be many people.
 const OF_ADDRESS: i64 = 30;
 
-/// How long a device is known that nobody signs in with.
+/// The time after which a device is forgotten that nobody signs in with, in microseconds.
 pub const DEVICE: i64 = 180 * 24 * HOUR;
-/// So many refused attempts within an hour at persons whom nobody knows are told in the audit.
+/// The most rejected attempts at unknown persons within an hour that the audit records.
 const TOLD_OF_NOBODY: i64 = 100;
 
 /// From where somebody signs in.
@@ -57,9 +57,9 @@ pub struct SignInSource<'a> {
 /// A session that has begun.
 #[derive(Debug)]
 pub struct NewSession {
-    /// Its token, for the cookie.
+    /// The token of the session, for the cookie.
     pub token: NewSecret,
-    /// Whose it is.
+    /// The person it belongs to.
     pub person: Person,
     /// Whether this person has a password.
     pub has_password: bool,
@@ -67,12 +67,12 @@ pub struct NewSession {
     pub device: NewSecret,
 }
 
-/// Why nobody is signed in.
+/// The reason that a sign-in failed.
 #[derive(Debug)]
 pub enum SignInError {
     /// The link was used, has expired, or never was one.
     Link,
-    /// There is no such person, the password is another one, or the person is disabled: which of these is not said.
+    /// The person does not exist or is disabled, or the password is wrong: the response does not say which.
     Wrong,
     /// Too many attempts failed.
     TooMany,
@@ -110,7 +110,7 @@ pub async fn is_open(store: &Store, token: &str, now: i64) -> Result<bool, Store
     Ok(found.is_some())
 }
 
-/// Whose session has this token; it is in use from now on.
+/// Returns the person whose session has this token, and marks the session as used.
 ///
 /// # Errors
 /// Those of the database.
@@ -199,7 +199,7 @@ pub async fn by_password(
     count_outcome(done)
 }
 
-/// What failures to sign in as a person are counted under.
+/// Returns the subject under which failures to sign in as a person are counted.
 pub(crate) fn failures_of(person: &str) -> String {
     format!("person {}", secret::digest(person))
 }

@@ -1,4 +1,4 @@
-//! How much room the database takes, how fast it grows, and when the oldest requests go. What costs something to find out is
+//! The disk use of the database, its growth, and the day on which the oldest requests go. What costs something to find out is
 //! read once a minute, however many ask.
 
 use core::time::Duration;
@@ -16,10 +16,10 @@ const FRESH: Duration = Duration::from_secs(60);
 /// A day, in seconds.
 const DAY: i64 = 86_400;
 
-/// What the database takes, as it was read.
+/// The storage that the database uses, at the time of reading.
 #[derive(Debug, Clone)]
 pub struct StorageReading {
-    /// When, in microseconds since 1970.
+    /// The time of the reading, in microseconds since 1970.
     pub at: i64,
     /// The whole.
     pub whole: DiskUse,
@@ -36,7 +36,7 @@ impl StorageReading {
         self.data.oldest?.checked_add(time::Duration::days(days))
     }
 
-    /// How many bytes of requests came in a day, by those that are there; `None` on the first day, which says little.
+    /// Returns the bytes of requests per day, by those that are kept; `None` on the first day, which says little.
     pub fn bytes_a_day(&self) -> Option<i64> {
         let since = self.data.oldest?.midnight().assume_utc().unix_timestamp();
         let seconds = self.at.div_euclid(1_000_000).saturating_sub(since);
@@ -71,7 +71,7 @@ impl StorageWatch {
         }
     }
 
-    /// What the database takes, as of the last minute.
+    /// Reads the storage that the database uses; the result is at most a minute old.
     ///
     /// # Errors
     /// Those of the database.

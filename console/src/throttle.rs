@@ -32,7 +32,7 @@ pub async fn count(
     Ok(true)
 }
 
-/// How long the next attempt has to wait.
+/// Returns the wait before the next attempt, in microseconds.
 fn wait(beyond: i64) -> i64 {
     let doubled = u32::try_from(beyond)
         .ok()

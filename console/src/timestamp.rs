@@ -23,7 +23,7 @@ pub fn parse(text: &str) -> Option<OffsetDateTime> {
 /// Reads a time of the command line: RFC 3339, or a day, which means its first moment in UTC.
 ///
 /// # Errors
-/// What is expected instead.
+/// A description of the expected form.
 pub fn parse_or_day(text: &str) -> Result<OffsetDateTime, String> {
     let day = || parse(&format!("{text}T00:00:00Z"));
     parse(text).or_else(day).ok_or_else(|| {
@@ -34,7 +34,7 @@ pub fn parse_or_day(text: &str) -> Result<OffsetDateTime, String> {
 /// Reads a duration of the command line: a whole number and a unit. (`time` reads no durations.)
 ///
 /// # Errors
-/// What is expected instead.
+/// A description of the expected form.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let seconds = UNITS.iter().find_map(|(unit, seconds)| {
         let digits = text.strip_suffix(*unit)?;

@@ -63,7 +63,7 @@ impl TrilaneCommand {
     /// Runs it.
     ///
     /// # Errors
-    /// Why it failed, or did not do all of it.
+    /// The reason that it failed, or did not do all of it.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::Up(args) => up::run(*args),

@@ -115,7 +115,7 @@ impl DataDirectory {
         self.0.join("certs")
     }
 
-    /// Where an Envoy is installed.
+    /// The directory of the installed Envoy.
     pub fn envoy(&self) -> PathBuf {
         self.0.join("envoy")
     }
@@ -130,12 +130,12 @@ impl DataDirectory {
         self.0.join("sealing.keys")
     }
 
-    /// What the agent has from a console.
+    /// The directory of the agent, with the state that it has from a console.
     pub fn agent(&self) -> AgentPlace {
         AgentPlace::new(self.0.join("agent"))
     }
 
-    /// What a running gateway writes for itself.
+    /// The directory of the files that a running gateway writes for itself.
     pub fn run(&self) -> PathBuf {
         self.0.join("run")
     }
@@ -148,7 +148,7 @@ impl DataDirectory {
     /// Checks that there is no other file in its place.
     ///
     /// # Errors
-    /// There is.
+    /// Another file is in its place.
     pub fn check(&self) -> Result<(), Failure> {
         if self.0.exists() && !self.0.is_dir() {
             let name = self.0.display();
@@ -161,7 +161,7 @@ impl DataDirectory {
     /// Makes the directory and those in it, where they are missing. What is there stays as it is.
     ///
     /// # Errors
-    /// Which directory cannot be made, and why.
+    /// The directory that cannot be made, and the reason.
     pub fn create(&self) -> Result<(), Failure> {
         create_private(&self.0)?;
         create_private(&self.credentials())?;

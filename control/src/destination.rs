@@ -14,7 +14,7 @@ pub struct Destination {
     pub group: String,
     /// The account's id.
     pub account: String,
-    /// Where the URL is in the document, such as `groups[2].accounts[0].url`.
+    /// The place of the URL in the document, such as `groups[2].accounts[0].url`.
     #[serde(skip)]
     pub at: String,
     /// The URL of a POST for each of the group's main endpoints.
@@ -48,7 +48,7 @@ impl Destination {
         each.collect()
     }
 
-    /// As a line of text.
+    /// Writes it as a line of text.
     pub fn line(&self) -> String {
         let Self { group, account, .. } = self;
         let urls = self.urls.join(", ");

@@ -32,14 +32,14 @@ impl DocumentArg {
         }
     }
 
-    /// Its file.
+    /// Returns the path of the document's file; `-` for standard input.
     pub fn path(&self) -> &Path {
         let named = self.document.as_deref().or(self.positional.as_deref());
         named.unwrap_or(Path::new(STDIN)) // one of both is required
     }
 }
 
-/// What stands for standard input where a file is named.
+/// The file name that stands for standard input.
 pub const STDIN: &str = "-";
 
 /// Reads a file, or standard input for `-`.
@@ -58,7 +58,7 @@ pub fn read_input(file: &Path) -> io::Result<Vec<u8>> {
 /// The bytes of a document; `-` is standard input.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// The reason that the document cannot be read.
 pub fn read(document: &Path) -> Result<Vec<u8>, String> {
     read_input(document).map_err(|error| {
         let name = document.display().to_string();
@@ -98,11 +98,11 @@ pub fn read_and_judge(
 /// A valid document as the gateway gets it.
 #[derive(Debug)]
 pub struct ResolvedDocument {
-    /// Its text, with numbers wherever it asks for those of the price catalogue.
+    /// The text, with numbers in the places that name the price catalogue.
     pub text: Vec<u8>,
     /// It, read.
     pub document: Document,
-    /// What the gateway makes of it.
+    /// The policy that the gateway compiles from it.
     pub compiled: Compiled,
 }
 

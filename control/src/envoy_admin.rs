@@ -18,19 +18,19 @@ use trilane::config::document_hash;
 
 use crate::host_port::HostPort;
 
-/// How long an answer may take.
+/// The longest time for a response.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The most that is read of one, in bytes.
 const MOST: usize = 32 << 20;
-/// Its page of metrics for Prometheus.
+/// The path of Envoy's metrics for Prometheus.
 pub const METRICS: &str = "/stats/prometheus";
 /// The counter of requests in flight in the listeners for clients.
 const ACTIVE: &str = "http.gateway.downstream_rq_active";
 /// The counter of requests that have begun there.
 const BEGUN: &str = "http.gateway.downstream_rq_total";
-/// How long the process is there, in seconds.
+/// The statistic of the process's uptime, in seconds.
 const UPTIME: &str = "server.uptime";
-/// Its number in a row of hot restarts.
+/// The epoch of the process in a series of hot restarts.
 const EPOCH: &str = "server.hot_restart_epoch";
 /// The counter of lines that could not be written to a file.
 const WRITE_FAILED: &str = "filesystem.write_failed";
@@ -39,11 +39,11 @@ const WRITE_FAILED: &str = "filesystem.write_failed";
 const CLUSTERS_REFUSED: &str = "cluster_manager.cds.update_rejected";
 /// The number of clusters that wait for what they need.
 const CLUSTERS_WARMING: &str = "cluster_manager.warming_clusters";
-/// Where clusters are that take requests, with what tells one from another.
+/// The admin path of the clusters that take requests, with the name and metadata that tell them apart.
 const ACTIVE_CLUSTERS: &str =
     "/config_dump?resource=dynamic_active_clusters&mask=cluster.name,cluster.metadata";
 
-/// Where an Envoy's admin interface is: on this machine, as whoever reaches it may do anything to that Envoy.
+/// The place of an Envoy's admin interface: on this machine, for access to it is full control of that Envoy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdminPlace {
     /// At this address.
@@ -87,13 +87,13 @@ impl FromStr for AdminPlace {
 /// The counts of its clients' requests that a process of Envoy gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestCounts {
-    /// How long it is there, in seconds.
+    /// The uptime of the process, in seconds.
     pub uptime: u64,
-    /// Its number in a row of hot restarts.
+    /// The epoch of the process in a series of hot restarts.
     pub epoch: u64,
-    /// How many requests have begun.
+    /// The number of requests that have begun.
     pub begun: u64,
-    /// How many of them have not ended.
+    /// The number of those requests that have not ended.
     pub active: u64,
 }
 
@@ -118,7 +118,7 @@ impl Admin {
         text.trim().parse().map(Self).map_err(io::Error::other)
     }
 
-    /// Its address.
+    /// Returns the address of the interface.
     pub const fn address(&self) -> &HostPort {
         &self.0
     }
@@ -148,7 +148,7 @@ impl Admin {
         request(Method::GET, &self.0, "/ready").await.map(drop)
     }
 
-    /// How many requests are in flight.
+    /// Reads the number of requests in flight.
     ///
     /// # Errors
     /// Envoy does not answer.
@@ -171,7 +171,7 @@ impl Admin {
         })
     }
 
-    /// How many lines of the ledger were lost since Envoy started.
+    /// Reads the number of ledger lines that were lost since Envoy started.
     ///
     /// # Errors
     /// Envoy does not answer.
@@ -179,7 +179,7 @@ impl Admin {
         self.counter(WRITE_FAILED).await
     }
 
-    /// How often it has refused clusters since it started.
+    /// Reads the number of times that Envoy has rejected clusters since it started.
     ///
     /// # Errors
     /// Envoy does not answer.
@@ -187,7 +187,7 @@ impl Admin {
         self.counter(CLUSTERS_REFUSED).await
     }
 
-    /// How many clusters are not there yet, or not as they were offered last.
+    /// Reads the number of clusters that are warming: not there yet, or not as they were offered last.
     ///
     /// # Errors
     /// Envoy does not answer.
@@ -211,7 +211,7 @@ impl Admin {
         Ok(signed.collect())
     }
 
-    /// Its metrics and those of the filter, as Prometheus reads them.
+    /// Reads the metrics of Envoy and of the filter, in Prometheus' text format.
     ///
     /// # Errors
     /// Envoy does not answer.
@@ -222,7 +222,7 @@ impl Admin {
         }
     }
 
-    /// Which document the gateway has in force, by the number that it shows; 0: none yet.
+    /// Reads the number of the document that the gateway has in force; 0: none yet.
     ///
     /// # Errors
     /// Envoy does not answer.
@@ -292,7 +292,7 @@ struct DumpedDigest {
 /// Whether the gateway has a document in force.
 ///
 /// # Errors
-/// What it says instead.
+/// The status of another answer, or the reason that there is none.
 pub async fn ready(gateway: &HostPort) -> Result<(), String> {
     match request(Method::GET, gateway, "/healthz").await {
         Ok((200, _)) => Ok(()),

@@ -1,11 +1,11 @@
-//! How a command fails: its message and its exit code.
+//! The failure of a command: its message and its exit code.
 
 use std::io;
 use std::process::ExitCode;
 
 use crate::terminal::say;
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub enum Failure {
     /// The command line is wrong: exit code 2, as for an unknown option.
@@ -16,7 +16,7 @@ pub enum Failure {
     Told,
     /// The input cannot be read, so there is no result: exit code 2.
     Unreadable(String),
-    /// Nobody reads the output any longer (`| head`): nothing to report, exit code 0.
+    /// The reader of the output is gone (`| head`): nothing to report, exit code 0.
     Closed,
 }
 
@@ -34,7 +34,7 @@ impl Failure {
         Self::Data(format!("cannot {what}: {error}. {advice} {option}"))
     }
 
-    /// What a failure to write the output means.
+    /// Converts an error in writing the output: a broken pipe only means that its reader has gone.
     pub fn of_output(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::Closed

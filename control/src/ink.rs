@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal as _};
 #[derive(Debug, Clone, Copy)]
 pub struct Ink(bool);
 
-/// What a mark means.
+/// The meaning of highlighted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Highlight {
     /// Valid.

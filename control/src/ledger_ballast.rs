@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
-/// Its size, in bytes: some 20 000 lines.
+/// The size of the ballast, in bytes: some 20 000 lines.
 const SIZE: u64 = 32 << 20;
 /// With less room than this the disk is full, in bytes.
 const FULL: u64 = 4 << 20;
@@ -33,7 +33,7 @@ impl LedgerBallast {
         }
     }
 
-    /// How much room it holds, in bytes.
+    /// Returns the room that the ballast holds, in bytes.
     pub fn bytes(&self) -> u64 {
         let blocks = fs::metadata(&self.file).map_or(0, |found| found.blocks());
         blocks.saturating_mul(512)

@@ -1,4 +1,4 @@
-//! Where metrics are served: a listener of its own, on loopback unless it is said otherwise.
+//! The metrics listener: separate, and on loopback unless another address is given.
 
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -8,10 +8,10 @@ use crate::failure::Failure;
 use crate::serve::bind;
 use crate::tell::Teller;
 
-/// What stands in the place of an address where no metrics are wanted.
+/// The value that turns metrics off in place of an address.
 const NONE: &str = "none";
 
-/// Where metrics are served.
+/// The address that metrics are served on, as given or by default.
 #[derive(Debug, Clone)]
 pub struct MetricsAddress {
     address: String,

@@ -1,4 +1,4 @@
-//! How many files this process may have open.
+//! The limit of open files of this process.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 

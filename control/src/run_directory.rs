@@ -1,4 +1,4 @@
-//! What a running gateway writes into its data directory, and writes again at the next start.
+//! The files that a running gateway writes into its data directory, and writes again at the next start.
 
 use std::path::PathBuf;
 
@@ -44,17 +44,17 @@ impl RunDirectory {
         self.0.join("lock")
     }
 
-    /// What Envoy says.
+    /// The file of Envoy's output.
     pub fn envoy_log(&self) -> PathBuf {
         self.0.join("envoy.log")
     }
 
-    /// Where Envoy's admin interface listens, as Envoy writes it.
+    /// The file to which Envoy writes the address of its admin interface.
     pub fn admin_address(&self) -> PathBuf {
         self.0.join("admin-address")
     }
 
-    /// Which document was put in force here last.
+    /// The file with the source of the document that was put in force here last.
     pub fn published_from(&self) -> PathBuf {
         self.0.join("published-from")
     }

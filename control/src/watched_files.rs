@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub struct WatchedFiles(BTreeMap<PathBuf, Option<FileStamp>>);
 
-/// What differs after a rename, a write, or a change of permissions. For a symbolic link it is that of the target.
+/// The metadata that a rename, a write, or a change of permissions alters. For a symbolic link it is that of the target.
 #[derive(Debug, PartialEq, Eq)]
 struct FileStamp {
     file: (u64, u64),

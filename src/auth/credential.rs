@@ -11,7 +11,7 @@ use crate::protocol::{Endpoint, generate, messages, responses};
 /// The longest API key, in bytes.
 pub const MAX_KEY_BYTES: usize = 256;
 
-/// How a client hands over its key.
+/// The form in which a client presents its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialForm {
     /// `authorization: Bearer <key>` (RFC 6750, section 2.1; the scheme in any case).
@@ -49,7 +49,7 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// What a request presents in one form.
+/// The credential that a request presents in one form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presented {
     /// Nothing.

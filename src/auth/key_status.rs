@@ -7,7 +7,7 @@ use crate::config::policy::{Group, Policy};
 use crate::config::snapshot::InForce;
 use crate::keys::{KeyDigest, KeyLookup, KeyRecord, Namespace, lookup};
 
-/// What authentication needs from outside: the published key records, the time, and a newer policy.
+/// The facts that authentication needs from outside: the published key records, the time, and a newer policy.
 pub trait KeyStore {
     /// The bytes of a key's record, or `None` where none was ever published ([`crate::keys::read`]).
     fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>>;
@@ -24,7 +24,7 @@ pub enum KeyStatus {
     Valid {
         /// The key's record.
         key: KeyRecord,
-        /// Its group.
+        /// The group that the key acts for.
         group: Rc<Group>,
     },
     /// Unknown, revoked, disabled or expired. Clients are not told which.
@@ -34,7 +34,7 @@ pub enum KeyStatus {
     Undecided,
 }
 
-/// How often a key is looked up, where a publication comes into force between the policy and the record.
+/// The maximum number of lookups of a key, where a publication takes effect between the reads of policy and record.
 const LOOKUPS: u32 = 4;
 
 /// Looks an API key up and tells its status.

@@ -1,4 +1,4 @@
-//! Why a request body is refused.
+//! The reasons for rejecting a request body.
 
 use core::fmt;
 
@@ -35,7 +35,7 @@ pub enum Field {
     Svg,
 }
 
-/// What the value of a field must be.
+/// The type that the value of a field must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
     Flag,
@@ -82,7 +82,7 @@ impl Field {
         }
     }
 
-    /// What its value must be, where it is not `null`.
+    /// Returns the type that its value must have, where it is not `null`.
     fn kind(self) -> Type {
         match self {
             Self::Stream | Self::IncludeUsage | Self::Background => Type::Flag,
@@ -97,13 +97,13 @@ impl Field {
     }
 }
 
-/// Why a body is refused; the status is always 400.
+/// The reason for rejecting a body; the status is always 400.
 ///
 /// `Display` is a short sentence for the client. It never repeats anything of the body.
 /// Positions (`at`) are byte offsets in the whole body, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyError {
-    /// There is no body, or nothing but whitespace.
+    /// The body is absent, or nothing but whitespace.
     Empty,
     /// The body is JSON of another kind: an array, a string, a number or a literal.
     NotAnObject,

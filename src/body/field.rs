@@ -1,4 +1,4 @@
-//! Which key of a body is which field, and the bounded copies kept of a key and of the model's name.
+//! Mapping of a body's keys to fields, and the bounded copies kept of a key and of the model's name.
 
 use super::{BodyError, Field, FoundModel, MAX_MODEL_BYTES};
 use crate::text::NO_CHARACTER;
@@ -64,7 +64,7 @@ pub(super) fn eq_fold(key: &[u8], name: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// Which fields have come.
+/// The fields that have been read.
 #[derive(Debug, Default)]
 pub(super) struct SeenFields(u16);
 

@@ -1,6 +1,6 @@
 //! The headers that frame a form: the request's content-type, and those of its parts.
 //!
-//! What parsers read differently is refused: quotes inside quotes before the name, escapes, the
+//! Headers that parsers read differently are refused: quotes inside quotes before the name, escapes, the
 //! extended notation of RFC 5987, a parameter that is there twice however the quotes are read, a name that is a field's
 //! only to some of them.
 
@@ -58,7 +58,7 @@ fn is_boundary(text: &[u8]) -> bool {
         && text.last() != Some(&b' ')
 }
 
-/// What the headers of one part say, as far as it matters here.
+/// The properties in the headers of one part, as far as they matter here.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct PartHeaders {
     disposition: Option<Disposition>,
@@ -73,7 +73,7 @@ struct Disposition {
     steering: Option<SteeringId>,
     /// The name is the only parameter: there is no file name.
     plain: bool,
-    /// There is a file name.
+    /// Whether there is a file name.
     file: bool,
 }
 
@@ -308,7 +308,7 @@ fn parameter(text: &[u8]) -> Option<(Parameter<'_>, &[u8])> {
     clear.then_some((Parameter { name, value }, rest))
 }
 
-/// How many times a parameter could be found by parsers that read the quotes in whatever way: `; word=`
+/// Counts the places at which a parser could find the parameter, however it reads the quotes: `; word=`
 /// and `; word*=`.
 fn spellings(header: &[u8], word: &[u8]) -> usize {
     header
@@ -334,7 +334,7 @@ fn split_kind(header: &[u8]) -> (&[u8], &[u8]) {
     (kind.trim_ascii(), parameters)
 }
 
-/// What is before the first such byte, and what is after it.
+/// Splits a text at the first such byte, into the bytes before and after it.
 fn split_at_byte(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let mut parts = text.splitn(2, |&other| other == byte);
     Some((parts.next()?, parts.next()?))

@@ -40,15 +40,15 @@ pub struct JsonScanner {
     progress: ScanProgress,
     nesting: Nesting,
     scopes: OpenScopes,
-    /// What the string being read is; in no string: the last one was.
+    /// The role of the string being read, or of the last one outside strings.
     text: StringRole,
     utf8: Utf8,
     escape: EscapeDecoder,
     key: KeptWord,
-    /// What the value is that comes next, if its key is known.
+    /// The role of the value that comes next, if its key is known.
     member: Option<KnownMember>,
     name: ModelBuffer,
-    /// Where the opening quote of the model's value is.
+    /// The offset of the opening quote of the model's value.
     model_start: u64,
     seen: SeenFields,
     model: Option<FoundModel>,
@@ -62,19 +62,19 @@ pub struct JsonScanner {
     rare: Option<Box<Rare>>,
     usage: UsageReader,
     cap: CapReader,
-    /// What the key before the next value tells of it, where there may be parts of the input.
+    /// The hint that the key before the next value gives, where there may be parts of the input.
     hint: PartHint,
     /// Whether the member being read of the outermost object may have such parts.
     in_parts: bool,
-    /// How deep the object or array is that is only text; 0 for none.
+    /// The depth of the object or array that is only text; 0 for none.
     text_depth: u16,
-    /// How deep the last object is that holds a part, unless another has been opened since.
+    /// The depth of the last object that holds a part, unless another has been opened since.
     holder: u16,
-    /// How many `\uXXXX` there were.
+    /// The number of `\uXXXX` escapes read so far.
     unicode_escapes: u64,
 }
 
-/// What may come next.
+/// The syntax that may come next.
 #[derive(Debug, Clone, Copy)]
 enum JsonState {
     /// Nothing but whitespace so far.
@@ -94,13 +94,13 @@ enum JsonState {
     Number(Number),
     /// A number that is a cap on the output, and all digits so far.
     Cap(Number),
-    /// What is left of `true`, `false` or `null`.
+    /// The rest of `true`, `false` or `null`, still to be read.
     Literal(&'static [u8]),
     /// After the outermost object.
     End,
 }
 
-/// What a string is to the scanner.
+/// The role of a string for the scanner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StringRole {
     Value,
@@ -133,7 +133,7 @@ enum Word {
     Speed,
     InferenceGeo,
     ToolType,
-    /// How much the model is to reason.
+    /// The effort that the model is to spend on reasoning.
     ReasoningEffort,
     /// The same, in an object that asks for it.
     Reasoning,
@@ -200,7 +200,7 @@ impl JsonScanner {
     /// Reads the next bytes.
     ///
     /// # Errors
-    /// Why the body is refused; final.
+    /// The reason for the rejection of the body, which is final.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
         let end = self.progress.begin(chunk)?;
         let result = self.scan(ChunkCursor { rest: chunk, end });
@@ -210,7 +210,7 @@ impl JsonScanner {
     /// Tells that the body has ended.
     ///
     /// # Errors
-    /// Why the body is refused; final.
+    /// The reason for the rejection of the body, which is final.
     pub fn finish(&mut self) -> Result<(), BodyError> {
         self.progress.finish(match self.state {
             JsonState::Start => Stage::Before,
@@ -224,7 +224,7 @@ impl JsonScanner {
         self.model.as_ref()
     }
 
-    /// Where the model's value begins, if the bytes read so far end inside it.
+    /// Returns the offset of the model's value, if the bytes read so far end inside it.
     pub fn inside_model(&self) -> Option<u64> {
         let in_text = matches!(self.state, JsonState::Text | JsonState::Escape);
         let inside = in_text
@@ -396,7 +396,7 @@ impl JsonScanner {
         }
     }
 
-    /// How many arrays and objects are open.
+    /// Returns the number of open arrays and objects.
     fn depth(&self) -> u16 {
         // There are no more than `MAX_DEPTH`.
         u16::try_from(self.nesting.depth()).unwrap_or(u16::MAX)

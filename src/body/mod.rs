@@ -26,7 +26,7 @@ pub use steering::{SteeringMember, SteeringSet};
 /// Longest model name that is kept, in bytes; a longer one cannot be in any catalog.
 pub const MAX_MODEL_BYTES: usize = 256;
 
-/// How many arrays and objects may be open at once in a JSON body. A multiple of 64.
+/// The maximum nesting depth of a JSON body, in arrays and objects. A multiple of 64.
 ///
 /// RFC 8259, 9 leaves the limit to the parser; coding agents reach about 15.
 pub const MAX_DEPTH: usize = 512;
@@ -48,7 +48,7 @@ pub struct FoundModel {
     pub span: core::ops::Range<u64>,
 }
 
-/// How large the input of a request is, so that tokens can be estimated where none are reported.
+/// The size of a request's input, from which tokens are estimated where none are reported.
 ///
 /// Images, sounds and files are those that stand in the body, in base64 of at least 1024 characters, and those that it
 /// gives by their address. It does not depend on how the body is cut into chunks.
@@ -106,7 +106,7 @@ impl BodyScanner {
     /// Reads the next bytes of the body.
     ///
     /// # Errors
-    /// Why the body is refused. This is final: every later call gives the same error.
+    /// The reason for the rejection of the body. This is final: every later call gives the same error.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
         match self {
             Self::Json(scanner) => scanner.feed(chunk),
@@ -136,7 +136,7 @@ impl BodyScanner {
         }
     }
 
-    /// Where the model's value begins in the whole body, if the bytes read so far end inside it.
+    /// Returns the offset of the model's value in the whole body, if the bytes read so far end inside it.
     ///
     /// The caller holds what begins there, so that the value can still be replaced as one piece. Nothing again
     /// once [`model`](Self::model) tells the name, so also for a name that is too long; nothing after an error.
@@ -156,7 +156,7 @@ impl BodyScanner {
         }
     }
 
-    /// What the body says of streaming: `Some(true)` for a top-level `stream` that is `true`, `Some(false)` for
+    /// Returns the body's choice of streaming: `Some(true)` for a top-level `stream` that is `true`, `Some(false)` for
     /// `false` and in JSON `null`, `None` when none has been read yet.
     pub fn stream(&self) -> Option<bool> {
         match self {
@@ -206,7 +206,7 @@ impl BodyScanner {
         }
     }
 
-    /// How many outputs the body asks for: the greatest of `n` and `candidateCount` read so far, final once the
+    /// Returns the number of outputs that the body asks for: the greatest of `n` and `candidateCount` read so far, final once the
     /// body is [`complete`](Self::complete).
     pub fn candidates(&self) -> Option<u64> {
         match self {
@@ -241,7 +241,7 @@ impl BodyScanner {
         }
     }
 
-    /// What the body says of being answered in the background. A form says nothing of it.
+    /// Returns whether the body asks for a response in the background. A form says nothing of it.
     pub fn background(&self) -> Option<bool> {
         match self {
             Self::Json(scanner) => scanner.background(),
@@ -290,7 +290,7 @@ impl BodyScanner {
         }
     }
 
-    /// Where a name begins that is the path's model once more ([`ModelRole::OfPath`]), if the bytes read so far end inside
+    /// Returns the offset of a name that is the path's model once more ([`ModelRole::OfPath`]), if the bytes read so far end inside
     /// it; see [`inside_model`](Self::inside_model).
     pub fn inside_other(&self) -> Option<u64> {
         match self {
@@ -299,7 +299,7 @@ impl BodyScanner {
         }
     }
 
-    /// How large the input is, as far as it has been read. While a part is being read it is counted as if it ended here.
+    /// Returns the size of the input read so far. A part that is still being read counts as if it ended here.
     pub fn input_size(&self) -> InputSize {
         match self {
             Self::Json(scanner) => scanner.input_size(),
@@ -307,7 +307,7 @@ impl BodyScanner {
         }
     }
 
-    /// What the body says of `stream_options.include_usage`: [`UsageOption::Absent`] until that is known,
+    /// Returns the state of `stream_options.include_usage`: [`UsageOption::Absent`] until that is known,
     /// and the same from then on. A form says nothing of it.
     pub fn usage_option(&self) -> &UsageOption {
         match self {
@@ -329,7 +329,7 @@ impl BodyScanner {
         }
     }
 
-    /// Where a literal of at most five bytes begins that [`usage_edit`](Self::usage_edit) will replace, if the bytes read so
+    /// Returns the offset of a literal of at most five bytes that [`usage_edit`](Self::usage_edit) will replace, if the bytes read so
     /// far end inside it.
     ///
     /// The caller holds it then. Nothing after an error.

@@ -15,7 +15,7 @@ use super::{BodyError, Field, FoundModel, InputSize};
 use crate::text::Utf8;
 use memchr::memchr2;
 
-/// How long the headers of one part may be, in bytes, line ends included.
+/// The maximum length of the headers of one part, in bytes, line ends included.
 pub const MAX_PART_HEADERS: usize = 8192;
 
 /// Watches one form; see [`BodyScanner`](super::BodyScanner) for what its methods promise.
@@ -31,13 +31,13 @@ pub struct MultipartScanner {
     headers: PartHeaders,
     /// The header line being read.
     line: Vec<u8>,
-    /// How long this part's headers are so far.
+    /// The length of this part's headers so far, in bytes.
     headers_len: usize,
-    /// What the part being read is.
+    /// The field of the part being read.
     part: Option<Field>,
-    /// Where the part's value begins.
+    /// The offset of the part's value.
     value_start: u64,
-    /// Where the last line end in the value begins.
+    /// The offset of the last line end in the value.
     line_end: u64,
     utf8: Utf8,
     name: ModelBuffer,
@@ -45,7 +45,7 @@ pub struct MultipartScanner {
     word: KeptWord,
     /// Whether the part being read is a file.
     in_file: bool,
-    /// How many files there were, and how many bytes those had that have ended.
+    /// The number of files so far, and the bytes of those that have ended.
     files: u64,
     file_bytes: u64,
     candidates: Option<u64>,
@@ -56,7 +56,7 @@ pub struct MultipartScanner {
     stream: Option<bool>,
 }
 
-/// What may come next.
+/// The syntax that may come next.
 #[derive(Debug, Clone, Copy)]
 enum FormState {
     /// Before the first boundary: line ends, or the delimiter.
@@ -79,7 +79,7 @@ enum FormState {
     End,
 }
 
-/// What the last bytes in a value were.
+/// The kind of the last bytes in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Edge {
     /// None: the value begins here.
@@ -125,7 +125,7 @@ impl MultipartScanner {
     /// Reads the next bytes.
     ///
     /// # Errors
-    /// Why the body is refused; final.
+    /// The reason for the rejection of the body, which is final.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
         let end = self.progress.begin(chunk)?;
         let result = self.scan(chunk, end);
@@ -135,7 +135,7 @@ impl MultipartScanner {
     /// Tells that the body has ended.
     ///
     /// # Errors
-    /// Why the body is refused; final.
+    /// The reason for the rejection of the body, which is final.
     pub fn finish(&mut self) -> Result<(), BodyError> {
         self.progress.finish(match self.state {
             FormState::Start => Stage::Before,
@@ -149,7 +149,7 @@ impl MultipartScanner {
         self.model.as_ref()
     }
 
-    /// Where the model's value begins, if the bytes read so far end inside it, or where it may still go on.
+    /// Returns the offset of the model's value, if the bytes read so far end inside it, or if it may still go on.
     pub fn inside_model(&self) -> Option<u64> {
         let in_value = matches!(self.state, FormState::Value(_) | FormState::Delimiter(..));
         let inside = in_value
@@ -180,7 +180,7 @@ impl MultipartScanner {
         self.candidates
     }
 
-    /// How large the input is so far: each file is an image.
+    /// Returns the size of the input so far: each file is an image.
     pub fn input_size(&self) -> InputSize {
         let at = self.progress.at();
         let unfinished = if self.in_file {

@@ -1,9 +1,9 @@
-//! How arrays and objects are nested: one bit a level, of a fixed number.
+//! The nesting of arrays and objects: one bit per level, up to a fixed number of levels.
 
 use super::{BodyError, MAX_DEPTH};
 use crate::text::Container;
 
-/// How many levels have a bit of their own place: more are hardly ever open.
+/// The number of levels whose bits are stored inline: deeper nesting is rare.
 const NEAR: usize = 64;
 
 /// The open containers, outermost first.
@@ -17,7 +17,7 @@ pub(super) struct Nesting {
 }
 
 impl Nesting {
-    /// How many containers are open.
+    /// Returns the number of open containers.
     pub(super) fn depth(&self) -> usize {
         self.depth
     }

@@ -1,4 +1,4 @@
-//! How far a scanner has read, and the error that ended it.
+//! The progress of a scanner, and the error that ended it.
 
 use super::BodyError;
 
@@ -10,7 +10,7 @@ pub(super) struct ScanProgress {
     failed: Option<BodyError>,
 }
 
-/// Where in its document a scanner stands when the body ends.
+/// The position of a scanner in its document when the body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Before its first byte.

@@ -27,9 +27,9 @@ pub enum SteeringAction {
 pub struct SteeringMember {
     /// The name, as its vendor writes it. A `*` at its end stands for anything.
     pub name: &'static str,
-    /// Its treatment.
+    /// The treatment of bodies that have the member.
     pub action: SteeringAction,
-    /// Whose it is, and the page of the documentation that has it.
+    /// The vendor, and the page of its documentation that has the member.
     pub page: &'static str,
 }
 
@@ -164,7 +164,7 @@ pub static STEERING: [SteeringMember; 59] = {
 pub struct SteeringId(u8);
 
 impl SteeringId {
-    /// Its row.
+    /// Returns the member's row of the table.
     pub fn member(self) -> Option<&'static SteeringMember> {
         STEERING.get(usize::from(self.0))
     }

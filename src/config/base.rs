@@ -1,4 +1,4 @@
-//! Where requests go under an account's URL: the one rule, for the filter, `trilane render` and all who show it.
+//! Paths of requests under an account's URL: the one rule, for the filter, `trilane render` and all who show it.
 //!
 //! | the URL's path | is | `/v1/chat/completions` goes to |
 //! |---|---|---|
@@ -22,9 +22,9 @@ fn version(protocol: Protocol) -> &'static str {
 /// The base of an account's paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
-    /// What stands before a path without its version: never empty.
+    /// The prefix of a path without its version: never empty.
     pub root: String,
-    /// What stands before a whole path, empty or not; `None` where the version is another one than the path's, or
+    /// The prefix of a whole path, empty or not; `None` where the version is another one than the path's, or
     /// something follows it, so that only `root` fits.
     pub prefix: Option<String>,
 }
@@ -54,7 +54,7 @@ impl Base {
     }
 }
 
-/// What follows the version in one of the gateway's own paths; the whole path where it has none.
+/// Returns the part behind the version in one of the gateway's own paths; the whole path where it has none.
 pub fn without_version(path: &str) -> &str {
     let behind = |protocol| {
         let rest = path.strip_prefix(version(protocol))?;

@@ -1,13 +1,13 @@
-//! What is wrong with a configuration document.
+//! Problems of a configuration document.
 
 use core::fmt;
 
 /// One thing wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where in the document, such as `groups[2].models[0].id`.
+    /// The place in the document, such as `groups[2].models[0].id`.
     pub path: String,
-    /// What is wrong there. Never quotes a value that could be a secret.
+    /// The problem in words. Never quotes a value that could be a secret.
     pub reason: String,
 }
 

@@ -1,10 +1,10 @@
-//! Where a feed is: that of keys, or that of spend.
+//! Addresses of feeds: of keys, or of spend.
 
 use serde::{Deserialize, Serialize};
 
 use super::document::{KeysFeedDocument, SpendFeedDocument};
 
-/// Where a feed is.
+/// The address of a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedSource {
     /// The Envoy cluster to ask.

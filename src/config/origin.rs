@@ -1,4 +1,4 @@
-//! Where an upstream account is reached: the parts of its URL.
+//! Address of an upstream account: the parts of its URL.
 
 use core::fmt;
 use core::net::Ipv6Addr;
@@ -12,7 +12,7 @@ pub struct Origin {
     pub host: String,
     /// The port; the scheme's own where the URL names none.
     pub port: u16,
-    /// Its path: empty, or `/` and segments without a `/` at the end. What becomes of it says [`Base`](super::base::Base).
+    /// The path: empty, or `/` and segments without a `/` at the end. [`Base`](super::base::Base) says what becomes of it.
     pub base_path: String,
 }
 
@@ -20,7 +20,7 @@ impl Origin {
     /// Reads a URL.
     ///
     /// # Errors
-    /// What is wrong, where it is not `http` or `https`, a host, perhaps a port, and perhaps a plain path.
+    /// The problem of a URL that is not `http` or `https`, a host, perhaps a port, and perhaps a plain path.
     pub fn parse(url: &str) -> Result<Self, &'static str> {
         let (tls, rest) = match url.split_once("://") {
             Some(("https", rest)) => (true, rest),
@@ -69,7 +69,7 @@ impl Origin {
         format!("{scheme}://{}", self.authority())
     }
 
-    /// What the `host` header says: the port only where it is not the scheme's own.
+    /// Returns the value of the `host` header: with the port only where it is not the scheme's own.
     pub fn authority(&self) -> String {
         let own = if self.tls { 443 } else { 80 };
         if self.port == own {

@@ -23,15 +23,15 @@ use crate::protocol::{Entry, Protocol};
 pub struct Policy {
     /// Whether protocol C keys may come as the query parameter `key`.
     pub query_key: bool,
-    /// How many bytes of a request body are held while its model is still unknown.
+    /// The number of bytes of a request body that are held while its model is still unknown.
     pub inspect_window: u64,
     /// The longest request body, in bytes; a longer one is answered with 413.
     pub max_body: u64,
     /// The currency of all prices, such as `USD`; for records, nothing is converted.
     pub currency: Option<Rc<str>>,
-    /// Where more account keys come from than the document names.
+    /// The feed of account keys that the document does not name.
     pub keys_feed: Option<FeedSource>,
-    /// Who says what is spent of budgets elsewhere.
+    /// The feed that reports the spend of budgets elsewhere.
     pub spend_feed: Option<FeedSource>,
     /// Whether a service that many Envoys share counts requests, too, and what becomes of them while
     /// it does not answer.
@@ -47,14 +47,14 @@ pub struct Group {
     pub id: SmolStr,
     /// The name for people.
     pub name: String,
-    /// Which clients its keys serve.
+    /// The clients that its keys serve.
     pub clients: Clients,
-    /// What it gives access to.
+    /// The source, or the entries, that it gives access to.
     pub kind: GroupKind,
     /// Whether every model that its keys may use has prices, or is said to cost nothing. Keys under a budget may not use the
     /// others, which it could not count.
     pub priced: bool,
-    /// What all of its keys together may use, where that is limited.
+    /// The limits on all of its keys together; `None` for none.
     pub limits: Option<Subject>,
     /// The contact of its key holders who need more.
     pub contact: Option<Rc<str>>,
@@ -71,7 +71,7 @@ pub struct Lists {
     pub generate: OnceCell<Rc<[u8]>>,
 }
 
-/// Which credential forms, versions and paths a group's keys take.
+/// The credential forms, versions and paths that a group's keys take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clients {
     /// The protocols as documented: `x-api-key` and the version constant on B, `/v1beta` for C.
@@ -102,7 +102,7 @@ pub struct Source {
     pub multiplier: Multiplier,
     /// The Envoy cluster that leads upstream: one written by hand, or the one of `accounts`.
     pub cluster: SmolStr,
-    /// Its upstream accounts, where the document has them.
+    /// The upstream accounts, where the document has them.
     pub accounts: Option<Rc<Accounts>>,
     /// Protocol A: whether images may be made.
     pub image_generation: bool,
@@ -120,7 +120,7 @@ pub struct Source {
     pub passes: SteeringSet,
     /// Whether an answer that reports no usage costs nothing, instead of what its usage is estimated to be.
     pub unreported_free: bool,
-    /// Its models.
+    /// The models that the source serves.
     pub catalog: Catalog,
 }
 
@@ -181,7 +181,7 @@ impl GroupKind {
 }
 
 impl Source {
-    /// What a call of a further method of protocol C costs; `None` where it is none of them.
+    /// Returns the price of a call of a further method of protocol C; `None` where it is none of them.
     pub fn method_price(&self, method: &str) -> Option<Price> {
         let found = self.methods.iter().find(|(name, _)| name == method);
         found.map(|(_, price)| *price)
@@ -193,7 +193,7 @@ impl Source {
         accounts.is_some_and(|a| a.accounts.iter().any(|one| one.base.prefix.is_none()))
     }
 
-    /// Its accounts, where there are several, so that another can be asked.
+    /// Returns the accounts, where there are several, so that failover is possible.
     pub fn alternatives(&self) -> Option<&Accounts> {
         self.accounts.as_deref().filter(|a| a.accounts.len() > 1)
     }
@@ -210,18 +210,18 @@ pub struct Mixed {
 /// One entry of a Mixed group.
 #[derive(Debug, Clone)]
 pub struct MixedEntry {
-    /// Which entry.
+    /// The protocol entry that requests use.
     pub entry: Entry,
     /// The final multiplier: the source's times the extra one.
     pub multiplier: Multiplier,
-    /// Where it leads.
+    /// The source that serves the entry.
     pub source: Rc<Source>,
 }
 
 /// A model that a Mixed group shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixedModel {
-    /// Its id in the source's catalog.
+    /// The id of the model in the source's catalog.
     pub id: String,
     /// The entry that serves it.
     pub entry: Entry,

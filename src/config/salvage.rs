@@ -15,7 +15,7 @@ use super::error::{Problem, Problems};
 use super::key::CheckedKey;
 use super::schema::{self, not_json};
 
-/// How many problems of form are listed before the rest is left unsaid.
+/// The maximum number of problems of form that are listed; further ones are left out.
 const MAX_PROBLEMS: usize = 1000;
 
 impl Document {
@@ -109,7 +109,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for DocumentMembers<'a> {
     }
 }
 
-/// What is read, and what is wrong with it.
+/// The reading of a document's valid parts, and its problems.
 #[derive(Default)]
 struct Salvage {
     problems: Problems,
@@ -179,7 +179,7 @@ impl Salvage {
         Some(each.collect())
     }
 
-    /// What stands at `path`; `None` where nothing of it can be read.
+    /// Reads the value at `path`; `None` where nothing of it can be read.
     fn part<T: DeserializeOwned + 'static>(&mut self, path: &str, text: &str) -> Option<T> {
         if self.problems.0.len() >= MAX_PROBLEMS {
             self.unsaid = true;
@@ -202,7 +202,7 @@ impl Salvage {
     }
 }
 
-/// Where problems of what is left tell nothing: they are there only because something else has a wrong form.
+/// Places at which problems of the rest mean nothing: they are there only because something else has a wrong form.
 struct Unsure {
     /// At these places and within them.
     within: Vec<String>,
@@ -282,7 +282,7 @@ fn is_within(path: &str, place: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// What `path` is a part of; empty for the document.
+/// Returns the path of the part that `path` is in; empty for the document.
 fn parent(path: &str) -> &str {
     let end = path.rfind(['.', '[']).unwrap_or_default();
     path.get(..end).unwrap_or_default()

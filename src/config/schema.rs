@@ -12,7 +12,7 @@ use super::error::Problems;
 pub(crate) trait Schema {
     /// The type that it is read as; it may borrow from the text.
     type Read<'a>: Deserialize<'a>;
-    /// How many problems are listed at most. For each of them all is read once more.
+    /// The maximum number of problems that are listed. Each of them costs one more read of the whole text.
     const MAX_PROBLEMS: usize = 100;
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn read<S: Schema>(bytes: &[u8]) -> Result<S::Read<'_>, Problems> {
     }
 }
 
-/// What can be read of JSON that is not of the schema of `T`, once what is wrong is left out; and the problems.
+/// Reads JSON that does not match the schema of `T`, without its wrong parts; and lists the problems.
 pub(crate) fn repaired<T: DeserializeOwned + 'static>(text: &str) -> (Option<T>, Problems) {
     struct Owned<T>(PhantomData<T>);
     impl<T: DeserializeOwned + 'static> Schema for Owned<T> {
@@ -65,7 +65,7 @@ pub(crate) fn repaired<T: DeserializeOwned + 'static>(text: &str) -> (Option<T>,
     }
 }
 
-/// What is wrong with bytes that are no JSON.
+/// Describes the error in bytes that are no JSON.
 pub(crate) fn not_json(error: &serde_json::Error) -> Problems {
     let mut problems = Problems::default();
     problems.push(
@@ -140,7 +140,7 @@ fn plain(path: String) -> String {
     if path == "." { String::new() } else { path }
 }
 
-/// Where an error is: for a field that is there twice, at that field.
+/// Returns the path of an error: for a field that is there twice, that of the field.
 fn place_of(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     let path = plain(error.path().to_string());
     let message = error.inner().to_string();
@@ -155,10 +155,10 @@ fn place_of(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     }
 }
 
-/// What is wrong with a field that stands in one object twice.
+/// The problem of a field that stands in one object twice.
 pub(crate) const TWICE: &str = "is there twice";
 
-/// What serde says, in our words and without the value that it quotes.
+/// Rewords serde's message, without the value that it quotes.
 fn words(message: &str) -> String {
     let message = message
         .split_once(" at line ")
@@ -176,7 +176,7 @@ fn words(message: &str) -> String {
     }
 }
 
-/// What serde expects, in our words.
+/// Rewords the expectation in serde's message.
 fn wanted(expected: &str) -> String {
     let greatest = match expected {
         "u8" => u64::from(u8::MAX),

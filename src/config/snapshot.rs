@@ -39,7 +39,7 @@ const FORMAT_FED: u32 = 2;
 struct Snapshot {
     format: u32,
     epoch: u64,
-    /// What earlier releases do not write holds with every record.
+    /// The generation; earlier releases write none, and their snapshots hold with every record.
     #[serde(default = "newest")]
     generation: u64,
     /// The epoch of whoever wrote this: no two write the same bytes.
@@ -54,7 +54,7 @@ fn newest() -> u64 {
     u64::MAX
 }
 
-/// When a policy came, among others.
+/// The place of a policy in the order of publications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Edition {
     /// Records of keys that the document names hold no key if they are of an older epoch.
@@ -65,12 +65,12 @@ pub struct Edition {
     pub writer: u64,
 }
 
-/// What a published snapshot says, whether or not this release accepts its document.
+/// The contents of a published snapshot, whether or not this release accepts its document.
 #[derive(Debug, Clone)]
 pub struct Peeked {
-    /// When it came.
+    /// The place of the policy in the order of publications.
     pub edition: Edition,
-    /// What decides over the feed's records; `None` where none is read.
+    /// The terms by which the feed's records count; `None` where none is read.
     pub feed: Option<FeedStatus>,
     /// The document, without its keys.
     pub document: Document,
@@ -83,14 +83,14 @@ pub struct InForce {
     pub epoch: u64,
     /// Records that change with a later generation are as before.
     pub generation: u64,
-    /// What decides over the records of a feed; `None` where they are not read.
+    /// The terms by which the records of a feed count; `None` where they are not read.
     pub feed: Option<FeedStatus>,
     /// The policy.
     pub policy: Policy,
 }
 
 impl InForce {
-    /// Which key records count.
+    /// Returns the terms by which key records count.
     pub fn scope(&self) -> RecordScope {
         RecordScope {
             epoch: self.epoch,
@@ -131,7 +131,7 @@ pub fn encode(document: &Document, edition: Edition, feed: Option<FeedStatus>) -
 /// Reads a published snapshot.
 ///
 /// # Errors
-/// What is wrong, where another release wrote a form or a document that this one refuses.
+/// The problem, where another release wrote a form or a document that this one refuses.
 pub fn decode(bytes: &[u8]) -> Result<InForce, String> {
     let snapshot: Snapshot =
         serde_json::from_slice(bytes).map_err(|error| format!("unreadable snapshot: {error}"))?;
@@ -160,7 +160,7 @@ impl Snapshot {
     }
 }
 
-/// What a published snapshot says, whether or not this release accepts its document.
+/// The contents of a published snapshot, whether or not this release accepts its document.
 pub fn peek(bytes: &[u8]) -> Option<Peeked> {
     let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
     snapshot.is_known().then_some(Peeked {
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// What the release before feeds reads.
+    /// The part that the release before feeds reads.
     #[derive(Deserialize)]
     struct FormatBeforeFeeds {
         format: u32,

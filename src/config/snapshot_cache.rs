@@ -5,15 +5,15 @@ use std::rc::Rc;
 use super::snapshot::{self, InForce};
 use crate::shared_data::{SharedData, is_fresh};
 
-/// What one VM knows of the published policy.
+/// The published policy as one VM knows it.
 #[derive(Debug, Default)]
 pub struct SnapshotCache {
     generation: Option<u64>,
     in_force: Option<Rc<InForce>>,
     error: Option<String>,
-    /// When the generation was read last, in microseconds of a steady clock.
+    /// The time of the last read of the generation, in microseconds of a steady clock.
     read_us: u64,
-    /// How often it was read.
+    /// The number of reads of the generation.
     readings: u64,
 }
 
@@ -55,7 +55,7 @@ impl SnapshotCache {
         self.readings
     }
 
-    /// Why the last snapshot could not be read, given once.
+    /// Takes the reason why the last snapshot could not be read, which is given once.
     pub fn take_error(&mut self) -> Option<String> {
         self.error.take()
     }

@@ -1,6 +1,6 @@
-//! What somebody may have meant who named what is not there.
+//! Suggestions for a name that does not exist.
 
-/// How many names a message lists.
+/// The maximum number of names that a message lists.
 const HANDFUL: usize = 5;
 
 /// The end of a message about a name that is not among `known`: the one that may have been meant, else a handful of them.
@@ -27,7 +27,7 @@ fn nearest<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
     near.min().map(|(_, name)| name)
 }
 
-/// How many characters must be exchanged, taken out or put in (Levenshtein). Case does not count.
+/// Counts the characters to replace, delete or insert (Levenshtein distance). Case does not count.
 fn distance(a: &str, b: &str) -> usize {
     // Names have 64 bytes at most; what is longer is none.
     if a.len() > 64 || b.len() > 64 {

@@ -1,4 +1,4 @@
-//! Which of a source's accounts a conversation prefers.
+//! Preference of a conversation among a source's accounts.
 //!
 //! Upstream prompt caches belong to an account, so requests of one conversation should meet the same
 //! one. The accounts are ordered by the number given here; one that fails loses only its own share.
@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use crate::head::{Head, Occurrence};
 
-/// Where agents name their session, in the order in which they are looked at.
+/// The headers in which agents name their session, in the order in which they are looked at.
 const SESSION_HEADERS: [&str; 4] = [
     "x-claude-code-session-id",
     "session-id",
@@ -15,7 +15,7 @@ const SESSION_HEADERS: [&str; 4] = [
     "x-session-id",
 ];
 
-/// What a request is hashed by: its key's id and its session, where it names one.
+/// Hashes a request by its key's id and its session, where it names one.
 ///
 /// The key's id is always in it, so that no client can choose the account of another, nor all of
 /// them gather on one.

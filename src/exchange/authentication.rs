@@ -10,16 +10,16 @@ use crate::protocol::Endpoint;
 use crate::protocol::query::RequestTarget;
 use crate::reply::Rejection;
 
-/// Who sent a request, and what only the key's holder asks for.
+/// The sender of a request, and the facts that only the key's holder asks for.
 #[derive(Debug)]
 pub(super) struct Authenticated {
-    /// Who sent it.
+    /// The sender of the request.
     pub caller: AuthenticatedCaller,
-    /// When the key expires, seconds since the Unix epoch; `None` for never.
+    /// The time at which the key expires, in seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
 }
 
-/// Why a request was not authenticated.
+/// The reason why a request was not authenticated.
 #[derive(Debug)]
 pub(super) struct Unauthenticated {
     /// The valid key that came where its group does not read it.

@@ -29,7 +29,7 @@ use crate::protocol::query::RequestTarget;
 use crate::protocol::{Dialect, Endpoint, Mismatch, ModelPlace, Protocol};
 use crate::reply::{Rejection, Reply};
 
-/// What becomes of a request, by its head.
+/// The treatment of a request, by its head.
 #[derive(Debug)]
 pub(super) enum Decision {
     /// It is answered here, as asked.
@@ -196,7 +196,7 @@ fn usage(
     Ok(Reply::written(200, body, context.dialect, id))
 }
 
-/// Why a caller may not have what it asks for, and the model that the path names.
+/// The rejection of a caller that may not have what it asks for, and the model that the path names.
 #[derive(Debug)]
 struct Unauthorized {
     named: Option<NamedModel>,
@@ -273,7 +273,7 @@ fn upstream_request(
     })
 }
 
-/// What the body must say about the model, and the model that the path names.
+/// Returns the requirement on the model in the body, and the model that the path names.
 fn expected_model(
     endpoint: &Endpoint,
     route: &Route,

@@ -1,4 +1,4 @@
-//! What changes in a request before it leaves: headers, and at most two places of the body.
+//! Changes to a request before it leaves: headers, and at most two places of the body.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -34,21 +34,21 @@ pub enum HeaderEdit {
 /// The bytes of the body that change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BodyEdit {
-    /// Where they stand in the bytes that Envoy holds at this moment.
+    /// The place of these bytes in those that Envoy holds at this moment.
     pub span: Range<usize>,
-    /// What stands there instead.
+    /// The bytes that stand there instead.
     pub bytes: Vec<u8>,
 }
 
-/// What changes before a part of the request goes on.
+/// The changes before a part of the request goes on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edits {
     /// Header changes, in order.
     pub headers: Vec<HeaderEdit>,
     /// Body changes, in the order of their places, which do not overlap.
     pub body: Vec<BodyEdit>,
-    /// How many bytes at the end of those that Envoy holds do not go on yet. The next bytes of the body come behind them.
+    /// The number of bytes at the end of those that Envoy holds that are not released yet. The next bytes of the body follow them.
     pub withheld: usize,
-    /// What the limits service counts the request under, where it is asked.
+    /// The descriptors that the limits service counts the request under, where it is asked.
     pub descriptors: Option<Descriptors>,
 }

@@ -1,4 +1,4 @@
-//! What the exchange asks of its surroundings: clocks, quotas, the heads and ends that the proxy knows of.
+//! Surroundings of the exchange: clocks, quotas, the heads and ends that the proxy knows of.
 
 use std::rc::Rc;
 
@@ -36,14 +36,14 @@ pub trait Quotas {
     fn settle(&self, grant: Reservation, used: Consumption) -> Settlement;
     /// Whether one of the subjects has a budget, or may have one that is not known yet.
     fn has_budget(&self, subjects: &[Subject]) -> bool;
-    /// What is left.
+    /// Returns the remainder of the limits.
     fn figures(&self, subjects: &[Subject]) -> Figures;
-    /// What is left, of each subject's limits.
+    /// Returns the remainder of each subject's limits.
     ///
     /// # Errors
-    /// What is spent elsewhere is not known.
+    /// The spend elsewhere is not known.
     fn figures_of_each(&self, subjects: &[Subject]) -> Result<Vec<SubjectFigures>, AdmitError>;
-    /// What is left after a reservation, as far as it knows: no counter is read again.
+    /// Returns the remainder after a reservation, as far as that knows it: no counter is read again.
     fn figures_after(&self, reservation: &Reservation) -> Figures;
     /// Whether this Envoy is configured to ask the limits service.
     fn reach_service(&self) -> bool {
@@ -51,9 +51,9 @@ pub trait Quotas {
     }
 }
 
-/// What is known of sources with several accounts, and of the attempts at them; by default nothing.
+/// The known state of sources with several accounts, and of the attempts at them; by default none.
 pub trait AccountStates {
-    /// What is known of a source's accounts, or was a few milliseconds ago.
+    /// Returns the known state of a source's accounts, which may be a few milliseconds old.
     fn account_states(&self, _source: &str) -> Rc<States> {
         Rc::default()
     }
@@ -73,7 +73,7 @@ pub trait AccountStates {
     fn end_attempts(&self, _id: &str) {}
 }
 
-/// What goes on while a request is forwarded: clock, quotas and accounts.
+/// The environment while a request is forwarded: clock, quotas and accounts.
 pub trait Forwarding: Clock + Quotas + AccountStates {}
 
 impl<T: Clock + Quotas + AccountStates> Forwarding for T {}
@@ -95,11 +95,11 @@ pub trait ResponseHeaders {
     fn withheld_headers(&self) -> Vec<String>;
 }
 
-/// What the proxy knows of a stream when it is over. Each look is a host call, made only where it is
+/// The proxy's knowledge of a stream that is over. Each look is a host call, made only where it is
 /// needed.
 pub trait StreamEnd {
     /// Envoy's response code details: what ended the stream, where it did not end by itself.
     fn details(&self) -> Vec<u8>;
-    /// How many attempts Envoy counted.
+    /// Returns the number of attempts that Envoy counted.
     fn attempts(&self) -> u64;
 }

@@ -69,7 +69,7 @@ impl Forwarded {
         Ok(step)
     }
 
-    /// What the record of the exchange is built from, the upstream having done `result`.
+    /// Returns the builder of the exchange's record, the upstream having done `result`.
     pub(super) fn into_record(self: Box<Self>, result: UpstreamResult) -> Box<RecordBuilder> {
         let Self {
             line,

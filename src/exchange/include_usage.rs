@@ -10,12 +10,12 @@ pub(super) enum IncludeUsage {
     No,
     /// If its model has prices, or is not known when the bytes must be released.
     IfPriced,
-    /// Whatever its model.
+    /// For any model.
     Always,
 }
 
 impl IncludeUsage {
-    /// What the source's group says; where it says nothing, whether anything there has a price.
+    /// Returns the choice of the source's group; without one, the choice by whether anything there has a price.
     pub(super) fn of(source: &Source) -> Self {
         match source.include_usage {
             Some(true) => Self::Always,

@@ -1,4 +1,4 @@
-//! Which headers stay here: of a request those that may hold a credential, the client's address, an order to another
+//! Headers that stay here: of a request those that may hold a credential, the client's address, an order to another
 //! method, path, tenant or model, or a mask for the answer; of an answer those that only this gateway may say, those that name
 //! our account at the upstream, and those that lead a client, or a proxy on its way, past this gateway.
 //!

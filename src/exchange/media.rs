@@ -13,7 +13,7 @@ const CONTENT_TYPE: &str = "content-type";
 const JSON: &[u8] = b"application/json";
 const FORM: &[u8] = b"multipart/form-data";
 
-/// How a body is read, and what its head says of it upstream.
+/// The scanner of a body, and the change to its content-type upstream.
 #[derive(Debug)]
 pub(super) struct Media {
     pub(super) scanner: BodyScanner,
@@ -71,7 +71,7 @@ fn starts_with(value: &[u8], prefix: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// What comes of a content-type: what goes on, or the status.
+    /// Judges a content-type: gives the value that goes on, or the status.
     fn judged(values: &[&str], takes_forms: bool) -> Result<String, u16> {
         let pairs = values
             .iter()

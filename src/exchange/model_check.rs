@@ -1,6 +1,6 @@
-//! Which models a request names, and whether it may use them.
+//! Models that a request names, and whether it may use them.
 //!
-//! Whatever runs a model is checked as that model: the request's own, and those of its tools,
+//! Every model that the request can run is checked: the request's own, and those of its tools,
 //! fallbacks and batches.
 
 use core::ops::Range;
@@ -20,7 +20,7 @@ use crate::usage::Wire;
 /// Bytes of the whole body that change, and what stands there instead.
 type Renamed = (Range<u64>, Vec<u8>);
 
-/// What the body must say about the model.
+/// The requirement on the model in the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Expectation {
     /// It must name one of the key's list.
@@ -29,7 +29,7 @@ pub(super) enum Expectation {
     SameAs {
         /// The catalog id of the path's model.
         id: SmolStr,
-        /// Its name upstream, where that is another.
+        /// The model's name upstream, where that is another.
         upstream: Option<SmolStr>,
     },
     /// It may name one; if so, one of the key's list.
@@ -45,7 +45,7 @@ pub(super) struct ModelCheck {
     named: Option<NamedModel>,
     /// The models that the body names beside its own: those of tools and fallbacks, each once.
     others: Vec<Rc<Model>>,
-    /// How the response reports usage.
+    /// The form in which the response reports usage.
     usage: Option<Wire>,
 }
 

@@ -1,9 +1,9 @@
-//! What is to be done with what just came.
+//! Next step for the part of the exchange that just came.
 
 use super::edits::Edits;
 use crate::reply::Reply;
 
-/// What is to be done with what just came.
+/// The next step for the part of the exchange that just came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Let it go on, changed like this.

@@ -28,7 +28,7 @@ use crate::head::Head;
 use crate::ledger::Record;
 use crate::reply::{Rejection, Reply};
 
-/// Where one exchange stands, and what is known of it there.
+/// The state of one exchange, and the facts known in it.
 #[derive(Debug, Default)]
 pub(super) enum Phase {
     /// Nothing has come yet.

@@ -8,7 +8,7 @@ use crate::protocol::query::RequestTarget;
 use crate::protocol::{Dialect, Endpoint, Protocol, parameters};
 use crate::reply::{DETAIL_HEADER, Rejection, Reply};
 
-/// What a local reply needs to know of its request.
+/// The facts of a request that a local reply needs.
 #[derive(Debug, Clone)]
 pub(super) struct ReplyContext {
     /// The shape of its body.

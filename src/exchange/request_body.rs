@@ -52,12 +52,12 @@ pub(super) struct RequestBody {
     pub sent_json: bool,
 }
 
-/// What a body is read for, and within which bounds.
+/// The purpose for which a body is read, and the bounds.
 #[derive(Debug)]
 pub(super) struct BodyTerms<'a> {
     /// The policy in force.
     pub policy: &'a Policy,
-    /// What is fixed for the endpoint.
+    /// The fixed properties of the endpoint.
     pub spec: &'a EndpointSpec,
     /// The length that the head names, in bytes.
     pub content_length: Option<u64>,
@@ -67,7 +67,7 @@ pub(super) struct BodyTerms<'a> {
     pub stream: bool,
 }
 
-/// What is to be done with the bytes just read, and those held before.
+/// The treatment of the bytes just read, and of those held before.
 #[derive(Debug)]
 pub(super) enum BodyStep {
     /// Hold them.
@@ -117,7 +117,7 @@ impl RequestBody {
         }
     }
 
-    /// What was read of it.
+    /// Returns the reading of the body so far.
     pub(super) fn scanner(&self) -> &BodyScanner {
         &self.scanner
     }
@@ -132,7 +132,7 @@ impl RequestBody {
         &mut self.models
     }
 
-    /// How many outputs the body asks for, as far as it is known.
+    /// Returns the number of outputs that the body asks for, as far as it is known.
     pub(super) fn candidates(&self) -> u64 {
         self.scanner.candidates().unwrap_or(1).max(1)
     }
@@ -149,7 +149,7 @@ impl RequestBody {
         self.content_length.unwrap_or(self.seen)
     }
 
-    /// How many bytes of it were read.
+    /// Returns the number of bytes of the body read so far.
     pub(super) fn seen(&self) -> u64 {
         self.seen
     }
@@ -171,7 +171,7 @@ impl RequestBody {
     /// Reads the next bytes; `end` says that the body ends with them.
     ///
     /// # Errors
-    /// Why the request is rejected, whatever of it was released by then.
+    /// The reason for the rejection of the request, whatever part of it was released by then.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
@@ -265,7 +265,7 @@ impl RequestBody {
         })
     }
 
-    /// Where the bytes begin that can only be replaced as one piece, and whose end is still to come: a name, or a literal.
+    /// Returns the offset of bytes that can only be replaced as one piece, and whose end is still to come: a name, or a literal.
     /// They cannot grow beyond bounds: the scanner reports a name that is too long at once.
     fn unfinished(&self, route: &Route) -> Option<u64> {
         let name = || self.scanner.inside_model().or(self.scanner.inside_other());

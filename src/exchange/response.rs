@@ -5,13 +5,13 @@ use super::silence::Silence;
 use super::unasked::UnaskedUsage;
 use crate::usage::{Meter, Reading, Wire};
 
-/// What the upstream did.
+/// The outcome at the upstream.
 #[derive(Debug, Default)]
 pub(super) enum UpstreamResult {
     /// No response came, or none was asked for.
     #[default]
     None,
-    /// Its response is relayed.
+    /// The upstream's response is relayed.
     Relayed(Response),
     /// A local reply takes its place.
     Replaced(Replaced),
@@ -20,7 +20,7 @@ pub(super) enum UpstreamResult {
 /// A response of an upstream that is relayed.
 #[derive(Debug)]
 pub(super) struct Response {
-    /// Its status.
+    /// The HTTP status of the response.
     pub status: u16,
     /// The id that the upstream gave it, by which the client may ask about it.
     pub request_id: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct Response {
     pub ended: bool,
     /// Bytes of its body so far, as the client gets it.
     pub bytes: u64,
-    /// When its first byte came, in microseconds of the steady clock.
+    /// The time at which the first byte came, in microseconds of the steady clock.
     pub first_byte_us: Option<u64>,
     /// Reads its body; `None` where there is nothing to meter.
     metered: Option<Box<MeteredBody>>,
@@ -40,18 +40,18 @@ pub(super) struct Response {
 #[derive(Debug)]
 struct MeteredBody {
     meter: Meter,
-    /// How long it said nothing, where it is a stream whose model reasons.
+    /// The silence of the response, where it is a stream whose model reasons.
     silence: Option<Silence>,
 }
 
-/// What is known of an upstream whose response, or missing response, a local reply replaces.
+/// The known facts of an upstream whose response, or missing response, a local reply replaces.
 #[derive(Debug, Default)]
 pub(super) struct Replaced {
     /// The status of its response, where it gave one.
     pub status: Option<u16>,
     /// The id that it gave the response.
     pub request_id: Option<String>,
-    /// Why Envoy answered in its place, in Envoy's words.
+    /// The reason why Envoy answered in the upstream's place, in Envoy's words.
     pub failure: Option<String>,
 }
 
@@ -122,7 +122,7 @@ impl Response {
         silence.map_or(0, |silence| silence.total_us(clock))
     }
 
-    /// What the meter has read.
+    /// Returns the meter's reading.
     fn reading(&mut self) -> Reading {
         let metered = self.metered.as_mut();
         metered.map_or_else(Reading::default, |metered| metered.meter.finish())
@@ -156,7 +156,7 @@ impl UpstreamResult {
         }
     }
 
-    /// What the meter has read, to be asked once. Whatever an error says of usage, nobody pays for it.
+    /// Returns the meter's reading, to be asked once. Nobody pays for usage that an error reports.
     pub(super) fn reading(&mut self) -> Reading {
         let Some(response) = self.relayed_mut() else {
             return Reading::default();

@@ -10,14 +10,14 @@ use crate::ledger::FailedAttempt;
 use crate::protocol::Protocol;
 use crate::reply::Rejection;
 
-/// Where clients of all protocols but B find the id of a response. Every response has it.
+/// The header in which clients of all protocols but B find the id of a response. Every response has it.
 const REQUEST_ID: &str = "x-request-id";
-/// Where clients of protocol B find it.
+/// The header in which clients of protocol B find it.
 const REQUEST_ID_B: &str = "request-id";
-/// What Envoy's details say of a response that the upstream made.
+/// Envoy's response code details for a response that the upstream made.
 const VIA_UPSTREAM: &[u8] = b"via_upstream";
 
-/// What becomes of a response.
+/// The treatment of a response.
 #[derive(Debug)]
 pub(super) enum ResponseDecision {
     /// It is relayed, its head changed like this.
@@ -171,7 +171,7 @@ fn identify(head: &impl ResponseHeaders, forwarded: &Forwarded) -> (Option<Strin
     (usual, edits)
 }
 
-/// Why an error that seems to be an account's is not: on the way to one of several accounts Envoy passes
+/// Returns the reason why a seeming error of an account is not one: on the way to one of several accounts Envoy passes
 /// through itself, and its own responses there look like the account's.
 fn attempt_failure(status: u16, relayed: bool, forwarded: &Forwarded) -> Option<String> {
     match attempts(forwarded)?.failed().pop() {

@@ -1,4 +1,4 @@
-//! Where a request goes: from a key's group, by entry, to a source and its final multiplier.
+//! Route of a request: from a key's group, by entry, to a source and its final multiplier.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ pub struct Route {
     pub entry: Option<Entry>,
     /// The final multiplier.
     pub multiplier: Multiplier,
-    /// What the key has of its own; `None` for nothing.
+    /// The key's own terms, in place of its group's; `None` for none.
     access: Option<Rc<KeyAccess>>,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct SeveralAccounts {
     key: KeyMark,
     affinity: u64,
     path: Option<Vec<u8>>,
-    /// Its attempts, once its head was released.
+    /// The attempts, once the request's head was released.
     attempts: Option<Rc<RequestAttempts>>,
 }
 
@@ -104,7 +104,7 @@ impl SeveralAccounts {
         self.attempts = Some(attempts);
     }
 
-    /// Its attempts, once its head was released.
+    /// The attempts, once the request's head was released.
     pub(super) fn attempts(&self) -> Option<&RequestAttempts> {
         self.attempts.as_deref()
     }
@@ -202,7 +202,7 @@ fn bounds(accounts: &Accounts, began_us: u64) -> Bounds {
     }
 }
 
-/// How long an account may take until its response begins, in milliseconds.
+/// Returns the time that an account may take until its response begins, in milliseconds.
 fn answer_ms(accounts: &Accounts, stream: bool) -> String {
     let failover = &accounts.failover;
     let seconds = if stream {

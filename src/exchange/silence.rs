@@ -1,4 +1,4 @@
-//! How long a stream said nothing of what its model makes.
+//! The silent time of a stream, in which nothing comes of what its model makes.
 //!
 //! A model that reasons where nobody sees it is silent meanwhile, and the vendor charges for it. Silence begins with the
 //! first event that tells anything, or one behind it that has no text, picture or sound in it, and ends with the next that has.
@@ -10,11 +10,11 @@ use crate::usage::Meter;
 /// The silence of one stream.
 #[derive(Debug, Default)]
 pub(super) struct Silence {
-    /// When the one that lasts began, in microseconds of the steady clock.
+    /// The start of the current silence, in microseconds of the steady clock.
     since_us: Option<u64>,
-    /// How long those before were, in microseconds.
+    /// The total length of the earlier silences, in microseconds.
     total_us: u64,
-    /// How many bytes of text, pictures and sound had passed.
+    /// The number of bytes of text, pictures and sound that had passed.
     passed: u64,
 }
 
@@ -33,7 +33,7 @@ impl Silence {
         }
     }
 
-    /// How long it lasted up to now, in microseconds.
+    /// Returns the total length of the silences up to now, in microseconds.
     pub(super) fn total_us(&self, clock: &impl Clock) -> u64 {
         let lasting = self.since_us.map_or(0, |since| elapsed(since, clock));
         self.total_us.saturating_add(lasting)

@@ -21,7 +21,7 @@ pub(super) const MAX_HELD: usize = 8 * 1024;
 pub(super) struct UnaskedUsage {
     /// The beginning of an event whose end has not come.
     held: Vec<u8>,
-    /// Where in an event the stream stands that was let go before its end.
+    /// The position in an event that was let go before its end.
     passing: Option<Passing>,
 }
 
@@ -39,7 +39,7 @@ enum Passing {
 }
 
 impl UnaskedUsage {
-    /// What goes on in place of `bytes`, the next of the stream; `None` where that is just these bytes. `end` says
+    /// Returns the bytes that go on in place of `bytes`, the next of the stream; `None` where these go on as they are. `end` says
     /// that nothing follows them.
     pub(super) fn pass(&mut self, bytes: &[u8], end: bool) -> Option<Vec<u8>> {
         let between_events = self.held.is_empty() && self.passing.is_none();
@@ -104,7 +104,7 @@ fn has_no_choices(bytes: &[u8]) -> bool {
     })
 }
 
-/// What goes on of some bytes: copied only once something of them does not.
+/// The part of some bytes that goes on: copied only once something of them does not.
 struct Filtered<'a> {
     all: &'a [u8],
     bytes: Option<Vec<u8>>,
@@ -134,7 +134,7 @@ impl<'a> Filtered<'a> {
     }
 }
 
-/// How long the event is, its blank line included (WHATWG HTML, 9.2.6); where its end is not there, where in it the bytes
+/// Returns the length of the event, its blank line included (WHATWG HTML, 9.2.6); without its end, where in it the bytes
 /// end.
 fn event_end(bytes: &[u8], from: Passing) -> Result<usize, Passing> {
     let mut at = from;
@@ -172,7 +172,7 @@ fn event_end(bytes: &[u8], from: Passing) -> Result<usize, Passing> {
     }
 }
 
-/// As much of a chunk as tells the event.
+/// The members of a chunk that tell the kind of its event.
 #[derive(Deserialize)]
 struct CompletionChunk {
     choices: Vec<IgnoredAny>,

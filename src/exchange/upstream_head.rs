@@ -1,4 +1,4 @@
-//! How a request's head changes before it goes upstream.
+//! The changes to a request's head before it goes upstream.
 
 use sha2::{Digest as _, Sha256};
 
@@ -11,7 +11,7 @@ use crate::head::Head;
 use crate::protocol::query::{PassingParameters, RequestTarget};
 use crate::protocol::{Endpoint, Protocol, messages};
 
-/// How many changes there are to most heads, at the most.
+/// The capacity that suffices for the changes to most heads.
 const USUAL_EDITS: usize = 8;
 
 /// The headers by which a vendor tells a request that is sent again from another one.
@@ -20,7 +20,7 @@ const IDEMPOTENCY_HEADERS: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
 /// The changes to the head of a request that takes `route`; `key` is the id of its API key, and `path` the path upstream, before
 /// an account's own base.
 ///
-/// Where a request to several accounts goes is decided when its head is released ([`SeveralAccounts`]).
+/// The destination of a request to several accounts is decided when its head is released ([`SeveralAccounts`]).
 ///
 /// [`SeveralAccounts`]: super::several_accounts::SeveralAccounts
 pub(super) fn head_edits(

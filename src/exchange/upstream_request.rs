@@ -15,24 +15,24 @@ use crate::protocol::EndpointSpec;
 /// The upstream's side of a request.
 #[derive(Debug)]
 pub(super) struct UpstreamRequest {
-    /// What is fixed for the endpoint.
+    /// The fixed properties of the endpoint.
     pub spec: &'static EndpointSpec,
     /// The source that serves the request.
     pub route: Route,
-    /// When the head was accepted, in microseconds of the steady clock.
+    /// The time at which the head was accepted, in microseconds of the steady clock.
     pub began_us: u64,
-    /// What is reserved of the caller's limits.
+    /// The reservation against the caller's limits.
     pub reservation: Option<Reservation>,
     /// The limits service, where it is to be asked.
     pub service: Option<LimitsService>,
-    /// Which accounts it goes to, where its source has several.
+    /// The accounts that it goes to, where its source has several.
     pub several: Option<Box<SeveralAccounts>>,
     /// The body.
     pub body: RequestBody,
 }
 
 impl UpstreamRequest {
-    /// When the request was at work, if it is over now: its prices may depend on it.
+    /// Returns the times of the request, if it is over now: its prices may depend on them.
     pub(super) fn times(&self, clock: &impl Clock) -> RequestTimes {
         const SECOND: u64 = 1_000_000;
         let (ended_us, took_us) = (
@@ -63,7 +63,7 @@ impl UpstreamRequest {
         self.body.stream && (asked || models.is_thinking() || !self.body.sent_json)
     }
 
-    /// What the limits service counts the request under, where it is to be asked.
+    /// Returns the descriptors under which the limits service counts the request, where it is to be asked.
     pub(super) fn ask_service(&mut self, caller: &AuthenticatedCaller) -> Option<Descriptors> {
         let model = self.body.models().model();
         self.service
@@ -71,7 +71,7 @@ impl UpstreamRequest {
             .map(|service| service.ask(caller, model))
     }
 
-    /// What the limits service is to be told of the tokens that were used.
+    /// Returns the tokens to report to the limits service, of those that were used.
     pub(super) fn counted(&self, tokens: [Count; 2]) -> Option<ServiceTokens> {
         let service = self.service.as_ref()?;
         service.used(self.spec, &self.body, tokens)

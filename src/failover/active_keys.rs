@@ -5,9 +5,9 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// How long a key is active after a request, in microseconds; up to [`STEP_US`] less.
+/// The time that a key stays active after a request, in microseconds; up to [`STEP_US`] less.
 const ACTIVE_US: u64 = 600 * 1_000_000;
-/// How old a use may be that is not written anew, in microseconds.
+/// The age up to which a use is not written anew, in microseconds.
 const STEP_US: u64 = 60 * 1_000_000;
 /// Bytes of [`ActiveKeys`] in shared data.
 pub(super) const ACTIVE_KEYS: usize = 32;

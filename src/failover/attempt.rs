@@ -32,17 +32,17 @@ pub const NO_MORE_ATTEMPTS: u16 = 408;
 /// at most, and one read may bring some more.
 const MOST_AWAITED: usize = 12 << 20;
 
-/// What an attempt reads of its host. Each is a host call.
+/// The facts that an attempt reads of its host. Each is a host call.
 pub trait AttemptHost: Clocks + SharedData + Stats {
     /// The id that Envoy gave the request; legal with its headers.
     fn request_id(&self) -> Option<Vec<u8>>;
     /// The response's status; legal with its headers.
     fn status(&self) -> u16;
-    /// What the hop reports of the response, taken off the response; legal with its headers.
+    /// Removes the hop's report from the response and returns it; legal with its headers.
     fn take_hop_report(&self) -> String;
 }
 
-/// What becomes of an attempt's request.
+/// The treatment of an attempt's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Course {
     /// It goes to an account.
@@ -66,7 +66,7 @@ pub enum Attempt {
     Idle,
     /// It waits for the end of the body.
     Waiting(Rc<RequestAttempts>),
-    /// Its response is awaited, from the account with this index.
+    /// The response is awaited, from the account with this index.
     Made(Rc<RequestAttempts>, usize),
 }
 

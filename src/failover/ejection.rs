@@ -1,4 +1,4 @@
-//! When an account is ejected, and for how long.
+//! The rules for the ejection of an account, and for its duration.
 //!
 //! | event | not ejected | ejected |
 //! |---|---|---|
@@ -18,17 +18,17 @@
 use super::active_keys::KeyMark;
 use crate::config::account::Failover;
 
-/// How many times as long as the first an ejection lasts at most.
+/// The maximum length of an ejection, as a multiple of the first.
 const LONGEST: u32 = 6;
 
-/// What is known of one account's failures.
+/// The known failures of one account, and its ejection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Ejection {
     /// Failures in a row, but for interruptions.
     pub failures: u32,
     /// Ejections in a row.
     pub ejections: u32,
-    /// When the last ejection ends, in microseconds of the steady clock.
+    /// The end of the last ejection, in microseconds of the steady clock.
     pub until_us: u64,
     /// Interruptions in a row.
     pub interruptions: u32,
@@ -39,7 +39,7 @@ pub(super) struct Ejection {
 /// The keys whose requests were interrupted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum InterruptedKeys {
-    /// There were none.
+    /// No key: there were no interruptions.
     #[default]
     None,
     /// This one alone.
@@ -57,7 +57,7 @@ impl InterruptedKeys {
         }
     }
 
-    /// As shared data has it.
+    /// Returns the number that stands for the keys in shared data.
     pub fn number(self) -> u64 {
         match self {
             Self::None => 0,
@@ -115,7 +115,7 @@ impl Ejection {
         }
     }
 
-    /// How many failures count.
+    /// Returns the number of failures in a row that count towards an ejection.
     fn counted(&self) -> u32 {
         match self.interrupted {
             InterruptedKeys::Several => self.failures.saturating_add(self.interruptions),

@@ -22,7 +22,7 @@ struct AccountRank {
     index: usize,
 }
 
-/// What an account draws for a conversation: its number's negative logarithm, which is distributed exponentially, divided
+/// An account's draw for a conversation: its number's negative logarithm, which is distributed exponentially, divided
 /// by the account's weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Draw {

@@ -1,4 +1,4 @@
-//! What a VM has read of sources' accounts lately: a source with a hundred requests in ten milliseconds needs one reading.
+//! States of sources' accounts that a VM has read lately: a source with a hundred requests in ten milliseconds needs one reading.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,18 +9,18 @@ use smol_str::SmolStr;
 use super::states::{self, States};
 use crate::shared_data::{SharedData, is_fresh};
 
-/// How many sources are remembered at the most.
+/// The maximum number of sources that are remembered.
 const MOST: usize = 512;
 
-/// When a source's states were read, in microseconds of the steady clock, and what they were.
+/// The time at which a source's states were read, in microseconds of the steady clock, and the states.
 type StatesReading = (u64, Rc<States>);
 
-/// What was read in the last ten milliseconds, by the source's group.
+/// The states read in the last ten milliseconds, by the source's group.
 #[derive(Debug, Default)]
 pub(super) struct RecentStates(RefCell<HashMap<SmolStr, StatesReading>>);
 
 impl RecentStates {
-    /// What is known of a source's accounts, or was ten milliseconds before at the most.
+    /// Returns the known state of a source's accounts, ten milliseconds old at the most.
     pub(super) fn at(&self, now_us: u64, source: &str, shared: &impl SharedData) -> Rc<States> {
         let Ok(mut sources) = self.0.try_borrow_mut() else {
             return Rc::new(states::read(source, shared));

@@ -1,4 +1,4 @@
-//! What the filters of one VM share: the requests whose attempts are under way, and what is known of the accounts.
+//! State that the filters of one VM share: the requests whose attempts are under way, and the known state of the accounts.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::config::account::Accounts;
 use crate::host::{Clocks, Stats};
 use crate::shared_data::SharedData;
 
-/// How many requests are remembered at most: more than one worker has under way.
+/// The maximum number of requests that are remembered: more than one worker has under way.
 const MOST: usize = 100_000;
 
 /// The attempts of the requests under way, by the id that Envoy gave the request, and the accounts' states.
@@ -57,7 +57,7 @@ impl Registry {
         self.requests.try_borrow().ok()?.get(id).map(Rc::clone)
     }
 
-    /// What is known of a source's accounts: at the most ten milliseconds old, but for what this VM has noted since.
+    /// Returns the known state of a source's accounts: at the most ten milliseconds old, but for what this VM has noted since.
     pub fn states(&self, now_us: u64, source: &str, shared: &impl SharedData) -> Rc<States> {
         self.states.at(now_us, source, shared)
     }

@@ -1,4 +1,4 @@
-//! What Envoy's log of an attempt that did not go well means.
+//! Meaning of Envoy's log of an attempt that did not go well.
 
 use super::registry::Registry;
 use super::request::RequestAttempts;
@@ -19,7 +19,7 @@ pub struct AttemptReport {
     pub status: Option<u16>,
     /// Envoy's response flags.
     pub flags: u64,
-    /// Why the connection failed; empty where Envoy says nothing.
+    /// The reason why the connection failed; empty where Envoy gives none.
     pub transport_failure: String,
 }
 

@@ -15,13 +15,13 @@ use crate::ledger::{AttemptFailure, FailedAttempt};
 /// The bounds of one request's attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// How many accounts may be asked.
+    /// The maximum number of accounts that the request may be sent to.
     pub attempts: usize,
     /// After when no further one is asked, in microseconds of the steady clock.
     pub until_us: u64,
 }
 
-/// Where the first attempt of a request goes.
+/// The destination of the first attempt of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dispatch {
     /// The Envoy cluster.
@@ -30,7 +30,7 @@ pub struct Dispatch {
     pub retried: bool,
 }
 
-/// What is fixed for the attempts of a request.
+/// The fixed terms of the attempts of a request.
 #[derive(Debug)]
 pub struct AttemptPlan {
     /// The source.
@@ -41,7 +41,7 @@ pub struct AttemptPlan {
     pub affinity: u64,
     /// The request's path without its version, where accounts have paths of their own.
     pub path: Option<Vec<u8>>,
-    /// Its bounds.
+    /// The bounds of the request's attempts.
     pub bounds: Bounds,
 }
 
@@ -52,20 +52,20 @@ pub struct RequestAttempts {
     progress: RefCell<AttemptProgress>,
 }
 
-/// How far they are.
+/// The progress of a request's attempts.
 #[derive(Debug, Default)]
 struct AttemptProgress {
     /// The accounts that were asked.
     asked: AccountSet,
     /// The last of them, by its index.
     last: Option<usize>,
-    /// How often the last of them was asked.
+    /// The number of attempts at the last of them.
     times: u32,
     /// Whether the last attempt went, or goes, by way of the hop.
     by_hop: bool,
-    /// When the last attempt was made, in microseconds of the steady clock.
+    /// The time of the last attempt, in microseconds of the steady clock.
     asked_us: u64,
-    /// When the last byte of the body came; `None` while more is to come.
+    /// The time at which the last byte of the body came, in microseconds of the steady clock; `None` while more is to come.
     whole_us: Option<u64>,
     /// Whether an answer of the first account must be noted.
     note_answer: bool,
@@ -118,7 +118,7 @@ impl RequestAttempts {
         &self.plan.source
     }
 
-    /// Its accounts.
+    /// Returns the accounts of the source.
     pub fn accounts(&self) -> Option<&Accounts> {
         self.plan.source.accounts.as_deref()
     }
@@ -252,7 +252,7 @@ impl RequestAttempts {
         Some((index, self.account(index)?))
     }
 
-    /// How many accounts were asked.
+    /// Returns the number of accounts that the request was sent to.
     pub fn asked(&self) -> usize {
         self.progress.try_borrow().map_or(0, |it| it.asked.len())
     }

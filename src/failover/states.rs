@@ -1,4 +1,4 @@
-//! What all workers of an Envoy know of a source's accounts, in shared data: one value for each source.
+//! State of a source's accounts that all workers of an Envoy share, in shared data: one value for each source.
 //!
 //! A value begins with the [`ActiveKeys`] of the source, 32 bytes. Then there are entries of 52 bytes, one for each account
 //! that is known: its id, the way in which it has answered, the terms of its ejection, all by their [`Marks`]; then
@@ -16,7 +16,7 @@ use crate::shared_data::SharedData;
 
 /// Bytes of an entry.
 const ENTRY: usize = 52;
-/// How often a change is tried again when another worker was faster.
+/// The maximum number of rounds of the retry loop that changes a value.
 const TRIES: usize = 8;
 
 /// The known state of a source's accounts and of the keys that use it.
@@ -27,7 +27,7 @@ pub struct States {
     accounts: Vec<u8>,
 }
 
-/// What is known of an account.
+/// The known state of one account, as its entry has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct AccountState {
     id: u64,
@@ -37,12 +37,12 @@ struct AccountState {
     ejection: Ejection,
 }
 
-/// What became of an attempt, as far as its account is concerned.
+/// The outcome of an attempt, as far as its account is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountEvent {
     /// The account answered, if only to say what is wrong with the request.
     Answered,
-    /// Its response came to its end.
+    /// The response came to its end.
     Finished,
     /// The attempt failed.
     Failed,
@@ -53,7 +53,7 @@ pub enum AccountEvent {
 }
 
 impl AccountEvent {
-    /// What an attempt that ended in this way says of its account.
+    /// Returns the outcome for the account of an attempt that ended in this way.
     pub fn of(failure: AttemptFailure) -> Self {
         match failure {
             AttemptFailure::Request => Self::Answered,
@@ -149,7 +149,7 @@ impl States {
         self.entries().find(|entry| entry.id == marks.id)
     }
 
-    /// Its ejections under these terms.
+    /// Returns the ejection of an account, where it was counted under these terms.
     fn ejection(&self, marks: &Marks) -> Option<Ejection> {
         let entry = self.entry(marks)?;
         (entry.terms == marks.terms).then_some(entry.ejection)
@@ -173,7 +173,7 @@ impl States {
         self.has_answered(marks) && ejection.is_forgotten()
     }
 
-    /// When the last ejection of an account ends, or ended, under whatever terms; `None` where there was none.
+    /// Returns the end of the last ejection of an account, past or to come, under any terms; `None` where there was none.
     fn ejection_ends(&self, marks: &Marks) -> Option<u64> {
         let entry = self.entry(marks)?;
         (entry.ejection.until_us > 0).then_some(entry.ejection.until_us)
@@ -239,7 +239,7 @@ fn name(source: &str) -> String {
     format!("trilane/accounts/{source}")
 }
 
-/// What is known of a source's accounts.
+/// Reads the known state of a source's accounts.
 pub fn read(source: &str, shared: &impl SharedData) -> States {
     let (bytes, _) = shared.get(&name(source));
     States::new(&bytes.unwrap_or_default())

@@ -6,10 +6,10 @@ use crate::keys::codec::{Stamp, encode_fed};
 use crate::keys::{Unreadable, bucket};
 use crate::shared_data::SharedData;
 
-/// How often a bucket is written again that a loader which has just lost its lease writes at the same time.
+/// The maximum number of writes of a bucket that a loader which has just lost its lease writes at the same time.
 const ATTEMPTS: u32 = 8;
 
-/// What became of a change, and what of the key's record.
+/// The result of a change, and the state of the key's record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Merged {
     pub result: MergeResult,

@@ -22,11 +22,11 @@ use crate::keys::bucket;
 use crate::keys::codec::Stamp;
 use crate::shared_data::SharedData;
 
-/// How many buckets are compacted with each page: a fraction of what the page itself takes, and all of them within 512 pages.
+/// The number of buckets compacted with each page: a fraction of what the page itself takes, and all of them within 512 pages.
 const BUCKETS: u16 = 64;
 
 impl FeedSync {
-    /// Why a full sync is due, where there are more tombstones than keys.
+    /// Returns the reason for a full sync, where there are more tombstones than keys.
     pub(super) fn compaction_due(&self) -> Option<&'static str> {
         let state = &self.state;
         let due = state.mode == SyncMode::Incremental

@@ -2,10 +2,10 @@
 
 use crate::keys::codec::Stamp;
 
-/// What the changes of a page are merged by.
+/// The terms by which the changes of a page are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MergeContext {
-    /// What the page is part of.
+    /// The sync that the page is part of.
     pub kind: SyncKind,
     /// The first epoch of the feed's identity.
     pub base: u64,
@@ -19,7 +19,7 @@ pub(super) struct MergeContext {
     pub compacted: u64,
 }
 
-/// What a page is part of.
+/// The sync that a page is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SyncKind {
     /// It lists what exists.
@@ -30,7 +30,7 @@ pub(super) enum SyncKind {
     Rollback,
 }
 
-/// What becomes of a change.
+/// The outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MergeResult {
     /// It is written.

@@ -11,19 +11,19 @@ pub struct SyncOutcome {
     pub at_once: bool,
     /// The feed's status, where it has changed: to be published.
     pub status: Option<FeedStatus>,
-    /// How many changes were written.
+    /// The number of changes that were written.
     pub taken: u64,
-    /// How many changes were older than what is known.
+    /// The number of changes that were older than what is known.
     pub stale: u64,
-    /// Why the answer was not used, or not all of it.
+    /// The reason why the answer was not used, or not all of it.
     pub refused: Option<(Reason, String)>,
-    /// What is worth a line in the log.
+    /// The event that is worth a line in the log.
     pub event: Option<SyncEvent>,
     /// Whether the feed said that there is nothing more.
     pub up_to_date: bool,
 }
 
-/// Why an answer was not used, or not all of it.
+/// The reason why an answer was not used, or not all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// None came, or one of another status.
@@ -50,7 +50,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What happened to the synchronisation.
+/// An event of the synchronisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyncEvent {
     /// A full sync begins.
@@ -59,7 +59,7 @@ pub enum SyncEvent {
     Complete {
         /// The feed's version.
         version: u64,
-        /// How many keys there are that are not disabled.
+        /// The number of keys that are not disabled.
         keys: u64,
     },
     /// A rollback sync is complete, of a service that has lost versions.

@@ -1,8 +1,8 @@
-//! How fast the pages of a long reading follow one another.
+//! The pace at which the pages of a feed follow one another.
 
 /// Keeps a reading to a tenth of a processor, whatever a page takes on it.
 ///
-/// Who reads shares processors with the workers, or has only one with all of them. A page takes half a millisecond of an
+/// The reader shares processors with the workers, or has only one with all of them. A page takes half a millisecond of an
 /// idle processor, and longer of a busy one: so who reads makes room where there is none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pace {

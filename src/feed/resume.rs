@@ -102,7 +102,7 @@ impl FeedSync {
     }
 }
 
-/// What is left to know where the state cannot be read: what the policy in force says. A full sync
+/// Returns the state to begin with where the stored one cannot be read: it has what the policy in force says. A full sync
 /// begins.
 fn lost(epoch: u64, policy: Option<&Peeked>) -> FeedState {
     let status = policy.and_then(|policy| policy.feed).unwrap_or_default();

@@ -13,7 +13,7 @@ pub const STATE: &str = "trilane/feed";
 /// members that it did not know (format 1), and it does not know what was compacted (format 2).
 const FORMAT: u32 = 3;
 
-/// What the next page is part of.
+/// The sync that the next page is part of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SyncMode {
@@ -32,7 +32,7 @@ pub enum SyncMode {
 /// Up to so many tombstones no compaction is worth its while: one a bucket.
 pub(super) const TOMBSTONES: u64 = bucket::COUNT as u64;
 
-/// How far the dropping of tombstones is.
+/// The progress of the compaction, which drops tombstones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Compaction {
@@ -40,7 +40,7 @@ pub struct Compaction {
     pub version: u64,
     /// The bucket that is next.
     pub next: u16,
-    /// How many buckets are to be compacted.
+    /// The number of buckets still to be compacted.
     pub left: u16,
 }
 
@@ -71,31 +71,31 @@ pub struct FeedState {
     pub watermark: u64,
     /// Whether an unknown key is invalid.
     pub coverage: Coverage,
-    /// What the next page is part of.
+    /// The sync that the next page is part of.
     pub mode: SyncMode,
-    /// Where the next page begins; `None` for the first one of a full sync.
+    /// The position at which the next page begins; `None` for the first one of a full sync.
     pub cursor: Option<String>,
-    /// Where the incremental sync goes on between two pages of a full sync, if it does.
+    /// The position at which the incremental sync goes on between two pages of a full sync, if it does.
     pub changes_cursor: Option<String>,
     /// The greatest version that this identity has ever told.
     pub head: u64,
     /// Every change up to this version has been given.
     pub settled: u64,
-    /// How many keys there are that are not disabled. Expired ones count.
+    /// The number of keys that are not disabled. Expired ones count.
     pub keys: u64,
-    /// How many of them the full sync under way has given.
+    /// The number of them that the current full sync has given.
     pub given: u64,
-    /// As `keys`, with those that are disabled.
+    /// The number of keys, disabled ones included.
     pub live: u64,
-    /// As `given`, with those that are disabled.
+    /// The number of them that the current full sync has given, disabled ones included.
     pub given_live: u64,
-    /// How many records have become tombstones since the last compaction began.
+    /// The number of records that have become tombstones since the last compaction began.
     pub tombstones: u64,
     /// The dropping of tombstones.
     pub compaction: Compaction,
 }
 
-/// What stands where the state should be.
+/// The content of shared data at the place of the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredState {
     /// Nothing.
@@ -142,7 +142,7 @@ impl FeedState {
         let _ = shared.set(STATE, &bytes, None);
     }
 
-    /// What filters must know of it.
+    /// Returns the status that filters must know.
     pub fn status(&self) -> FeedStatus {
         FeedStatus {
             watermark: self.watermark,

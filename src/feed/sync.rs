@@ -34,7 +34,7 @@ use crate::config::FeedSource;
 use crate::keys::FeedStatus;
 use crate::shared_data::SharedData;
 
-/// How many pages in a row may be behind before a full sync begins.
+/// The number of pages in a row that may be behind before a full sync begins.
 pub const PATIENCE: u32 = 4;
 
 /// The least time between two full syncs that are begun because a key was missed, in milliseconds: a
@@ -65,11 +65,11 @@ pub enum PageAnswer<'a> {
 #[derive(Debug)]
 pub struct FeedSync {
     pub(super) state: FeedState,
-    /// How many pages in a row were behind.
+    /// The number of pages in a row that were behind.
     behind: u32,
     /// Whether the feed has told of a key that it should have given before.
     pub(super) missed: bool,
-    /// When that last made a full sync begin.
+    /// The time at which a missed key last made a full sync begin, in milliseconds of the wall clock.
     missed_ms: Option<u64>,
     /// The digest of the page refused last: the same again is not looked at.
     refused: Option<[u8; 32]>,
@@ -99,12 +99,12 @@ impl FeedSync {
         self.state
     }
 
-    /// How far it is.
+    /// Returns the state of the synchronisation.
     pub fn state(&self) -> &FeedState {
         &self.state
     }
 
-    /// What filters must know.
+    /// Returns the status that filters must know.
     pub fn status(&self) -> FeedStatus {
         self.state.status()
     }
@@ -235,7 +235,7 @@ impl FeedSync {
         outcome
     }
 
-    /// What a page is part of, `None` where it is not used at all; and why a full sync must begin
+    /// Returns the kind of sync that a page is part of, `None` where it is not used at all; and why a full sync must begin
     /// after it, where it must.
     fn kind(&mut self, behind: bool) -> (Option<SyncKind>, Option<&'static str>) {
         let first = self.state.cursor.is_none() && !self.in_between;
@@ -264,7 +264,7 @@ impl FeedSync {
         (incremental.then_some(SyncKind::Incremental), anew)
     }
 
-    /// Why a full sync must begin, where a key was missed and none has begun for that just now.
+    /// Returns the reason for a full sync, where a key was missed and none has begun for that just now.
     fn check_missed(&mut self, now_ms: u64) -> Option<&'static str> {
         let since = self.missed_ms.map(|then| now_ms.abs_diff(then));
         let due = self.missed && !self.state.is_listing() && since.is_none_or(|ms| ms >= MISSED_MS);

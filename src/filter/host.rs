@@ -27,7 +27,6 @@ use crate::host::{
 use crate::reply::Reply;
 use crate::shared_data::{Conflict, SharedData};
 
-/// How long a fetch may take.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The `root_id` of the root being created.
@@ -111,7 +110,7 @@ pub(super) fn fetched(token: u32, headers: usize, body: usize) -> (CallId, Optio
 /// A fetched response; legal in `on_http_call_response`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fetched {
-    /// How long the body is.
+    /// The length of the body, in bytes.
     body: usize,
 }
 
@@ -266,7 +265,7 @@ pub(super) fn withhold_response_trailers() {
     }
 }
 
-/// What Envoy knows of a stream; legal in `on_log`.
+/// Envoy's knowledge of a stream; legal in `on_log`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamOver;
 

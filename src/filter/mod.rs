@@ -19,7 +19,7 @@ const ATTEMPTS: &[u8] = b"tries";
 const ATTEMPT_LOG: &[u8] = b"attempts";
 
 thread_local! {
-    /// What the roots of this VM share. A VM has one thread.
+    /// The registry that the roots of this VM share. A VM has one thread.
     static REQUESTS: Rc<Registry> = Rc::default();
 }
 

@@ -8,7 +8,7 @@ use super::*;
 use crate::shared_data::fake::FakeSharedData;
 use crate::shared_data::{Conflict, SharedData};
 
-/// What all VMs of one Envoy share.
+/// The state that all VMs of one Envoy share.
 #[derive(Debug, Default)]
 pub(crate) struct FakeProcess {
     pub(crate) shared: FakeSharedData,
@@ -18,7 +18,7 @@ pub(crate) struct FakeProcess {
 }
 
 impl FakeProcess {
-    /// One that was started just now.
+    /// Creates a process that was started just now.
     pub(crate) fn start() -> Rc<Self> {
         let process = Self::default();
         process.wall_us.set(1_800_000_000_000_000);
@@ -66,7 +66,7 @@ pub(crate) struct FakeHost {
     /// Whether clusters are known.
     pub(crate) cluster_known: Cell<bool>,
     pub(crate) period: Cell<Option<Duration>>,
-    /// How often the period was set.
+    /// The number of times that the period was set.
     pub(crate) periods_set: Cell<u32>,
     pub(crate) stats: RefCell<HashMap<String, u64>>,
     names: RefCell<Vec<String>>,

@@ -1,4 +1,4 @@
-//! What a key has of its own where its group says something else.
+//! Terms of a key where its group says something else.
 
 use crate::model::ModelSubset;
 use crate::money::Multiplier;

@@ -6,7 +6,7 @@ use super::bucket;
 use super::record::{KeyDigest, KeyRecord, StoredRecord, Unreadable};
 use crate::shared_data::SharedData;
 
-/// Where a record stands, and who writes it.
+/// The place of a record, and its writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Namespace {
     /// The keys that the document names: a value each. They have precedence.
@@ -33,7 +33,7 @@ pub fn read(namespace: Namespace, digest: &KeyDigest, shared: &impl SharedData) 
     }
 }
 
-/// What the full syncs since a feed was named cover.
+/// The keys that the full syncs since a feed was named cover.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
@@ -46,7 +46,7 @@ pub enum Coverage {
     Whole,
 }
 
-/// What decides over the records of the feed; published with the policy.
+/// The terms by which the records of the feed count; published with the policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedStatus {
     /// Records of an older epoch hold no key.
@@ -59,25 +59,25 @@ pub struct FeedStatus {
     pub feed_only: bool,
 }
 
-/// Which records count, by the policy in force.
+/// The terms by which key records count under the policy in force.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordScope {
     /// Records of the document of an older epoch hold no key.
     pub epoch: u64,
     /// Records of the document that change with a later generation are as before.
     pub generation: u64,
-    /// What decides over the records of the feed; `None` where they are not read.
+    /// The terms by which the records of the feed count; `None` where they are not read.
     pub feed: Option<FeedStatus>,
 }
 
-/// What the store has of a key.
+/// The result of looking up a key in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyLookup {
     /// A record. It may be disabled or expired.
     Found {
         /// The record.
         key: KeyRecord,
-        /// Who wrote it.
+        /// The writer of the record.
         namespace: Namespace,
     },
     /// A tombstone: the feed removed the key.
@@ -91,7 +91,7 @@ pub enum KeyLookup {
 /// A key looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookup {
-    /// What there is, for readers of this scope.
+    /// The result, for readers of this scope.
     pub state: KeyLookup,
     /// Whether the document's record changes with a later generation: a reader who has it looks again.
     pub changes: bool,
@@ -137,7 +137,7 @@ pub fn lookup(
     Lookup { state, changes }
 }
 
-/// What a record of the feed says.
+/// Interprets a record of the feed.
 fn fed(record: Option<StoredRecord>, feed: FeedStatus) -> KeyLookup {
     match record.filter(|record| record.epoch >= feed.watermark) {
         None => KeyLookup::Unknown,

@@ -15,7 +15,7 @@ const VIA_UPSTREAM: &str = "via_upstream";
 pub struct Attempts {
     /// The account of the last attempt; `None` where there was none.
     pub last: Option<SmolStr>,
-    /// How many attempts there were.
+    /// The number of attempts.
     pub count: u64,
     /// The failed ones, in their order.
     pub failed: Vec<FailedAttempt>,
@@ -28,16 +28,16 @@ pub struct Attempts {
 pub struct FailedAttempt {
     /// The account.
     pub account: SmolStr,
-    /// What went wrong.
+    /// The kind of failure.
     pub kind: AttemptFailure,
     /// The status of the response; 0 where there was none.
     pub status: u16,
-    /// Why the account gave no response, in Envoy's words; empty where it gave one.
+    /// The reason why the account gave no response, in Envoy's words; empty where it gave one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// Why an attempt failed.
+/// The reason why an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptFailure {

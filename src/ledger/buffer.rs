@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::text::{copy_short, is_plain};
 
-/// How long the members of a record usually are at most, in bytes.
+/// The maximum length that the members of a record usually have, in bytes.
 const USUAL_LENGTH: usize = 2048;
 
 /// Bytes being written.
@@ -12,9 +12,9 @@ const USUAL_LENGTH: usize = 2048;
 /// A record has a hundred pieces of a few bytes, so each of them should cost little: names are stored in one length, beyond
 /// their end too, where the next piece will stand.
 pub(super) struct MemberBuffer {
-    /// What is written, and room for more.
+    /// The bytes written, and room for more.
     bytes: Vec<u8>,
-    /// How much of it is written.
+    /// The number of bytes written.
     length: usize,
 }
 
@@ -26,7 +26,7 @@ impl MemberBuffer {
         }
     }
 
-    /// What was written.
+    /// Returns the bytes written.
     pub(super) fn into_bytes(mut self) -> Vec<u8> {
         self.bytes.truncate(self.length);
         self.bytes

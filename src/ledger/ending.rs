@@ -1,6 +1,6 @@
-//! How an exchange ended, and how good its numbers are.
+//! The ending of an exchange, and the reliability of its numbers.
 
-/// How an exchange ended.
+/// The ending of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// The upstream's answer was relayed whole.
@@ -56,7 +56,7 @@ impl Ending {
         }
     }
 
-    /// What Envoy's response code details say of a stream that did not end by itself.
+    /// Derives the ending of a stream that did not end by itself from Envoy's response code details.
     pub fn from_details(details: &[u8]) -> Self {
         let begins = |start: &str| details.starts_with(start.as_bytes());
         let says = |word: &str| {
@@ -74,7 +74,7 @@ impl Ending {
     }
 }
 
-/// How good the numbers of a record are.
+/// The reliability of the numbers of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UsageStatus {
     /// Final.

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use super::attempts::{AttemptFailure, FailedAttempt};
 use super::record::Record;
 
-/// How long the same rejection is not logged again, in microseconds.
+/// The time for which the same rejection is not logged again, in microseconds.
 const SILENCE_US: u64 = 60_000_000;
 
 /// An account that its vendor rejected for its credential, its balance or its rights. It is displayed as a sentence that
@@ -20,7 +20,7 @@ pub struct AccountRejection<'a> {
     model: Option<&'a str>,
 }
 
-/// How the account is named.
+/// The identification of a rejected account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RejectedAccount<'a> {
     /// By its id in the document.
@@ -99,7 +99,7 @@ impl fmt::Display for AccountRejection<'_> {
     }
 }
 
-/// When each rejection was logged last, so that many requests make few lines: one a minute for each account and status.
+/// The time at which each rejection was last logged, so that many requests make few lines: one a minute for each account and status.
 #[derive(Debug, Default)]
 pub struct RejectionLog(HashMap<String, HashMap<(String, u16), u64>>);
 

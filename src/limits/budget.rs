@@ -6,7 +6,7 @@ use super::bytes::RecordReader;
 use super::elsewhere::{Period, SpentElsewhere};
 use crate::money::Amount;
 
-/// What a budget is for.
+/// The calendar period that a budget is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Window {
     /// A calendar day, UTC.
@@ -19,7 +19,7 @@ impl Window {
     /// All there are.
     pub const ALL: [Self; 2] = [Self::Day, Self::Month];
 
-    /// Its name, as metrics and messages have it.
+    /// Returns the name in metrics and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Day => "day",
@@ -35,12 +35,12 @@ pub struct Budget {
     pub per_day: Option<Amount>,
     /// For each month.
     pub per_month: Option<Amount>,
-    /// What was spent until some moment, as the document's author knows it. So counts survive a restart of Envoy, and
+    /// The amounts spent until some moment, as the document's author knows them. So counts survive a restart of Envoy, and
     /// several Envoys can count together.
     pub spent: Option<SpentBy>,
 }
 
-/// What was spent in the day and month of a moment, until then.
+/// The amounts spent in the day and month of a moment, until then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpentBy {
     /// The moment, in seconds since the Unix epoch.
@@ -64,7 +64,7 @@ impl Budget {
         most.map_or(Amount::ZERO, |most| charge.min(most.half()))
     }
 
-    /// What `window` may cost.
+    /// Returns the amount that `window` may cost.
     pub fn of(&self, window: Window) -> Option<Amount> {
         match window {
             Window::Day => self.per_day,
@@ -127,7 +127,7 @@ fn date(seconds: i64) -> Date {
         .date()
 }
 
-/// What was spent in the current day and month.
+/// The amounts spent in the current day and month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CalendarSpending {
     calendar: Calendar,
@@ -136,7 +136,7 @@ pub struct CalendarSpending {
 }
 
 impl CalendarSpending {
-    /// As it is now: a new day and a new month begin with nothing, and at least what the document says was spent counts.
+    /// Returns the spending at `now`: a new day and month begin at zero, and at least what the document says was spent counts.
     #[must_use]
     pub fn at(self, now: i64, told: Option<SpentBy>) -> Self {
         let calendar = Calendar::at(now);
@@ -185,7 +185,7 @@ impl CalendarSpending {
         }
     }
 
-    /// What was spent in the current `window`.
+    /// Returns the amount spent in the current `window`.
     pub fn of(&self, window: Window) -> Amount {
         match window {
             Window::Day => self.in_day,
@@ -243,7 +243,7 @@ impl CalendarSpending {
     }
 }
 
-/// How long until the next `window` begins, in seconds.
+/// Returns the time until the next `window` begins, in seconds.
 pub fn until_next(window: Window, now: i64) -> u64 {
     let today = date(now);
     let next = match window {

@@ -1,6 +1,6 @@
 //! Numbers in records: little endian, one after the other.
 
-/// What is left to read of a record.
+/// The unread rest of a record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordReader<'a>(pub &'a [u8]);
 

@@ -1,16 +1,16 @@
-//! How many tokens a request has used, as far as that is known.
+//! The tokens that a request has used, as far as they are known.
 
 /// Tokens of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
-    /// So many.
+    /// The exact number.
     Exactly(u64),
-    /// So many were reported of a response that was cut short; the rest is unknown.
+    /// The number reported by a response that was cut short; the rest is unknown.
     AtLeast(u64),
 }
 
 impl Count {
-    /// What is counted in place of `estimate`: what is known, and at least the estimate where the rest is unknown. So a
+    /// Returns the number to count in place of `estimate`: the known one, and at least the estimate where the rest is unknown. So a
     /// client gains nothing by aborting before the usage is reported.
     pub fn settled(self, estimate: u64) -> u64 {
         match self {

@@ -1,4 +1,4 @@
-//! What one key or group has used: its running counters, and whether they allow a request.
+//! Usage of one key or group: its running counters, and whether they allow a request.
 
 use super::budget::{self, CalendarSpending, Window};
 use super::bytes::RecordReader;
@@ -27,12 +27,12 @@ const SLOT_WAIT_US: u64 = 1_000_000;
 /// longer than a moment and is not known.
 const RESERVED_WAIT_US: u64 = 5_000_000;
 
-/// What a request reserved of each rate.
+/// The units that a request reserved of each rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReservedShares([Share; Rate::ALL.len()]);
 
 impl Counters {
-    /// As they are now, for a subject that may use `limits`.
+    /// Brings the counters up to date, for a subject that may use `limits`.
     pub fn advance(&mut self, limits: &Limits, now: Now) {
         for (rate, bucket) in self.rates() {
             // What has no limit at this moment is left alone: it may have one the next.
@@ -43,7 +43,7 @@ impl Counters {
         self.advance_rest(limits, now);
     }
 
-    /// As they are now, for a request that came when `limits` held: it is over, and they may have
+    /// Brings the counters up to date for a request that came when `limits` held: it is over, and they may have
     /// changed since.
     pub fn catch_up(&mut self, limits: &Limits, now: Now) {
         for (_, bucket) in self.rates() {
@@ -190,12 +190,12 @@ impl Counters {
         }
     }
 
-    /// What was spent in the current day and month.
+    /// Returns the amounts spent in the current day and month.
     pub fn spending(&self) -> CalendarSpending {
         self.spending
     }
 
-    /// What is left of the rates and the budgets.
+    /// Returns the remainder of the rates and the budgets.
     pub fn figures(&self, subject: &Subject, now: Now) -> Figures {
         let limits = &subject.limits;
         let spending = self.spending.with(&subject.elsewhere);

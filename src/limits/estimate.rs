@@ -1,4 +1,4 @@
-//! How many tokens a request may use, estimated before it is forwarded.
+//! The estimate of the tokens that a request may use, made before it is forwarded.
 
 use super::rate::Rate;
 use crate::money::Amount;
@@ -10,7 +10,7 @@ pub struct Estimate {
     pub input: u64,
     /// Tokens that it will write.
     pub output: u64,
-    /// Its expected cost. Only budgets ask for it.
+    /// The expected cost. Only budgets use it.
     pub charge: Amount,
     /// Whether it names a model without a price, which no budget can count.
     pub unpriced: bool,

@@ -1,11 +1,11 @@
-//! How much is left of the limits, for the response headers.
+//! The remaining amounts of the limits, for the response headers.
 
 use super::budget::Window;
 use super::subject::Scope;
 use super::terms::Limits;
 use crate::money::Amount;
 
-/// What is left of the limits of a key and its group, the tighter of both for each.
+/// The remainder of the limits of a key and its group, the tighter of both for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
     /// Of requests a minute.
@@ -20,14 +20,14 @@ pub struct Figures {
     pub at_us: u64,
 }
 
-/// What is left of one limit.
+/// The remainder of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gauge {
     /// Units a minute.
     pub limit: u32,
     /// Units that may be used now.
     pub remaining: u64,
-    /// How long until all of them may be used, in microseconds.
+    /// The time until all of them may be used, in microseconds.
     pub reset_us: u64,
 }
 
@@ -41,27 +41,27 @@ impl Gauge {
     }
 }
 
-/// What is left of one budget.
+/// The remainder of one budget.
 ///
 /// Ordered by what is left, then by the whole: the least is the tightest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Purse {
-    /// What may still be spent in the current day or month.
+    /// The amount that may still be spent in the current day or month.
     pub remaining: Amount,
-    /// What may be spent in all of it.
+    /// The amount that may be spent in all of it.
     pub budget: Amount,
-    /// What was spent of it, here and elsewhere; the last requests may have spent more than there was.
+    /// The amount spent of it, here and elsewhere; the last requests may have spent more than there was.
     pub spent: Amount,
 }
 
-/// What is left of the limits of one subject.
+/// The remainder of the limits of one subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubjectFigures {
-    /// Whose limits they are.
+    /// The kind of subject that has the limits.
     pub scope: Scope,
     /// The limits.
     pub limits: Limits,
-    /// What is left of them.
+    /// The remainder of the limits.
     pub figures: Figures,
     /// The amount that requests under way have reserved of its budget, which is in no figure.
     pub reserved: Amount,
@@ -102,12 +102,12 @@ impl Figures {
         }
     }
 
-    /// What is left of the budget of a window.
+    /// Returns the remainder of the budget of a window.
     pub fn budget(&self, window: Window) -> Option<Purse> {
         self.budgets.get(window as usize).copied().flatten()
     }
 
-    /// What is left of the tokens, where one figure must do for both kinds.
+    /// Returns the remainder of the tokens, where one figure must do for both kinds.
     pub fn tokens(&self) -> Option<Gauge> {
         Gauge::tighter(self.input_tokens, self.output_tokens)
     }

@@ -7,9 +7,9 @@
 use super::bytes::RecordReader;
 use crate::money::Amount;
 
-/// How long a lease lasts without renewal, in milliseconds.
+/// The duration of a lease without renewal, in milliseconds.
 pub const LEASE_MS: u64 = 30_000;
-/// How often a VM renews its leases, in milliseconds.
+/// The interval at which a VM renews its leases, in milliseconds.
 pub const RENEWAL_MS: u64 = 10_000;
 
 /// The holdings of requests under way of one subject.

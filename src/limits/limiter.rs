@@ -20,23 +20,23 @@ use super::violation::LimitViolation;
 use crate::money::Amount;
 use crate::shared_data::{Conflict, SharedData};
 
-/// What an admitted request holds of its limits, until [`Limiter::settle`] takes it.
+/// An admitted request's share of its limits, until [`Limiter::settle`] takes it.
 #[derive(Debug)]
 #[must_use]
 pub struct Reservation {
     subjects: Vec<SubjectReservation>,
-    /// When it was made.
+    /// The time at which the reservation was made.
     at: Now,
 }
 
-/// What a request holds of one subject's limits.
+/// A request's share of one subject's limits.
 #[derive(Debug)]
 struct SubjectReservation {
     subject: Subject,
     shares: ReservedShares,
-    /// Its holdings while it is under way.
+    /// The holdings of the request while it is under way.
     held: Held,
-    /// What was counted then, this request included.
+    /// The counters at that moment, this request included.
     counters: Counters,
 }
 
@@ -79,7 +79,7 @@ fn budgeted<'a>(mut subjects: impl Iterator<Item = &'a Subject>) -> Option<Scope
     found.map(|subject| subject.scope)
 }
 
-/// Why a request may not be forwarded.
+/// The reason why a request may not be forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdmitError {
     /// A limit does not allow it.
@@ -98,18 +98,18 @@ impl From<Conflict> for AdmitError {
     }
 }
 
-/// What a request has used.
+/// The usage of a request, in tokens and money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Consumption {
     /// Input tokens.
     pub input: Count,
     /// Output tokens.
     pub output: Count,
-    /// What they cost.
+    /// The cost of the request.
     pub charge: Option<Amount>,
 }
 
-/// What is spent of a budget, this request included.
+/// The amounts spent of a budget, this request included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetSpent {
     /// Of whose budget.
@@ -120,10 +120,10 @@ pub struct BudgetSpent {
     pub in_month: Amount,
 }
 
-/// How a request was settled.
+/// The result of the settlement of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settlement {
-    /// What is spent of the budgets now.
+    /// The amounts spent of the budgets now.
     pub spent: Vec<BudgetSpent>,
     /// Whether counters could not be changed, so that what was used is not in them.
     pub lost: bool,
@@ -452,10 +452,10 @@ impl Limiter {
         tightest(figures, now)
     }
 
-    /// What is left of the limits of each of `subjects` that has any.
+    /// Returns the remainder of the limits of each of `subjects` that has any.
     ///
     /// # Errors
-    /// What is spent elsewhere is not known.
+    /// The spend elsewhere is not known.
     pub fn figures_of_each(
         &self,
         subjects: &[Subject],

@@ -1,4 +1,4 @@
-//! What is counted by the minute.
+//! Limits by the minute.
 //!
 //! The Generic Cell Rate Algorithm of ITU-T Recommendation I.371 (Annex A) in its continuous-state
 //! leaky-bucket form: what is used fills a bucket that drains steadily, a whole limit each minute,
@@ -9,7 +9,7 @@
 
 use super::bytes::RecordReader;
 
-/// What is counted by the minute.
+/// A quantity that is counted by the minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rate {
     /// Requests that went to a source.
@@ -24,7 +24,7 @@ impl Rate {
     /// All of them, in the order in which records hold them.
     pub const ALL: [Self; 3] = [Self::Requests, Self::InputTokens, Self::OutputTokens];
 
-    /// Its name, as metrics and messages have it.
+    /// Returns the name in metrics and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -43,29 +43,29 @@ const UNIT: u64 = 60_000_000;
 /// this clock.
 const SKEW_US: u64 = 1_000_000;
 
-/// What was used of one rate and has not drained yet.
+/// The usage of one rate that has not drained yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bucket {
-    /// How full it is, in parts of a unit.
+    /// The fill level, in parts of a unit.
     level: u64,
     /// Until when it has been drained, in microseconds of the steady clock.
     at_us: u64,
     /// The limit that it last drained for, in units a minute.
     limit: u32,
-    /// How often it has drained to empty.
+    /// The number of times that the bucket has drained to empty.
     emptied: u32,
 }
 
-/// What is reserved in a bucket for a request, to be settled when it ends.
+/// A request's reservation in a bucket, to be settled when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
     units: u64,
-    /// How often the bucket had drained to empty by then.
+    /// The number of times that the bucket had drained to empty by then.
     emptied: u32,
 }
 
 impl Share {
-    /// How many units it is.
+    /// Returns the number of units that are reserved.
     pub(super) fn units(self) -> u64 {
         self.units
     }
@@ -105,7 +105,7 @@ impl Bucket {
         self.at_us.saturating_sub(now_us)
     }
 
-    /// How long until `cost` would fit, in microseconds; 0 where it fits now. A cost beyond the limit
+    /// Returns the time until `cost` would fit, in microseconds; 0 where it fits now. A cost beyond the limit
     /// would never fit: it must be cut to the limit before.
     pub fn wait_us(self, limit: u32, cost: u64, now_us: u64) -> u64 {
         let wanted = self.level.saturating_add(cost.saturating_mul(UNIT));
@@ -146,18 +146,18 @@ impl Bucket {
         }
     }
 
-    /// How many units fit now.
+    /// Returns the number of units that fit now.
     pub fn remaining(self, limit: u32) -> u64 {
         let free = room(limit).saturating_sub(self.level);
         free.checked_div(UNIT).unwrap_or_default()
     }
 
-    /// How long until it is empty, in microseconds.
+    /// Returns the time until the bucket is empty, in microseconds.
     pub fn reset_us(self, limit: u32, now_us: u64) -> u64 {
         self.until_drained_us(self.level, limit, now_us)
     }
 
-    /// How long until `parts` of what is in it have drained, in microseconds.
+    /// Returns the time until `parts` of the content have drained, in microseconds.
     fn until_drained_us(self, parts: u64, limit: u32, now_us: u64) -> u64 {
         match parts.div_ceil(u64::from(limit.max(1))) {
             0 => 0,
@@ -184,7 +184,7 @@ impl Bucket {
     }
 }
 
-/// How much a bucket of `limit` units holds.
+/// Returns the capacity of a bucket of `limit` units, in parts of a unit.
 fn room(limit: u32) -> u64 {
     u64::from(limit).saturating_mul(UNIT)
 }

@@ -6,7 +6,7 @@
 
 use smol_str::SmolStr;
 
-/// What happens to a request while the service does not answer.
+/// The treatment of a request while the service does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnFailure {
     /// It is forwarded, uncounted by the service.
@@ -20,7 +20,7 @@ pub enum OnFailure {
 /// the one that finds its names asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptors {
-    /// Which of the two filters is to ask.
+    /// The failure mode, which selects the one of the two filters that is to ask.
     pub failure: OnFailure,
     /// The id of the account key.
     pub key: SmolStr,

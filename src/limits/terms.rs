@@ -10,9 +10,9 @@ use crate::money::Amount;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     per_minute: [Option<u32>; Rate::ALL.len()],
-    /// How many requests may be under way at a time.
+    /// The maximum number of requests under way at a time.
     pub concurrent_requests: Option<u32>,
-    /// How much money they may cost.
+    /// The money that the requests may cost.
     pub budget: Budget,
 }
 

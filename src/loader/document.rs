@@ -1,4 +1,4 @@
-//! What a response of the document's source says, and whether a document is valid.
+//! Responses of the document's source, and the check whether a document is valid.
 
 use sha2::{Digest, Sha256};
 
@@ -10,10 +10,10 @@ use crate::metrics::{ConfigStats, LoadFailure};
 /// The SHA-256 of a document's text.
 pub(super) type DocumentDigest = [u8; 32];
 
-/// How many problems of an invalid document one log line names.
+/// The maximum number of problems of an invalid document that one log line names.
 const MAX_LOGGED: usize = 20;
 
-/// What a poll came to.
+/// The result of a poll.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Polled {
     /// The source serves the document that was seen last.
@@ -72,7 +72,7 @@ pub(super) struct ValidDocument {
 }
 
 impl ValidDocument {
-    /// What its author should know.
+    /// Lists the warnings for the document's author.
     pub(super) fn warnings(&self) -> impl Iterator<Item = impl core::fmt::Display> {
         self.compiled.warnings.iter()
     }

@@ -10,7 +10,7 @@ use super::LoaderHost;
 use super::next_page::NextPage;
 use super::plugin_config::MAX_BYTES;
 
-/// How many changes a page may have. Pages are small and come at a distance, so that the requests of an Envoy with one
+/// The maximum number of changes in a page. Pages are small and come at a distance, so that the requests of an Envoy with one
 /// core, or of the worker that loads, wait for one page at most, and most of the time for none.
 const PAGE: u32 = 100;
 
@@ -23,7 +23,7 @@ pub(super) struct FeedDriver {
     sync: Option<FeedSync>,
     /// Defined when a feed is first named.
     stats: Option<FeedStats>,
-    /// When the feed last said that there is nothing more, or the sync began, by the steady clock.
+    /// The time at which the feed last said that there is nothing more, or the sync began, in milliseconds of the steady clock.
     confirmed_ms: u64,
     /// Whether a failure has been logged since the feed last responded well.
     failure_logged: bool,

@@ -34,18 +34,18 @@ use crate::shared_data::SharedData;
 
 /// A version that no value has: by it a value is set only where there is none.
 const ABSENT: u32 = u32::MAX;
-/// How often the compare-and-swap of a term is retried after a conflict.
+/// The maximum number of retries of the compare-and-swap of a term after conflicts.
 const RETRIES: u32 = 1000;
-/// How many durations a candidate of a lower rank waits.
+/// The number of durations that a candidate of a lower rank waits.
 const LOWER_RANK_DURATIONS: u64 = 3;
-/// How many observations it takes at least until a lease has expired.
+/// The minimum number of observations until a lease has expired.
 const OBSERVATIONS: u64 = 3;
 /// The duration of a lease that cannot be read, in milliseconds: another release wrote it.
 const UNKNOWN_DURATION_MS: u64 = 10_000;
 /// The longest duration that any lease has, whatever it says, in milliseconds: three of the longest ticks.
 const MAX_DURATION_MS: u64 = 180_000;
 
-/// What kind of root could load.
+/// The kind of a root that could load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LoaderRole {
     /// A filter, which loads where nobody of a higher rank does.
@@ -62,7 +62,7 @@ pub struct Candidate {
     configuration: [u8; 32],
     /// This root, unlike any other.
     id: u64,
-    /// How long its lease lasts without renewal, in milliseconds: several ticks.
+    /// The duration of the candidate's lease without renewal, in milliseconds: several ticks.
     duration_ms: u64,
     observation: Option<Observation>,
 }
@@ -75,7 +75,7 @@ struct Rank {
     term: u64,
 }
 
-/// What a candidate has observed of another's lease.
+/// The state of another's lease, as a candidate has observed it.
 #[derive(Debug)]
 struct Observation {
     value: Vec<u8>,
@@ -84,7 +84,7 @@ struct Observation {
     unchanged_ms: u64,
 }
 
-/// What became of an attempt to hold the lease.
+/// The result of an attempt to hold the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acquisition {
     /// Another root holds it.

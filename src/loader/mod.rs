@@ -48,7 +48,7 @@ use schedule::PollSchedule;
 use spend_driver::SpendDriver;
 use tenure::Tenure;
 
-/// What a loader needs of its host.
+/// The functions of the host that a loader needs.
 pub trait LoaderHost: SharedData + Clocks + Entropy + Fetch + Timer + Stats + Log {}
 
 impl<T: SharedData + Clocks + Entropy + Fetch + Timer + Stats + Log> LoaderHost for T {}
@@ -77,7 +77,7 @@ pub struct Loader {
     tenure: Tenure,
     /// The keys that the document does not name itself.
     feed: FeedDriver,
-    /// What is spent of budgets elsewhere.
+    /// The driver of the spend feed.
     spend: SpendDriver,
     stats: ConfigStats,
     /// Whether the source's failure has been logged since it last responded.
@@ -290,7 +290,7 @@ impl Loader {
         Leadership::New
     }
 
-    /// What is in effect now may be another's, or be another's soon: nothing known here is of use.
+    /// Discards all that is known here: the state in effect may be another root's, or may be soon.
     fn forget(&mut self, host: &impl LoaderHost) {
         self.tenure = Tenure::begin(host.steady_ms());
         self.feed.forget();

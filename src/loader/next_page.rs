@@ -1,14 +1,14 @@
-//! When the next page of a feed is requested.
+//! The moment at which the next page of a feed is requested.
 
 use crate::host::CallId;
 
-/// When the next page is requested.
+/// The moment at which the next page is requested.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum NextPage {
     /// With the next poll.
     #[default]
     WithPoll,
-    /// As soon as the pace lets: the feed has more.
+    /// At the first moment that the pace allows: the feed has more.
     AtPace,
     /// After the response to this call.
     Awaited(CallId),

@@ -26,7 +26,7 @@ struct SourceDocument {
     max_bytes: Option<usize>,
 }
 
-/// Where the document is.
+/// The place that the document is loaded from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentSource {
     /// Behind an Envoy cluster, fetched with GET at every tick.
@@ -51,9 +51,9 @@ pub struct HttpSource {
 /// A root's plugin configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginConfig {
-    /// Where to load from; `None` for a filter that relies on a loader elsewhere in this Envoy.
+    /// The source of the document; `None` for a filter that relies on a loader elsewhere in this Envoy.
     pub source: Option<DocumentSource>,
-    /// How often the source is polled.
+    /// The interval at which the source is polled.
     pub tick: Duration,
     /// Whether the rate limit filters follow this one, as Envoy's configuration
     /// declares: a filter cannot see those behind it.
@@ -69,7 +69,7 @@ impl PluginConfig {
     /// Reads a plugin configuration; nothing at all means `{}`.
     ///
     /// # Errors
-    /// What is wrong with it, in one sentence.
+    /// The problem with it, in one sentence.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let bytes = if bytes.is_empty() { b"{}" } else { bytes };
         let plugin: PluginDocument =

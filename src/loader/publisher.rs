@@ -30,7 +30,7 @@ use crate::shared_data::SharedData;
 
 /// A version that no value has: a value is set with it only where there is none.
 const ABSENT: u32 = u32::MAX;
-/// How many rounds of the compare-and-swap loop a number is worth.
+/// The maximum number of rounds of the compare-and-swap loop that draws a number.
 const ROUNDS: u32 = 1000;
 
 /// Publishes documents, and writes only what changed.
@@ -42,16 +42,16 @@ pub(crate) struct Publisher {
     writer: u64,
     /// The policy in effect; the default where there is none.
     in_force: Edition,
-    /// Its version in shared data.
+    /// The version of that policy in shared data.
     version: u32,
     published: HashMap<KeyDigest, KeyRecord>,
     /// The document in force, without its keys.
     document: Document,
-    /// What is in force for the feed's records.
+    /// The status that is in force for the feed's records.
     feed: Option<FeedStatus>,
 }
 
-/// What one publication did.
+/// The result of one publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Published {
     /// The generation now in force.
@@ -164,7 +164,7 @@ impl Publisher {
         let _ = shared.set(snapshot::DOCUMENT, &signature(digest, self.epoch), None);
     }
 
-    /// How many keys the document names.
+    /// Returns the number of keys that the document names.
     pub fn keys(&self) -> usize {
         self.published.len()
     }

@@ -8,7 +8,7 @@
 
 use core::time::Duration;
 
-/// How often a new process polls for its first document, and for how long, in milliseconds: until it has one it rejects
+/// The interval at which a new process polls for its first document, and for how long, in milliseconds: until it has one it rejects
 /// every request, and after a hot restart it has the sockets already. The source may be a listener of its own, which
 /// opens within moments.
 const EAGER: Duration = Duration::from_millis(20);
@@ -21,12 +21,12 @@ const PAGE_PERIOD: Duration = Duration::from_millis(5);
 /// requests and writes its counters.
 pub const LONGEST_TICK_MS: u64 = 1000;
 
-/// When a loader polls.
+/// The times at which a loader polls.
 #[derive(Debug)]
 pub(super) struct PollSchedule {
     /// The time between two polls.
     every: Duration,
-    /// When the next poll is due, in milliseconds of the steady clock.
+    /// The time at which the next poll is due, in milliseconds of the steady clock.
     due_ms: u64,
     /// Whether the feed has more pages.
     pages: bool,
@@ -109,7 +109,6 @@ fn millis(duration: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// When the schedule began.
     const START: u64 = 5_000_000;
 
     fn every(milliseconds: u64) -> Duration {

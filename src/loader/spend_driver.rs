@@ -19,7 +19,7 @@ pub(super) struct SpendDriver {
     sync: Option<SpendSync>,
     /// Defined when a feed is first named.
     stats: Option<SpendStats>,
-    /// When the feed last said that there is nothing more, or the sync began, by the steady clock.
+    /// The time at which the feed last said that there is nothing more, or the sync began, in milliseconds of the steady clock.
     confirmed_ms: u64,
     /// Whether a failure has been logged since the feed last responded well.
     failure_logged: bool,

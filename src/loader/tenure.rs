@@ -1,4 +1,4 @@
-//! What a loader knows while it holds the lease: the document seen last, and what it has published. Nothing of it
+//! Knowledge of a loader while it holds the lease: the document seen last, and its publications. Nothing of it
 //! outlives the lease, for another root may publish then.
 
 use super::LoaderHost;
@@ -18,7 +18,7 @@ pub(super) struct Tenure {
     /// The call whose response is awaited.
     call: Option<CallId>,
     seen: Option<SeenDocument>,
-    /// When the source last confirmed the document in effect, or the tenure began, by the steady clock.
+    /// The time at which the source last confirmed the document in effect, or the tenure began, in milliseconds of the steady clock.
     confirmed_ms: u64,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn is_published(digest: &DocumentDigest, shared: &impl SharedData) ->
 }
 
 impl Tenure {
-    /// One that begins now.
+    /// Begins now, with nothing seen or published.
     pub(super) fn begin(now_ms: u64) -> Self {
         Self {
             publisher: None,
@@ -104,7 +104,7 @@ impl Tenure {
         self.confirmed_ms = now_ms;
     }
 
-    /// How long ago the document in effect was confirmed, in milliseconds.
+    /// Returns the time since the document in effect was confirmed, in milliseconds.
     pub(super) fn age_ms(&self, now_ms: u64) -> u64 {
         now_ms.saturating_sub(self.confirmed_ms)
     }

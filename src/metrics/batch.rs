@@ -6,18 +6,18 @@ use std::collections::VecDeque;
 
 use crate::host::{StatId, StatKind, Stats};
 
-/// How many counters one tick writes at the most. A worker does nothing else meanwhile: this takes some tenths of a
+/// The maximum number of counters that one tick writes. A worker does nothing else meanwhile: this takes some tenths of a
 /// millisecond. Those that have waited longest come first.
 const AT_ONCE: usize = 1000;
 
-/// What Envoy adds to a counter at the most; a greater number would not be counted at all.
+/// The most that Envoy adds to a counter; a greater number would not be counted at all.
 const MOST: u64 = i64::MAX.unsigned_abs();
 
 /// A counter of a [`CounterBatch`], defined when it is first used.
 #[derive(Debug, Default)]
 pub(super) struct BatchedCounter(Option<NonZeroUsize>);
 
-/// What some counters have gathered since it was written.
+/// The increments of some counters since the last write.
 #[derive(Debug, Default)]
 pub(super) struct CounterBatch {
     gathered: Vec<CounterIncrement>,
@@ -27,7 +27,7 @@ pub(super) struct CounterBatch {
     over: bool,
 }
 
-/// What one counter has gathered.
+/// The increment of one counter since the last write.
 #[derive(Debug)]
 struct CounterIncrement {
     id: StatId,

@@ -3,7 +3,7 @@
 use crate::config::document_hash;
 use crate::host::{StatId, StatKind, Stats};
 
-/// Why a document did not take effect.
+/// The reason why a document did not take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadFailure {
     /// It has problems.
@@ -66,7 +66,7 @@ impl ConfigStats {
         stats.record(self.hash, document_hash::of_digest(digest));
     }
 
-    /// How long ago the source last confirmed the document in effect.
+    /// Records the time since the source last confirmed the document in effect.
     pub fn age(&self, milliseconds: u64, stats: &impl Stats) {
         stats.record(self.age_seconds, milliseconds / 1000);
     }

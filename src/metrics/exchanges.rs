@@ -30,7 +30,7 @@ struct Tables {
     rejection_log: RejectionLog,
 }
 
-/// What tells one set of series from another: borrowed from a record to look it up, owned to keep it.
+/// The labels that tell one set of series from another: borrowed from a record to look it up, owned to keep it.
 /// Both hash alike, since a `String` hashes as its text does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Labels<T> {

@@ -47,7 +47,7 @@ impl FeedStats {
         stats.record(self.keys, keys);
     }
 
-    /// How long ago the feed last said that there is nothing more.
+    /// Records the time since the feed last said that there is nothing more.
     pub fn age(&self, milliseconds: u64, stats: &impl Stats) {
         stats.record(self.age_ms, milliseconds);
     }

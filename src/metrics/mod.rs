@@ -1,4 +1,4 @@
-//! Which Envoy stats there are, and what counts in them.
+//! Envoy stats of the gateway, and the events that count in them.
 //!
 //! A label is part of a stat's name, in the form `;label=value;`, which Envoy's `stats_tags` take apart again. Stats
 //! never expire, so nothing that a client can choose is ever a label.

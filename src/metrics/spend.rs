@@ -30,12 +30,12 @@ impl SpendStats {
         }
     }
 
-    /// How long ago the feed last said that there is nothing more.
+    /// Records the time since the feed last said that there is nothing more.
     pub fn age(&self, milliseconds: u64, stats: &impl Stats) {
         stats.record(self.age_ms, milliseconds);
     }
 
-    /// So many subjects were told.
+    /// Adds the number of subjects that the feed has told of.
     pub fn changes(&self, count: u64, stats: &impl Stats) {
         stats.add(self.changes, count);
     }

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::name::{NameRule, strip_dashed_date, zero_minor_twin};
 use crate::money::Prices;
 
-/// What a model makes.
+/// The kind of output that a model makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ModelKind {
     /// Text, whatever it reads.
@@ -23,11 +23,11 @@ pub enum ModelKind {
 pub struct Model {
     /// The canonical name, as the model list shows it.
     pub id: SmolStr,
-    /// What the model makes.
+    /// The kind of output that the model makes.
     pub kind: ModelKind,
     /// The name for people; the id where the document gives none.
     pub display_name: String,
-    /// When the model came out, seconds since the Unix epoch; 0 where unknown.
+    /// The time at which the model came out, in seconds since the Unix epoch; 0 where unknown.
     pub created: i64,
     /// The name the upstream knows it by, where that is not the client's own spelling.
     pub upstream: Option<SmolStr>,
@@ -37,7 +37,7 @@ pub struct Model {
     pub merge_dated: bool,
     /// Whether it reasons without being asked to: it is marked so, or its id or its name upstream says it.
     pub reasoning: bool,
-    /// What it costs; `None` where the document does not say.
+    /// The prices; `None` where the document gives none.
     pub prices: Option<Prices>,
     /// Whether the document says that it costs nothing; then it has no prices.
     pub free: bool,

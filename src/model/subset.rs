@@ -1,8 +1,8 @@
-//! Which models of its group a key may use, where that is not all of them.
+//! Models of its group that a key may use, where that is not all of them.
 
 use sha2::{Digest as _, Sha256};
 
-/// What a model's id is known by in a key's record: the first bytes of its SHA-256. Names of 64 models would be kilobytes in
+/// The mark of a model's id in a key's record: the first bytes of its SHA-256. Names of 64 models would be kilobytes in
 /// each record, and a feed's records stand in buckets that every lookup copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelTag([u8; Self::LEN]);
@@ -23,7 +23,7 @@ impl ModelTag {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the tag.
     pub const fn bytes(&self) -> &[u8; Self::LEN] {
         &self.0
     }

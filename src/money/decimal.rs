@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 /// The advice to whoever writes a comma.
 pub const COMMA: &str = "has a comma: write it without separators and with a point before decimals, such as \"1000.50\"";
 
-/// Why a text is not accepted as a decimal.
+/// The reason why a text is not accepted as a decimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Signs, exponents, spaces, a missing part: not plain digits with at most one point.

@@ -42,7 +42,7 @@ impl Multiplier {
         Self(self.0.saturating_mul(other.0))
     }
 
-    /// Its ten thousandths: all of them, for one that a document wrote.
+    /// Returns the ten thousandths of the multiplier: exact where a document wrote it.
     pub(crate) fn ten_thousandths(self) -> u64 {
         let mut value = self.0;
         value.rescale(Self::PLACES);

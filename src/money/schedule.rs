@@ -1,26 +1,26 @@
-//! When prices hold: from a day on, on days of the week, at hours. All of it by UTC, in whole minutes.
+//! The times at which prices hold: from a day on, on days of the week, at hours. All of it in UTC, in whole minutes.
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 /// Minutes of a day.
 const DAY_MINUTES: u16 = 1440;
 
-/// When a request was at work, by the wall clock, in seconds since the Unix epoch.
+/// The times at which a request began and ended, by the wall clock, in seconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequestTimes {
-    /// When its head was accepted.
+    /// The time at which the head of the request was accepted.
     pub began: u64,
-    /// When it was over.
+    /// The time at which the request was over.
     pub ended: u64,
 }
 
 /// The instant of a request that decides which prices hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PricedInstant {
-    /// Its start.
+    /// The start of the request.
     #[default]
     Start,
-    /// Its end.
+    /// The end of the request.
     End,
 }
 
@@ -92,7 +92,7 @@ impl Weekdays {
     }
 }
 
-/// When prices hold: all of its conditions.
+/// The conditions under which prices hold, all of which must be met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     /// The first day, in days since the Unix epoch; 0: from ever.

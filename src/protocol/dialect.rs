@@ -17,7 +17,7 @@ pub enum Dialect {
     Shared(Protocol),
 }
 
-/// What an error says, in no protocol's words yet.
+/// The contents of an error, in no protocol's words yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorFacts<'a> {
     /// The HTTP status.
@@ -30,7 +30,7 @@ pub struct ErrorFacts<'a> {
     pub param: Option<&'static str>,
     /// The id of the request.
     pub request_id: Option<&'a str>,
-    /// What is used up, where that is the reason.
+    /// The quota that is used up, where that is the reason.
     pub quota: Option<Quota>,
 }
 

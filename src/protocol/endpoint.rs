@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use super::entry::Protocol::{self, A, B, C};
 use crate::usage::Wire;
 
-/// What a request asks for.
+/// The aim of a request, by its method and path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     /// `GET /healthz`: is a policy in force?
@@ -64,7 +64,7 @@ pub enum Endpoint {
     CreateCache,
 }
 
-/// What is fixed for an endpoint: its row of the table.
+/// The fixed properties of an endpoint: its row of the table.
 #[derive(Debug)]
 pub struct EndpointSpec {
     /// The name in records; empty for the methods of protocol C, which have their own.
@@ -75,19 +75,19 @@ pub struct EndpointSpec {
     /// The protocol, and with it the [entry](Protocol::entry) of a Mixed group; `None` where the credential's header
     /// decides.
     pub protocol: Option<Protocol>,
-    /// Which list of models is answered here.
+    /// The list of models that is answered here.
     pub list: Option<ListKind>,
-    /// What a group must allow.
+    /// The capability that a group must allow.
     pub needs: Option<Permission>,
-    /// Where the request names its model.
+    /// The place in which the request names its model.
     pub model: ModelPlace,
     /// Whether the body may be a form (multipart) as well as JSON.
     pub takes_forms: bool,
     /// The path upstream.
     upstream: UpstreamPath,
-    /// How the response reports usage; `None` where it is not metered.
+    /// The form in which the response reports usage; `None` where it is not metered.
     pub usage: Option<Wire>,
-    /// What is done, where usage is metered.
+    /// The operation, where usage is metered.
     pub operation: Option<Operation>,
 }
 
@@ -100,7 +100,7 @@ pub enum ListKind {
     One,
 }
 
-/// What a group's source must allow before an endpoint is served.
+/// A capability that a group's source must allow before an endpoint is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     /// Images are made.
@@ -113,7 +113,7 @@ pub enum Permission {
     AccountResources,
 }
 
-/// Where a request names its model.
+/// The place in which a request names its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelPlace {
     /// Nowhere: nothing is forwarded.
@@ -167,7 +167,7 @@ impl Operation {
     }
 }
 
-/// What most endpoints that are answered here have in common.
+/// The common properties of most endpoints that are answered here.
 const ANSWERED: EndpointSpec = EndpointSpec {
     name: "",
     methods: "GET",
@@ -200,7 +200,7 @@ const METHOD: EndpointSpec = EndpointSpec {
 };
 
 impl Endpoint {
-    /// Its row of the table.
+    /// Returns the row of the table for this endpoint.
     #[rustfmt::skip]
     pub fn spec(&self) -> &'static EndpointSpec {
         use {ListKind::{All, One}, Operation::{Chat, Embeddings, GenerateContent, ImageGeneration}};

@@ -90,7 +90,7 @@ impl Entry {
         }
     }
 
-    /// Where a client reaches this entry, for messages.
+    /// Returns the paths at which a client reaches this entry, for messages.
     pub fn paths(self) -> &'static str {
         match self {
             Self::Responses => "POST /v1/responses or /v1/chat/completions",

@@ -65,7 +65,7 @@ pub fn speaks_of_limits(name: &[u8]) -> bool {
         .any(|family| name.starts_with(family.as_bytes()))
 }
 
-/// What the names of such headers begin with: OpenAI's and those that follow it, Anthropic's, the
+/// The beginnings of the names of such headers: OpenAI's and those that follow it, Anthropic's, the
 /// fields of the IETF draft, Azure's.
 const FAMILIES: [&str; 5] = [
     "x-ratelimit-",

@@ -1,4 +1,4 @@
-//! What the three protocols look like on the wire: endpoints, queries, errors, model lists.
+//! The three protocols on the wire: endpoints, queries, errors, model lists.
 //!
 //! [`responses`] is protocol A, [`messages`] is B, [`generate`] is C; what they share on
 //! `GET /v1/models` is in [`listing`].

@@ -17,7 +17,7 @@ const KNOWN: [&[u8]; 2] = [b"beta", b"api-version"];
 
 /// Longest name that an error repeats, in bytes.
 const MAX_SHOWN: usize = 32;
-/// How many names a sentence has, at the most.
+/// The maximum number of names in a sentence.
 const MOST_NAMES: usize = 8;
 
 /// A parameter that a path does not take.
@@ -29,14 +29,14 @@ pub enum ParameterError {
     Value(&'static str),
 }
 
-/// What a value may be.
+/// The rule for a parameter's value.
 #[derive(Debug, Clone, Copy)]
 enum ValueRule {
     /// One of these.
     OneOf(&'static [&'static [u8]]),
     /// Decimal digits.
     Digits,
-    /// Whatever stands in a query without a second meaning.
+    /// Any text that has no second meaning in a query.
     Text,
     /// Anything: it does not go on.
     Stripped,

@@ -11,14 +11,14 @@ use super::endpoint::Endpoint;
 use super::entry::Protocol;
 use super::{resource, unserved};
 
-/// Why a request asks for nothing this gateway has.
+/// The reason why a request matches no endpoint of this gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mismatch {
-    /// There is no such path.
+    /// No endpoint has the path.
     UnknownPath {
         /// The protocol whose client seems to ask, where the path tells.
         protocol: Option<Protocol>,
-        /// What the client's base address should be, where the path shows it is wrong.
+        /// Advice on the client's base address, where the path shows it is wrong.
         advice: Option<&'static str>,
     },
     /// A vendor has such an endpoint, this gateway does not.
@@ -186,7 +186,7 @@ fn family(path: &[u8]) -> Option<Protocol> {
         .then_some(Protocol::A)
 }
 
-/// What to tell a client whose base address holds a version that it appends itself.
+/// Returns the advice for a client whose base address holds a version that it appends itself.
 fn base_address_advice(path: &[u8]) -> Option<&'static str> {
     let doubled = |prefix: &[u8]| {
         path.strip_prefix(prefix)

@@ -1,6 +1,6 @@
 //! Endpoints that vendors have and this gateway does not serve.
 //!
-//! Whoever asks for one has the right base address, so the answer says that the endpoint is not served here. Nothing hangs
+//! A client that asks for one has the right base address, so the answer says that the endpoint is not served here. Nothing hangs
 //! on this list but the words of a 404.
 
 use super::entry::Protocol::{self, A, B, C};

@@ -18,11 +18,11 @@ const MAX_ID: usize = 256;
 /// A page that passed every check.
 #[derive(Debug)]
 pub(super) struct SpendPage {
-    /// Where the next page begins.
+    /// The position at which the next page begins.
     pub cursor: String,
     /// Whether there is a next page already.
     pub more: bool,
-    /// What is to be written: names of records in shared data, and what they hold.
+    /// The records to write: their names in shared data, and their contents.
     pub records: Vec<(String, ToldSpend)>,
 }
 
@@ -57,7 +57,7 @@ impl SpendPage {
     /// Reads a page.
     ///
     /// # Errors
-    /// What is wrong with it. Then nothing of it may be used.
+    /// The problem with it. Then nothing of it may be used.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let page: SpendPageDocument<'_> = serde_json::from_slice(bytes)
             .map_err(|error| format!("it is no page (column {})", error.column()))?;
@@ -79,7 +79,7 @@ impl SpendPage {
 }
 
 impl SubjectDocument<'_> {
-    /// Its record; `None` where it is of a kind that this release does not count.
+    /// Returns the record of the subject; `None` where it is of a kind that this release does not count.
     fn record(&self) -> Result<Option<(String, ToldSpend)>, String> {
         let scope = Scope::ALL.into_iter().find(|it| it.name() == self.kind);
         let Some(scope) = scope else {

@@ -1,4 +1,4 @@
-//! Which page of a spend feed is next, and what becomes of one.
+//! Order of the pages of a spend feed, and the treatment of each.
 
 use core::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub struct SpendSync {
     cursor: Option<String>,
 }
 
-/// What a page has changed.
+/// The effect of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpendOutcome {
     /// Records that were written.
@@ -57,7 +57,7 @@ impl SpendSync {
             && policy.currency.as_deref() == self.currency.as_deref()
     }
 
-    /// Where the feed is.
+    /// Returns the address of the feed.
     pub fn source(&self) -> &FeedSource {
         &self.source
     }
@@ -79,7 +79,7 @@ impl SpendSync {
     /// Takes a page.
     ///
     /// # Errors
-    /// What is wrong with it. Nothing is changed then.
+    /// The problem with it. Nothing is changed then.
     pub fn take(&mut self, page: &[u8], shared: &impl SharedData) -> Result<SpendOutcome, String> {
         let page = SpendPage::parse(page)?;
         for (name, told) in &page.records {

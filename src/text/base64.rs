@@ -14,7 +14,7 @@ const FOREIGN: Bytes16 = [
     37, 33, 33, 33, 33, 33, 33, 33, 33, 33, 35, 58, 59, 56, 59, 50,
 ];
 
-/// How many bytes at the start are of the alphabets of base64 (RFC 4648, 4 and 5), with its padding.
+/// Counts the bytes at the start that are of the alphabets of base64 (RFC 4648, 4 and 5), with its padding.
 pub(crate) fn base64_run(bytes: &[u8]) -> usize {
     // V8 makes a constant anew wherever it is used; what comes out of memory stays in its register.
     let [below, classes, foreign] = black_box(&[BELOW, CLASSES, FOREIGN])

@@ -2,7 +2,7 @@
 
 use super::lanes::{Bytes16, Lanes};
 
-/// How many bytes at the start of both are the same.
+/// Counts the bytes at the start of both that are the same.
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let len = a.len().min(b.len());
     let (many_a, _) = a.as_chunks::<64>();

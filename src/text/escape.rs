@@ -1,6 +1,6 @@
 //! The escapes of JSON strings (RFC 8259, 7), decoded byte by byte wherever chunks end.
 
-/// What stands for half a surrogate pair, which no text can hold: a byte that is in no UTF-8.
+/// The stand-in for half a surrogate pair, which no text can hold: a byte that is in no UTF-8.
 pub(crate) const NO_CHARACTER: u8 = 0xFF;
 
 /// The character that a backslash and `byte` mean, but for `u`, which four digits follow.
@@ -19,7 +19,7 @@ pub(crate) fn unescaped(byte: u8) -> Option<u8> {
 /// Decodes the escapes of one string after the other.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EscapeDecoder {
-    /// How many digits of `\uXXXX` are to come; none: a letter is.
+    /// The number of digits of `\uXXXX` that are still to come; 0 where a letter is.
     digits: u8,
     /// The value of those before.
     code: u16,
@@ -27,7 +27,7 @@ pub(crate) struct EscapeDecoder {
     high: Option<u16>,
 }
 
-/// What one more byte of an escape makes of it.
+/// The state of an escape after one more byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
     /// It goes on.
@@ -38,7 +38,7 @@ pub(crate) enum Escape {
     Wrong,
 }
 
-/// What a whole escape means.
+/// The meaning of a whole escape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decoded {
     /// Half a surrogate pair stands alone, before the character if there is one.

@@ -15,24 +15,24 @@ pub(super) use wasm32::Lanes;
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86_64::Lanes;
 
-/// What [`Lanes`] are loaded from.
+/// The bytes that [`Lanes`] are loaded from.
 pub(super) type Bytes16 = [u8; 16];
-/// What a mask of 64 bits is about. Bit 0 is the first byte.
+/// The bytes that a mask of 64 bits is about. Bit 0 is the first byte.
 pub(super) type Block = [Bytes16; 4];
 
 impl Lanes {
-    /// Where the digits are.
+    /// Marks the digits.
     pub(super) fn digits(self) -> Self {
         self.between(b'0', b'9')
     }
 
-    /// Where the hexadecimal digits are.
+    /// Marks the hexadecimal digits.
     pub(super) fn hex_digits(self) -> Self {
         let lower = self.or(Self::splat(0x20));
         self.digits().or(lower.between(b'a', b'f'))
     }
 
-    /// Where characters of ASCII from `first` to `last` are.
+    /// Marks the characters of ASCII from `first` to `last`.
     fn between(self, first: u8, last: u8) -> Self {
         let low = Self::splat(first.wrapping_sub(1)).less(self);
         low.and(self.less(Self::splat(last.wrapping_add(1))))

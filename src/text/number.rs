@@ -2,7 +2,7 @@
 
 use super::lanes::{Bytes16, Lanes};
 
-/// How many bytes at the start are decimal digits.
+/// Counts the decimal digits at the start.
 pub(crate) fn skip_digits(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     while let Some((vector, tail)) = rest.split_first_chunk() {
@@ -16,7 +16,7 @@ pub(crate) fn skip_digits(bytes: &[u8]) -> usize {
     before(bytes, rest).saturating_add(digits.unwrap_or(rest.len()))
 }
 
-/// How many bytes at the start neither begin nor end a string, an array or an object, nor are a backslash; perhaps fewer.
+/// Counts the bytes at the start that neither begin nor end a string, an array or an object, nor are a backslash; perhaps fewer.
 pub(crate) fn skip_scalars(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     while let Some((vector, tail)) = rest.split_first_chunk() {
@@ -85,7 +85,7 @@ fn digits_of(bytes: &Bytes16) -> u16 {
     Lanes::load(bytes).digits().bits()
 }
 
-/// How much of `bytes` comes before `rest`, its end.
+/// Returns the length of `bytes` before `rest`, its end.
 fn before(bytes: &[u8], rest: &[u8]) -> usize {
     bytes.len().saturating_sub(rest.len())
 }

@@ -1,4 +1,4 @@
-//! How far a JSON string goes on before anything that must be looked at.
+//! Skips a JSON string up to anything that must be looked at.
 //!
 //! Text is skipped in three ways, each for what the one before stops at: what is plain, 64 bytes at a time; what has no
 //! escapes but the commonest, which is nearly all of a text in English or of a program; and what has any. UTF-8 is checked
@@ -10,7 +10,7 @@ use super::utf8::{character_length, unfinished, valid_prefix};
 use core::cell::Cell;
 use core::hint::black_box;
 
-/// How many bytes at the start are plain characters of a JSON string: ASCII, no `"`, no `\`, no control
+/// Counts the bytes at the start that are plain characters of a JSON string: ASCII, no `"`, no `\`, no control
 /// character under 0x20.
 pub(crate) fn skip_plain(bytes: &[u8]) -> usize {
     let mut at = 0_usize;
@@ -23,7 +23,7 @@ pub(crate) fn skip_plain(bytes: &[u8]) -> usize {
     }
 }
 
-/// How many bytes at the start are plain characters, whole escapes (RFC 8259, 7) or whole characters outside ASCII: the
+/// Counts the bytes at the start that are plain characters, whole escapes (RFC 8259, 7) or whole characters outside ASCII: the
 /// part of a string that nobody reads. Adds to `unicode` how many `\uXXXX` are among them. Half a surrogate pair is an
 /// escape like any other.
 #[inline]
@@ -49,7 +49,7 @@ pub(crate) fn skip_text(bytes: &[u8], unicode: &mut u64) -> usize {
     }
 }
 
-/// How many blocks are skipped in the last way before the one before is tried again.
+/// The number of blocks skipped in the last way before the one before is tried again.
 const MARKED_BLOCKS: u8 = 64;
 
 // It needs all registers for itself.
@@ -119,7 +119,7 @@ fn skip_blocks<const STRICT: bool>(bytes: &[u8], from: usize, unicode: &mut u64)
     }
 }
 
-/// What the bytes of a block are compared with.
+/// The values that the bytes of a block are compared with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Needles {
     quote: Lanes,
@@ -139,7 +139,7 @@ static NEEDLES: [Bytes16; 6] = [
     [0x1F; 16],
 ];
 
-/// How far [`Needles::skip_marked`] has come.
+/// The progress of [`Needles::skip_marked`].
 struct Skipped {
     at: usize,
     /// Nothing follows that could be skipped so.
@@ -192,12 +192,12 @@ impl Needles {
         }
     }
 
-    /// Where the quotes and backslashes are.
+    /// Marks the quotes and backslashes.
     fn escapes(&self, lanes: Lanes) -> Lanes {
         lanes.eq(self.quote).or(lanes.eq(self.backslash))
     }
 
-    /// How many of sixteen bytes come before the first quote, backslash or control character, or unless `wide` the first one
+    /// Counts those of sixteen bytes before the first quote, backslash or control character, or unless `wide` the first one
     /// outside ASCII.
     pub(super) fn plain_of(&self, wide: bool, bytes: &Bytes16) -> usize {
         let lanes = Lanes::load(bytes);
@@ -215,7 +215,7 @@ impl Needles {
         }
     }
 
-    /// Where the first byte is, from `at` on, that is not plain, or where less than a block is left.
+    /// Returns the position of the first byte, from `at` on, that is not plain, or at which less than a block is left.
     fn skip_plain(&self, bytes: &[u8], at: usize) -> usize {
         // Data in base64 and much else has nothing to look at from end to end.
         find_in_blocks(
@@ -226,7 +226,7 @@ impl Needles {
         .saturating_add(at)
     }
 
-    /// Where the first byte is, from `at` on, that is no plain character, `\n` or `\"`, nor with `TEE` a `\t`, nor with `WIDE`
+    /// Finds the first byte, from `at` on, that is no plain character, `\n` or `\"`, nor with `TEE` a `\t`, nor with `WIDE`
     /// any byte outside ASCII; it may be one of them where less than a block is left.
     #[inline(always)]
     fn skip_simple<const WIDE: bool, const TEE: bool>(&self, bytes: &[u8], at: usize) -> usize {
@@ -261,7 +261,7 @@ impl Needles {
         Self::new().skip_simple::<WIDE, TEE>(bytes, at)
     }
 
-    /// Where a block has a quote that no backslash is before, or behind a backslash anything but a quote, an `n` or with
+    /// Returns marks at a block's quotes that no backslash is before, and behind a backslash at anything but a quote, an `n` or with
     /// `TEE` a `t`; and its last backslashes.
     fn escapes_amiss<const TEE: bool>(
         &self,
@@ -337,32 +337,32 @@ impl Needles {
     }
 }
 
-/// How an escape goes on from block to block.
+/// The state of an escape from block to block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Escapes {
     /// Bit 0: the first byte of the next block is escaped.
     escaped: u64,
-    /// Which bytes of the next block are digits of a `\uXXXX`, and which is the last of them.
+    /// The bytes of the next block that are digits of a `\uXXXX`, and the last of them.
     digits: u64,
     last_digit: u64,
-    /// How many bytes before the next block the escape begins that goes on in it.
+    /// The distance from the beginning of an unfinished escape to the next block, in bytes.
     open: usize,
 }
 
-/// What a block has, one bit for each byte.
+/// Masks of a block, one bit for each byte.
 struct StringMasks {
     /// Quotes that are not escaped.
     quotes: u64,
     /// Bytes that a backslash escapes.
     escaped: u64,
-    /// What makes an escape wrong.
+    /// Bytes that make an escape wrong.
     wrong: u64,
-    /// Where each `\uXXXX` is told: at its last digit.
+    /// The bytes at which each `\uXXXX` is told: its last digit.
     unicode: u64,
 }
 
 impl Escapes {
-    /// What the escapes of the next block are. Unless `STRICT` none is wrong, and a `\u` is told at its letter.
+    /// Returns the escapes of the next block. Unless `STRICT` none is wrong, and a `\u` is told at its letter.
     fn next<const STRICT: bool>(
         &mut self,
         needles: &Needles,
@@ -472,7 +472,7 @@ fn skip_singly<const STRICT: bool>(
     at
 }
 
-/// How many bytes come before the first one that is marked, or of all whole blocks: `has` marks some lane if a block has any,
+/// Counts the bytes before the first marked one, or those of all whole blocks: `has` marks some lane if a block has any,
 /// `marks` those where they are.
 #[inline(always)]
 pub(super) fn find_in_blocks(
@@ -651,7 +651,7 @@ mod tests {
         }
     }
 
-    /// How many `\uXXXX` a text of whole escapes has.
+    /// Counts the `\uXXXX` in a text of whole escapes.
     fn unicode_escapes(text: &[u8]) -> u64 {
         let (mut count, mut rest) = (0, text);
         while let Some((byte, tail)) = rest.split_first() {

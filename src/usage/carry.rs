@@ -6,7 +6,7 @@ use super::template::MAX_EVENT;
 pub(super) struct Carry {
     bytes: [u8; MAX_EVENT],
     len: usize,
-    /// There is more of it than that.
+    /// Whether the event has more bytes than these.
     lacks: bool,
 }
 

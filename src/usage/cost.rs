@@ -22,7 +22,7 @@ pub(super) fn amount(number: &str) -> Option<String> {
     written(&digits, places.checked_sub(exponent.into())?)
 }
 
-/// So many of xAI's ticks, in dollars.
+/// Converts xAI's ticks to dollars.
 pub(super) fn ticks(ticks: u64) -> Option<String> {
     written(&ticks.to_string(), i64::try_from(TICK_PLACES).ok()?)
 }

@@ -1,4 +1,4 @@
-//! How many tokens there were, where nobody reports it.
+//! The estimate of tokens, where no upstream reports them.
 //!
 //! A tokenizer of each vendor's would be more exact and larger than this filter. These few constants are documented
 //! and measured (docs/estimates.md has their error on real traffic); an estimate is marked as one wherever it counts.
@@ -74,7 +74,7 @@ pub fn sound_tokens(passed: &Passed) -> u64 {
     tokens.saturating_add(passed.pcm_bytes.div_ceil(PCM_BYTES_PER_TOKEN))
 }
 
-/// What was estimated and is counted: what goes beyond what was reported.
+/// The estimated usage that is counted: the part beyond the reported one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimated {
     /// Tokens that the model has read.

@@ -5,7 +5,7 @@ use super::numbers::Slot;
 /// The most holes of an event.
 const MAX_HOLES: usize = 24;
 
-/// What may stand in a hole.
+/// The kind of bytes that may stand in a hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HoleKind {
     /// The text of a string that nobody reads, up to its closing quote.
@@ -18,7 +18,7 @@ pub(super) enum HoleKind {
     Digits,
     /// A plain integer that is told.
     Number(Slot),
-    /// What is left of a line, once nothing in the event is read any more.
+    /// The rest of a line, once nothing in the event is read any more.
     Line,
 }
 

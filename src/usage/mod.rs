@@ -1,4 +1,4 @@
-//! What a model call used, read from the answer as it streams by.
+//! Usage of a model call, read from the answer as it streams by.
 //!
 //! Three protocols report usage under different names and with different conventions: some count
 //! cached tokens inside the input, some beside it. Here they come down to one vocabulary of
@@ -139,7 +139,7 @@ impl Call {
     }
 }
 
-/// How many tokens of each kind, how many images, and how many calls of each kind.
+/// The numbers of tokens of each kind, of images, and of calls of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     tokens: [u64; Kind::ALL.len()],
@@ -166,7 +166,7 @@ impl Usage {
         self.set(kind, self.tokens(kind).saturating_add(more));
     }
 
-    /// How many calls of a kind there were.
+    /// Returns the number of calls of a kind.
     pub fn calls(&self, call: Call) -> u64 {
         self.calls.get(call as usize).copied().unwrap_or(0)
     }

@@ -1,11 +1,11 @@
-//! What other models used for an answer, by the names that the upstream gives them.
+//! Usage of other models for an answer, by the names that the upstream gives them.
 
 use super::short_text::ShortText;
 
-/// How many of them are told apart.
+/// The maximum number of models that are told apart.
 pub(super) const MAX_OTHERS: usize = 4;
 
-/// How many numbers are summed up of each.
+/// The number of sums for each model.
 pub(super) const SUMS: usize = 6;
 
 /// Sums by name, in the order of the names' first entry.

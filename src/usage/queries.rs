@@ -1,6 +1,6 @@
 //! Searches that an answer lists, each once: Google charges for unique queries.
 
-/// How many of them are told apart. No answer has as many; more are not counted.
+/// The maximum number of queries that are told apart. No response has as many; more are not counted.
 const MAX_QUERIES: usize = 32;
 
 /// A set of queries, by their hash.

@@ -22,9 +22,9 @@ pub(super) struct EventReader {
     has_data: bool,
     /// An event had one.
     any_data: bool,
-    /// What the stream begins with.
+    /// The first bytes of the stream.
     head: StreamStart,
-    /// What came of the event with the chunks before was read.
+    /// Whether the event's bytes from the chunks before have been read.
     begun: bool,
     /// The last event.
     template: EventTemplate,
@@ -32,7 +32,7 @@ pub(super) struct EventReader {
     carry: Carry,
 }
 
-/// Where in a line the bytes so far end.
+/// The position in a line at which the bytes so far end.
 #[derive(Clone, Copy, Default)]
 enum LineState {
     #[default]
@@ -58,7 +58,7 @@ struct StreamStart {
 impl StreamStart {
     /// Enough to know any field by.
     const SIZE: usize = 6;
-    /// What a line of a stream begins with: a comment, or a field.
+    /// The beginnings of lines of a stream: a comment, or a field.
     const BEGINNINGS: [&[u8]; 5] = [b":", DATA, b"event:", b"id:", b"retry:"];
 
     fn add(&mut self, bytes: &[u8]) {
@@ -270,7 +270,7 @@ impl EventReader {
         }
     }
 
-    /// What stands before these bytes is like the last event: it told the same. Gives what is left.
+    /// Counts once more the last event, as the bytes before these are like it. Returns the rest.
     fn repeat<'a>(&mut self, bytes: &'a [u8], tally: &mut UsageTally) -> &'a [u8] {
         let generated = self.template.generated();
         tally.repeat(self.template.changed_numbers(), generated);

@@ -9,14 +9,14 @@ use memchr::memchr2;
 
 /// The longest event that is remembered, in bytes.
 pub(super) const MAX_EVENT: usize = 512;
-/// How many of its numbers may differ.
+/// The maximum number of its numbers that may differ.
 const MAX_VALUES: usize = 8;
 /// The longest text that is remembered with it. Those that are longer are hardly ever the same.
 const MAX_TEXT: usize = MAX_EVENT / 2;
 
 /// The last event, where in it something else may stand, and what was known after it.
 ///
-/// Whatever equals it but for these holes is read with the same result, but for the numbers. That holds as long as
+/// An event that equals it but for these holes is read with the same result, but for the numbers. That holds as long as
 /// nothing else is read in between.
 pub(super) struct EventTemplate {
     bytes: [u8; MAX_EVENT],
@@ -25,21 +25,21 @@ pub(super) struct EventTemplate {
     holes: Holes,
     /// Those of them in which events like it were others: bit n stands for hole n.
     usual: u32,
-    /// Its numbers count, and there are some.
+    /// Whether its numbers count, and there are some.
     tells: bool,
-    /// How much text of the model is in it, as it is remembered; nothing if that did not count.
+    /// The length of the model's text in it, in bytes, as it is remembered; `None` if that did not count.
     generated: Option<i64>,
-    /// What of the event that was compared with it is other.
+    /// The differences of the event that was compared with it.
     changes: Changes,
     /// A number has more digits than there is room for: nothing is like it any more.
     outgrown: bool,
 }
 
-/// What is other in an event.
+/// The differences of an event.
 #[derive(Default)]
 struct Changes {
     values: ChangedNumbers,
-    /// How much more text of the model is in it.
+    /// The length of the additional text of the model in it, in bytes.
     generated: i64,
 }
 
@@ -50,14 +50,14 @@ impl Changes {
     }
 }
 
-/// What bytes at the start of an event are.
+/// The likeness of the bytes at the start of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Likeness<'a> {
     /// An event like the one remembered, and what comes behind it.
     Alike(&'a [u8]),
     /// Something else.
     Unlike,
-    /// As yet either.
+    /// The beginning of an event that may yet be either.
     Open,
 }
 
@@ -178,7 +178,7 @@ impl EventTemplate {
         true
     }
 
-    /// What the bytes of an event, from its first on, are.
+    /// Compares the bytes of an event, from its first on, with the one remembered.
     pub(super) fn compare<'a>(&mut self, bytes: &'a [u8]) -> Likeness<'a> {
         if self.len == 0 || self.outgrown {
             return Likeness::Unlike;
@@ -189,7 +189,7 @@ impl EventTemplate {
         }
     }
 
-    /// What comes behind an event that is another in the usual holes alone, which most are: what stands between them is
+    /// Returns the bytes behind an event that is another in the usual holes alone, which most are: all that stands between them is
     /// the same, so that it need not be looked for where it differs. Nothing where that does not hold; it may be like this
     /// one nevertheless.
     fn follow_as_usual<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
@@ -277,7 +277,7 @@ impl EventTemplate {
         self.changes.values.as_slice()
     }
 
-    /// How much text of the model is in the event that was found to be like this one.
+    /// Returns the length of the model's text in the event that was found to be like this one, in bytes.
     pub(super) fn generated(&self) -> i64 {
         let known = self
             .generated
@@ -286,7 +286,7 @@ impl EventTemplate {
     }
 }
 
-/// How many of the bytes at the start may stand in a hole where this `was` before; nothing if none may. Takes a number's
+/// Counts the bytes at the start that may stand in a hole where this `was` before; `None` if none may. Takes a number's
 /// value, where it is another, and how much longer a text of the model is.
 fn hole_length(kind: HoleKind, was: &[u8], bytes: &[u8], changes: &mut Changes) -> Option<usize> {
     match kind {
@@ -328,7 +328,7 @@ fn write_digits(value: u64, digits: &mut [u8]) -> bool {
     left == 0 && (digits.first() != Some(&b'0') || digits.len() == 1)
 }
 
-/// How long the text is up to its closing quote, or what there is of it, and how many `\u` are in it; nothing if what ends it
+/// Returns the length of the text up to its closing quote, or as far as it goes, and its number of `\u`; `None` if what ends it
 /// is something else.
 fn text_length(bytes: &[u8]) -> Option<(usize, u64)> {
     let mut unicode = 0;
@@ -340,7 +340,7 @@ fn text_length(bytes: &[u8]) -> Option<(usize, u64)> {
     }
 }
 
-/// How many digits stand at the start; nothing if none does.
+/// Counts the digits at the start; `None` if there are none.
 fn digits(bytes: &[u8]) -> Option<usize> {
     Some(skip_digits(bytes)).filter(|digits| *digits > 0)
 }

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use crate::keys::{KeyDigest, Namespace};
 
-/// How many records are kept at the most: more than a worker has requests in ten milliseconds.
+/// The maximum number of records that are kept: more than a worker has requests in ten milliseconds.
 const MOST: usize = 512;
 
 /// The records read since the policy's generation was read last, which is ten milliseconds ago at the most.

@@ -1,4 +1,4 @@
-//! What one VM of the gateway holds for all its requests, and its root: it renews the VM's leases of concurrent
+//! State that one VM of the gateway holds for all its requests, and its root: it renews the VM's leases of concurrent
 //! requests, and loads the configuration where no root of a higher rank does.
 
 use core::time::Duration;
@@ -26,12 +26,12 @@ pub use environment::RequestEnvironment;
 
 use key_cache::KeyCache;
 
-/// What requests need of their host.
+/// The functions of the host that requests need.
 pub trait WorkerHost: SharedData + Clocks + Log + Stats {}
 
 impl<T: SharedData + Clocks + Log + Stats> WorkerHost for T {}
 
-/// What one VM holds for all its requests.
+/// The state that one VM holds for all its requests.
 #[derive(Debug)]
 pub struct Worker {
     snapshots: RefCell<SnapshotCache>,
@@ -113,7 +113,7 @@ pub struct WorkerRoot {
     worker: Rc<Worker>,
     /// `None` where other roots load.
     loader: Option<Loader>,
-    /// When the leases of concurrent requests were renewed last, in milliseconds of the steady clock.
+    /// The time at which the leases of concurrent requests were last renewed, in milliseconds of the steady clock.
     renewed_ms: u64,
     ejections: EjectionStats,
 }
@@ -129,7 +129,7 @@ impl WorkerRoot {
         }
     }
 
-    /// What this VM holds for its requests.
+    /// Returns the state that this VM holds for its requests.
     pub fn worker(&self) -> Rc<Worker> {
         Rc::clone(&self.worker)
     }

@@ -84,7 +84,7 @@ fn a_callback_has_one_time() {
     assert_eq!(later.now(), wall + 5);
 }
 
-/// What happens around a worker, in the order in which it happens.
+/// An event around a worker; tests list them in the order in which they happen.
 #[derive(Debug, Clone, Copy)]
 enum WorkerStep {
     /// Milliseconds pass.

@@ -1,4 +1,4 @@
-//! How large the input of captured requests is, as the filter counts it: `make estimates` compares the tokens that are
+//! The size of the input of captured requests, as the filter counts it: `make estimates` compares the tokens that are
 //! estimated from it with those of a tokenizer.
 //!
 //! Takes files of raw HTTP/1.1 requests; prints a line of JSON for each that has a JSON body.

@@ -1,10 +1,10 @@
-//! What must hold of all that a JSON body asks for beside its model, and of the size of its input, judged by a plain
+//! Checks of all that a JSON body asks for beside its model, and of the size of its input, against a plain
 //! reading of the body: every object is taken apart, none is streamed.
 
 use super::{Form, Verdict};
 use trilane::body::{InputSize, ModelRole, OtherModel};
 
-/// What a body asks for.
+/// The fields that a body sets beside its model.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct BodyFields {
     pub candidates: Option<u64>,
@@ -16,7 +16,7 @@ pub struct BodyFields {
     pub others: Vec<(String, bool)>,
 }
 
-/// What a scanner says that a body asks for.
+/// The fields of a body, as a scanner reports them.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct ScannedFields {
     pub candidates: Option<u64>,
@@ -29,7 +29,7 @@ pub struct ScannedFields {
     pub size: InputSize,
 }
 
-/// How many objects and arrays may be open in which keys are compared.
+/// The maximum number of open objects and arrays in which keys are compared.
 const MAX_WATCHED: usize = 8;
 
 /// Refused.
@@ -41,7 +41,7 @@ fn demand(good: bool) -> Result<(), Refused> {
     if good { Ok(()) } else { Err(Refused) }
 }
 
-/// What a well-formed body asks for; nothing if it is to be refused.
+/// Returns the fields of a well-formed body; `None` if it is to be rejected.
 pub fn expected(text: &str) -> Option<BodyFields> {
     let mut reader = Reader::default();
     reader.object(Place::Top, text.trim_ascii(), 1).ok()?;
@@ -100,7 +100,7 @@ fn held(body: &[u8], told: &ScannedFields) {
 
 // === Taking apart ===
 
-/// Where a value that begins at the start of `text` ends.
+/// Finds the end of a value that begins at the start of `text`.
 fn end_of(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0usize, 0usize);
@@ -422,7 +422,7 @@ fn lone(literal: &str) -> Vec<u8> {
     bytes
 }
 
-/// What a key of the content says of its value.
+/// The kind of value that a key of the content announces.
 #[derive(Debug, PartialEq, Eq)]
 enum Hint {
     Tools,
@@ -465,7 +465,7 @@ fn has_parts(folded: &str) -> bool {
 
 // === The input's size ===
 
-/// How large the input is.
+/// Returns the size of the input.
 pub fn size(text: &str) -> InputSize {
     let mut size = InputSize::default();
     let mut data = 0;

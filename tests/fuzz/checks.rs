@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all that a body scanner is fed.
+//! Invariants of a body scanner, for any bytes at all that it is fed.
 //!
 //! Shared by the integration tests and the fuzz targets, each of which includes this file.
 #![allow(
@@ -30,7 +30,7 @@ mod usage_option;
 pub const FORM_TYPE: &[u8] = b"multipart/form-data; boundary=----B";
 const DELIMITER: &[u8] = b"------B";
 
-/// What a scanner made of a body.
+/// The result of a scanner for a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     pub result: Result<(), BodyError>,
@@ -49,7 +49,7 @@ impl Verdict {
     }
 }
 
-/// Which scanner.
+/// The scanner to use, by the form of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Json,
@@ -272,7 +272,7 @@ fn range(span: &Range<u64>) -> Range<usize> {
     usize::try_from(span.start).unwrap()..usize::try_from(span.end).unwrap()
 }
 
-/// As much of a name as is kept.
+/// Returns the kept beginning of a name.
 fn kept(name: &str) -> String {
     let mut end = name.len().min(MAX_MODEL_BYTES);
     while !name.is_char_boundary(end) {
@@ -294,7 +294,7 @@ struct Expected {
 
 // === JSON: serde_json, and the rules of the gateway on top ===
 
-/// What the scanner has to make of a body; nothing if it has to refuse it.
+/// Reads a body as the scanner must read it; `None` if the scanner must reject it.
 fn expected_json(body: &[u8]) -> Option<Expected> {
     let text = core::str::from_utf8(body).ok()?;
     // Skipping a value checks the grammar without recursion, and lets huge numbers and half
@@ -309,7 +309,7 @@ fn expected_json(body: &[u8]) -> Option<Expected> {
     Some(top)
 }
 
-/// How deep a well-formed text is nested.
+/// Returns the nesting depth of a well-formed text.
 fn depth(body: &[u8]) -> usize {
     let (mut depth, mut deepest, mut text, mut escaped) = (0usize, 0, false, false);
     for byte in body {

@@ -1,4 +1,4 @@
-//! What must hold of the cap on the output in any JSON body that is accepted, judged by a plain reading of
+//! Checks of the cap on the output in any JSON body that is accepted, against a plain reading of
 //! the body with `serde_json`.
 
 use super::usage_option::{end, members};

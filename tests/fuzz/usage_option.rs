@@ -1,4 +1,4 @@
-//! What must hold of `stream_options.include_usage` in any JSON body that is accepted, judged by a
+//! Checks of `stream_options.include_usage` in any JSON body that is accepted, against a
 //! plain reading of the body with `serde_json`.
 
 use super::{Form, Text, Verdict, range, scan};
@@ -25,12 +25,12 @@ pub fn check(body: &[u8], verdict: &Verdict) {
     }
 }
 
-/// Where the brace is that closes a text.
+/// Finds the offset of the brace that closes a text.
 pub fn end(text: &str) -> usize {
     text.trim_ascii_end().len() - 1
 }
 
-/// What a body says of the option.
+/// Returns the option as a plain reading of the body finds it.
 fn expected(text: &str) -> UsageOption {
     let offset = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
     let otherwise = |part: &str, whole| {

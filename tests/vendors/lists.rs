@@ -1,6 +1,6 @@
 //! Stand-ins of vendors: they give their list of models to requests that the vendor would take, and to no others.
 //!
-//! What each requires and answers is from traffic that the official SDKs sent, and from the vendors' pages:
+//! The requirements and answers of each are from traffic that the official SDKs sent, and from the vendors' pages:
 //! OpenAI and Anthropic from the SDKs' requests and error bodies (`Authorization: Bearer`; `x-api-key` or `Bearer` with
 //! `anthropic-version`, without which it is 400), Gemini likewise (`x-goog-api-key`; a wrong key is 400
 //! `API_KEY_INVALID`), OpenRouter from <https://openrouter.ai/docs> (`GET /api/v1/models/user` needs a bearer token,
@@ -76,7 +76,7 @@ impl VendorServer {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// What it was asked.
+    /// Returns the requests that it received.
     pub fn asked(&self) -> Vec<VendorRequest> {
         self.asked.lock().unwrap().clone()
     }

@@ -103,7 +103,7 @@ fn a_request_to_one_source_makes_these_and_no_other() {
     assert!(!noted.contains(&"increment_metric".to_owned()), "{noted:?}");
 }
 
-/// What a spend feed costs: one look for each subject whose budget it may tell, and nothing where there is none.
+/// The host calls for a spend feed: one read for each subject whose budget it may report, and none without budget or feed.
 #[test]
 fn what_a_spend_feed_costs() {
     let budget = json!({"budget": {"per_day": "5"}});

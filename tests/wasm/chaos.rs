@@ -142,7 +142,7 @@ fn piece(chance: &mut Chance) -> Vec<u8> {
     }
 }
 
-/// What may come next, in no order at all.
+/// Makes a random callback, in no order at all.
 fn step(chance: &mut Chance, vm: &mut Vm, stream: &mut Stream) -> Result<(), String> {
     let end = chance.below(4) == 0;
     match chance.below(9) {

@@ -61,7 +61,7 @@ fn no_policy_is_503() {
     }
 }
 
-/// What stands under the names that a request reads.
+/// Damaged values under the names that a request reads.
 #[test]
 fn damage_before_the_first_request() {
     let process = Process::new();

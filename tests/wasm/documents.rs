@@ -14,7 +14,7 @@ pub fn sha256(key: &[u8]) -> String {
     name.trim_start_matches("trilane/key/").to_owned()
 }
 
-/// Where the record of a key stands in the shared data.
+/// The name of a key's record in the shared data.
 pub fn record_name(key: &str) -> String {
     KeyDigest::of(key.as_bytes()).shared_name()
 }

@@ -78,7 +78,7 @@ fn path(call: &HttpCall) -> &str {
     std::str::from_utf8(header(&call.headers, ":path").unwrap()).unwrap()
 }
 
-/// What a key gets that asks for the models: in protocol A's header, and B's.
+/// Returns the status of a model list request with this key: in protocol A's header, and B's.
 fn status(gateway: &mut Vm, key: &str) -> u32 {
     let bearer = format!("Bearer {key}");
     let pairs = [

@@ -46,7 +46,7 @@ pub struct Shared {
     pub now_ms: u64,
     /// The steady clock, in milliseconds.
     pub steady_ms: u64,
-    /// How much time passes while a value of the shared data is written.
+    /// The time that passes while a value of the shared data is written, in milliseconds.
     pub write_ms: u64,
     pub entropy: u64,
     pub last_token: u32,
@@ -116,7 +116,7 @@ impl Shared {
         self.steady_ms += milliseconds;
     }
 
-    /// As Envoy: 0 is unconditional; a version given for a name that was never set does not matter.
+    /// Sets a value as Envoy does: 0 is unconditional; a version given for a name that was never set does not matter.
     pub fn set(&mut self, name: &str, value: &[u8], cas: u32) -> bool {
         self.pass(self.write_ms);
         if cas != 0 && self.contended.is_some_and(|part| name.starts_with(part)) {
@@ -145,7 +145,7 @@ pub struct HttpCall {
     pub timeout_ms: u32,
 }
 
-/// What the source answers.
+/// The source's answer to a call.
 #[derive(Debug, Clone, Default)]
 pub struct CallAnswer {
     /// None at all is how Envoy says that the call failed.
@@ -183,7 +183,7 @@ pub struct RecordedReply {
     pub body: Vec<u8>,
 }
 
-/// What a VM may read or change while one of its callbacks runs: anything else is a fault.
+/// The state that a VM may read or change while one of its callbacks runs: any other access is a fault.
 #[derive(Default)]
 pub struct CallbackScope {
     pub callback: &'static str,
@@ -234,7 +234,7 @@ pub struct Vm {
 
 const ROOT: i32 = 1;
 
-/// What a callback came to: an error is a trap, with its reason.
+/// The result of a callback: an error is a trap, with its reason.
 pub type Called<T> = Result<T, String>;
 
 impl Vm {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// What Envoy reads into at a time, in bytes.
+/// The size of a slice that Envoy reads into, in bytes.
 const UNIT: usize = 16 * 1024;
 /// Chunks shorter than this go into free memory behind the one before.
 const JOINED: usize = 512;
@@ -10,7 +10,7 @@ const JOINED: usize = 512;
 /// The slices of one body, and what the VM has copied of it.
 #[derive(Debug, Default)]
 pub struct Layout {
-    /// What each can hold, and what it holds.
+    /// The capacity and the length of each slice, in bytes.
     slices: VecDeque<(usize, usize)>,
     /// Bytes that the VM has read.
     pub read: usize,

@@ -8,7 +8,7 @@ use crate::stream::{Stream, chat};
 
 const BODY: &[u8] = br#"{"model": "gpt-x"}"#;
 const LOST: &str = "trilane_limit_lost_total";
-/// What the names of counters begin with.
+/// The prefix of the names of counters.
 const COUNTERS: &str = "trilane/limit/";
 
 /// A gateway where the key `key-a` has these limits, and its group those.

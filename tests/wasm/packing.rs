@@ -6,11 +6,11 @@ use crate::documents::{LOADER, sample};
 use crate::host::{CallAnswer, Process, Vm};
 use crate::stream::{Stream, chat};
 
-/// How long the body is that is held, in bytes: the usual window.
+/// The length of the held body, in bytes: the usual window.
 const WINDOW: usize = 256 * 1024;
 /// The memory that may be free in a body of any length: eight units, and the one that is being filled.
 const FREE: usize = 9 * 16 * 1024;
-/// How many times its length a body may be copied by packing.
+/// The maximum number of bytes that packing copies, as a multiple of the body's length.
 const COPIES: usize = 32;
 
 /// A gateway that holds [`WINDOW`] bytes.

@@ -34,7 +34,7 @@ fn document(groups: &[Value], keys: &[&str]) -> Value {
     json!({"groups": groups, "keys": keys})
 }
 
-/// What becomes of a request of key `k`: the cluster that it reaches, or our status.
+/// Returns the cluster that a request of key `k` reaches, or the status of our reply.
 fn verdict(vm: &mut Vm, model: &str) -> String {
     let head = headers(&[
         (":method", "POST"),

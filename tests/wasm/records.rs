@@ -1,4 +1,4 @@
-//! What an exchange leaves behind: the record for the access log, and the metrics.
+//! The records of an exchange: that for the access log, and the metrics.
 
 use serde_json::{Value, json};
 

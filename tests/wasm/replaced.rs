@@ -12,7 +12,7 @@ fn inline(document: &Value) -> String {
     format!(r#"{{"inline": {document}}}"#)
 }
 
-/// What Envoy does with a plugin configuration: a canary that is thrown away, the main thread's root, one worker's.
+/// Applies a plugin configuration as Envoy does: a canary that is thrown away, the main thread's root, one worker's.
 fn applied(process: &Process, configuration: &str) -> [Vm; 2] {
     drop(Vm::configured(process, "gateway", configuration));
     [(); 2].map(|()| Vm::configured(process, "gateway", configuration))
@@ -169,7 +169,7 @@ fn a_filter_beside_a_singleton_publishes_nothing() {
     assert_eq!(process.generation(), Some(1));
 }
 
-/// What somebody else has published is not in force for good because the source still gives the same.
+/// A document that another loader published does not stay in force because the source still gives the same.
 #[test]
 fn the_same_document_is_published_again_after_another() {
     for (case, answer) in [

@@ -6,7 +6,7 @@ use crate::host::{CallbackScope, Called, Headers, RecordedReply, Vm, headers};
 
 const CONTINUE: i32 = 0;
 
-/// What has left for the upstream.
+/// The part of a request that was sent to the upstream.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct SentUpstream {
     pub head: Option<Headers>,

@@ -34,7 +34,7 @@ const PARTS: [&str; 20] = [
     "\\\u{e9}",
     "\u{1f}",
 ];
-/// So many of them are whole.
+/// The number of parts that are whole.
 const WHOLE: usize = 12;
 /// Bytes that are no text in UTF-8 by themselves.
 const TORN: [&[u8]; 5] = [

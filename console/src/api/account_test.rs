@@ -25,7 +25,7 @@ use crate::vendors::{
     console_sentence, works,
 };
 
-/// What an account is tested with.
+/// The body of a request to test an account.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccountTestBody {
@@ -34,7 +34,7 @@ pub struct AccountTestBody {
     pub(crate) value: Option<String>,
 }
 
-/// What a vendor has said.
+/// The outcome of a test at a vendor.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct VendorTestView {
     /// Whether the vendor took the credential and listed its models.
@@ -47,13 +47,13 @@ pub struct VendorTestView {
     /// The status of the vendor's response, where that is why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<u16>,
-    /// How many models it lists.
+    /// The number of models that the vendor lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) models: Option<usize>,
 }
 
 impl VendorTestView {
-    /// What a vendor's answer means.
+    /// Interprets a vendor's answer.
     pub(super) fn of(
         vendor: &Vendor,
         has_credential: bool,

@@ -1,4 +1,4 @@
-//! What the latest tests of upstream accounts said.
+//! The outcomes of the latest tests of upstream accounts.
 
 use axum::Json;
 use axum::extract::State;
@@ -10,14 +10,14 @@ use super::problem::ApiProblem;
 use super::state::{ConsoleState, moment};
 use crate::store::account_tests;
 
-/// What the latest test of an account with its kept credential said.
+/// The outcome of the latest test of an account with its stored credential.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LatestTestView {
     /// The id of the account's group.
     pub(crate) group: String,
     /// The account's id.
     pub(crate) account: String,
-    /// When it was tested.
+    /// The time of the test, as RFC 3339.
     pub(crate) at: String,
     /// `works`, or what was wrong.
     pub(crate) outcome: String,

@@ -1,4 +1,4 @@
-//! Who changed what.
+//! The audit log: each change and its author.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,20 +16,20 @@ use crate::store::audit::{self, AuditEntry, AuditFilter};
 /// A change.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditView {
-    /// When.
+    /// The time of the change, as RFC 3339.
     pub(crate) at: String,
-    /// Who.
+    /// The id of the person who made the change; `command` for the command itself, `stranger` for a failed sign-in.
     pub(crate) actor: String,
     /// From which address.
     pub(crate) address: String,
-    /// What was done.
+    /// The action, such as `key.create`.
     pub(crate) action: String,
     /// To what.
     pub(crate) object: String,
-    /// How it was.
+    /// The object before the change, if it is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) before: Option<Value>,
-    /// How it is since.
+    /// The object after the change, if it is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) after: Option<Value>,
 }
@@ -47,7 +47,7 @@ fn view((_, entry): (i64, AuditEntry)) -> AuditView {
     }
 }
 
-/// Which changes are asked for.
+/// The filters of the audit log.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]

@@ -1,4 +1,4 @@
-//! Who sends a request.
+//! The sender of a request.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -8,14 +8,14 @@ use super::role::Role;
 use crate::client_address::ClientAddress;
 use crate::store::audit::Actor;
 
-/// Who sends a request: found by `sign_in`.
+/// The authenticated sender of a request, as found by `sign_in`.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// The person's id.
     pub id: String,
     /// The person's name.
     pub name: String,
-    /// What that person may do.
+    /// The role, which decides the routes that the person may use.
     pub role: Role,
     /// The id of the token.
     pub token: String,
@@ -32,7 +32,7 @@ impl Caller {
         }
     }
 
-    /// Whose objects are seen: everybody's (`None`), or one's own.
+    /// Returns the only owner whose objects the caller sees; `None`: the objects of all owners.
     pub fn only_owner(&self) -> Option<&str> {
         match self.role {
             Role::Admin | Role::Viewer => None,

@@ -28,20 +28,20 @@ use crate::store::{audit, envoys};
 /// A credential, of which everything is shown but itself.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CredentialView {
-    /// Its name, as accounts name it.
+    /// The name of the credential, as accounts name it.
     pub(crate) name: String,
-    /// Where it may be sent.
+    /// The only destination that the credential may be sent to.
     pub(crate) destination: DestinationView,
     /// `in_use`: a document has sent it there. `new`: none has yet. `unreadable`: the key that sealed it is not in the file of
     /// keys; give it again.
     pub(crate) state: &'static str,
     /// Since when.
     pub(crate) set_at: String,
-    /// By whom.
+    /// The id of the person who set the credential.
     pub(crate) set_by: String,
 }
 
-/// Where a credential may be sent.
+/// A destination that a credential may be sent to: the origin of an account's URL, its proxy and its CA.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DestinationView {
@@ -65,7 +65,7 @@ pub struct NewCredentialBody {
     /// Itself: one line of visible ASCII.
     #[schema(min_length = 1, max_length = 8192)]
     pub(crate) value: String,
-    /// Where it may be sent; where the document in force sends it, unless they are given.
+    /// The destinations that it may be sent to; by default those that the document in force sends it to.
     #[schema(min_items = 1, max_items = 64)]
     pub(crate) destinations: Option<Vec<DestinationView>>,
 }
@@ -73,7 +73,7 @@ pub struct NewCredentialBody {
 /// A credential, for an agent.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct CredentialForAgent {
-    /// Its name, as accounts name it.
+    /// The name of the credential, as accounts name it.
     pub name: String,
     /// The name of its destination.
     pub destination: String,
@@ -125,7 +125,7 @@ pub(super) fn keys(state: &ConsoleState) -> Option<SealingKeys> {
     }
 }
 
-/// What is told to who gives a credential, or adds a webhook, where nothing can be sealed.
+/// Makes the error for a new credential or webhook if the console has no sealing key.
 pub(super) fn no_sealing_key() -> ApiProblem {
     let detail = "this console has no key to seal with: --sealing-key-file names one, and its log says what is wrong with it";
     ApiProblem::new(StatusCode::CONFLICT, "/problems/no-sealing-key", detail)

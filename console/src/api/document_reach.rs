@@ -1,4 +1,4 @@
-//! How far a document has come: which Envoys have it.
+//! The rollout of a document: the Envoys that have it.
 
 use std::collections::HashMap;
 
@@ -12,15 +12,15 @@ use crate::store::{Transaction, envoys};
 /// Of the Envoys whose agents have enrolled and were not revoked, how many have a document, as their agents said last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DocumentReach {
-    /// How many there are.
+    /// The number of these Envoys.
     pub(crate) envoys: u64,
     /// On how many the agent has it.
     pub(crate) delivered: u64,
-    /// How many say that it is in force.
+    /// The number of Envoys that have it in force, by their agents' reports.
     pub(crate) in_force: u64,
 }
 
-/// What all agents said last.
+/// The latest reports of all agents, counted by document.
 #[derive(Debug, Default)]
 pub(crate) struct FleetReports {
     envoys: u64,
@@ -54,7 +54,7 @@ impl FleetReports {
         count(report.in_force, |numbers| &mut numbers.1);
     }
 
-    /// How far the document of this digest has come.
+    /// Counts the Envoys that have the document of this digest.
     pub(crate) fn of(&self, digest: &str) -> DocumentReach {
         let (delivered, in_force) = self.documents.get(digest).copied().unwrap_or_default();
         DocumentReach {

@@ -17,23 +17,23 @@ use super::state::{ConsoleState, moment};
 use crate::documents as life;
 use crate::store::documents::{self, PublishedDocument};
 
-/// What is known of a published document, without its text.
+/// A published document without its text.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DocumentHead {
-    /// Its version, from 1. The greatest is in force.
+    /// The version of the document, from 1. The greatest is in force.
     pub(crate) version: i64,
     /// The digest of what gateways get.
     pub(crate) sha256: String,
-    /// Who published it.
+    /// The id of the person who published it.
     pub(crate) author: String,
-    /// Why.
+    /// The publisher's note on the reason for this version.
     pub(crate) note: String,
     /// The version that it publishes again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) again: Option<i64>,
-    /// When.
+    /// The time of publication, as RFC 3339.
     pub(crate) published_at: String,
-    /// How far it has come. Absent where it has been published just now.
+    /// The rollout of the document. Absent if it was published just now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reach: Option<DocumentReach>,
 }
@@ -43,20 +43,20 @@ pub struct DocumentHead {
 pub struct DocumentView {
     #[serde(flatten)]
     pub(crate) head: DocumentHead,
-    /// Its text, as it was written.
+    /// The text of the document, as it was written.
     pub(crate) body: String,
 }
 
-/// Why an older version is published again.
+/// The request to publish an older version again, with the reason.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishAgainBody {
-    /// Why.
+    /// The publisher's note on the reason for this version.
     #[schema(max_length = 1000)]
     pub(crate) note: String,
 }
 
-/// What is known of a document.
+/// Makes the view of a document without its text.
 pub fn head(document: &PublishedDocument) -> DocumentHead {
     DocumentHead {
         version: document.version,
@@ -84,7 +84,7 @@ async fn answer(
     Ok((etag(document.version), Json(view)).into_response())
 }
 
-/// How far a document has come.
+/// Counts the Envoys that have a document.
 ///
 /// # Errors
 /// Those of the database.

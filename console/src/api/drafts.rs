@@ -21,22 +21,22 @@ use crate::secret;
 use crate::store::drafts::{self, Draft};
 use crate::store::{Transaction, audit, documents};
 
-/// What is known of a draft, without its text.
+/// A draft without its text.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DraftHead {
-    /// Its id.
+    /// The id of the draft.
     pub(crate) id: String,
     /// Grows with each change; its ETag.
     pub(crate) revision: i64,
     /// The version that was in force when it was begun; 0: none was.
     pub(crate) based_on: i64,
-    /// Who changed it last.
+    /// The id of the person who last changed it.
     pub(crate) author: String,
-    /// What it is for.
+    /// The purpose of the draft, in words.
     pub(crate) note: String,
-    /// When it was begun.
+    /// The time at which the draft was begun, as RFC 3339.
     pub(crate) created_at: String,
-    /// When it was changed last.
+    /// The time of the latest change, as RFC 3339.
     pub(crate) changed_at: String,
 }
 
@@ -55,36 +55,36 @@ pub struct DraftView {
 pub struct DraftBody {
     /// The document. A new draft without one begins with the version in force.
     pub(crate) body: Option<String>,
-    /// What it is for.
+    /// The purpose of the draft, in words.
     #[serde(default)]
     #[schema(max_length = 1000)]
     pub(crate) note: String,
-    /// Whoever changes it has seen the version in force, and goes on from it.
+    /// Whether to base the draft on the version in force, which the sender has seen.
     #[serde(default)]
     pub(crate) rebase: bool,
 }
 
-/// What a gateway would say of a draft.
+/// The result of checking a draft as a gateway would.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CheckView {
     /// Whether it would be taken.
     pub(crate) valid: bool,
-    /// Why not, each with its place.
+    /// The problems that make the draft invalid, each with its place.
     pub(crate) problems: Vec<PlacedProblem>,
-    /// What is allowed, yet looks unintended.
+    /// The valid settings that look unintended, each with its place.
     pub(crate) warnings: Vec<PlacedProblem>,
-    /// How many groups it has.
+    /// The number of groups in the draft.
     pub(crate) groups: usize,
-    /// How many keys it has.
+    /// The number of keys in the draft.
     pub(crate) keys: usize,
 }
 
-/// How a draft differs from the version in force.
+/// The differences between a draft and the version in force.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DiffView {
     /// The version in force; 0: none is.
     from: i64,
-    /// What to do to that for the draft to come out (RFC 6902); missing where one of both is no JSON.
+    /// The JSON Patch (RFC 6902) from that version to the draft; missing if either is not JSON.
     #[schema(value_type = Option<Vec<Object>>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     patch: Option<json_patch::Patch>,
@@ -211,7 +211,7 @@ pub async fn remove(
     })
 }
 
-/// What a gateway would say of a draft: the filter's own code.
+/// Checks a draft as a gateway would, with the filter's own code.
 #[utoipa::path(get, operation_id = "check_draft", path = "/api/v1/drafts/{id}/check", tag = "documents", params(("id" = String, Path)),
     responses((status = 200, body = CheckView)))]
 pub async fn check(
@@ -244,7 +244,7 @@ pub async fn check(
     }))
 }
 
-/// How a draft differs from the version in force.
+/// The differences between a draft and the version in force.
 #[utoipa::path(get, operation_id = "diff_draft", path = "/api/v1/drafts/{id}/diff", tag = "documents", params(("id" = String, Path)),
     responses((status = 200, body = DiffView)))]
 pub async fn diff(
@@ -290,7 +290,7 @@ pub async fn publish(
 /// A draft as it is, for a page.
 ///
 /// # Errors
-/// There is none of this id.
+/// There is no draft of this id.
 pub(crate) async fn read(state: &ConsoleState, id: &str) -> Result<Draft, ApiProblem> {
     let mut transaction = state.store.read().await?;
     let draft = find(&mut transaction, id).await?;
@@ -306,7 +306,7 @@ async fn find(transaction: &mut Transaction, id: &str) -> Result<Draft, ApiProbl
     draft.ok_or_else(ApiProblem::not_found)
 }
 
-/// What the database cannot store, or nobody would read.
+/// Rejects texts with a zero byte, and notes of more than 1000 bytes.
 fn check_texts(body: &DraftBody) -> Result<(), ApiProblem> {
     if body.body.as_ref().is_some_and(|body| body.contains('\0')) {
         return Err(ApiProblem::invalid("body", "has a zero byte"));

@@ -20,7 +20,7 @@ use crate::secret::{self, NewSecret};
 use crate::store::envoys::{self as stored, Envoy};
 use crate::{envoy_clock, timestamp};
 
-/// What an agent says of its Envoy, each time that it asks for something new.
+/// The state of an Envoy, as its agent reports it with each poll.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnvoyReport {
@@ -39,14 +39,14 @@ pub struct EnvoyReport {
     /// The version of the feed of keys up to which it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
-    /// Its time, as RFC 3339, when it said this: that of its Envoy.
+    /// The time of the agent's clock, which is that of its Envoy, when it sent this report, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 64)]
     pub clock: Option<String>,
     /// Bytes of the ledger that it has not sent yet.
     #[serde(default)]
     pub ledger_waiting: u64,
-    /// What it cannot do at the moment, in words.
+    /// The operations that fail at the moment, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 10)]
     pub troubles: Vec<String>,
@@ -69,16 +69,16 @@ impl EnvoyReport {
 /// An Envoy.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EnvoyView {
-    /// Its id.
+    /// The id of the Envoy.
     pub(crate) id: String,
-    /// Its name.
+    /// The name of the Envoy.
     pub(crate) name: String,
     /// `new`: its agent has not enrolled. `enrolled`. `revoked`: it may do nothing any more.
     pub(crate) state: &'static str,
     /// Until when its agent may enrol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) enrol_until: Option<String>,
-    /// When its agent enrolled.
+    /// The time at which the agent enrolled, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) enrolled_at: Option<String>,
     /// The fingerprint of its agent's credential, where it has enrolled. The agent's log says the same.
@@ -86,16 +86,16 @@ pub struct EnvoyView {
     pub(crate) fingerprint: Option<String>,
     /// Whether its agent gets credentials of accounts: `trilane console approve FINGERPRINT`, on the console's machine.
     pub(crate) approved: bool,
-    /// When its agent was last heard of.
+    /// The time of the agent's latest report, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seen_at: Option<String>,
-    /// What it said then.
+    /// The report that its agent sent then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) report: Option<EnvoyReport>,
-    /// How far its clock was ahead of the console's then, in milliseconds; less than 0: it was behind.
+    /// The offset of the agent's clock from the console's at that time, in milliseconds; less than 0: it was behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) clock_offset_ms: Option<i64>,
-    /// When it was added.
+    /// The time at which the Envoy was added, as RFC 3339.
     pub(crate) created_at: String,
 }
 
@@ -103,10 +103,10 @@ pub struct EnvoyView {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewEnvoyBody {
-    /// Its id: letters, digits, `-` `_` `.` `:`.
+    /// The id of the Envoy: letters, digits, `-` `_` `.` `:`.
     #[schema(min_length = 1, max_length = 128)]
     pub(crate) id: String,
-    /// Its name; the id unless it is given.
+    /// The name of the Envoy; the id unless it is given.
     #[schema(max_length = 128)]
     pub(crate) name: Option<String>,
 }

@@ -20,11 +20,11 @@ use crate::store::{Transaction, audit, envoys, people, sign_in_failures};
 /// An erasure of a person's data.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErasureView {
-    /// What takes the place of the person's id: the owner of what they have used and spent.
+    /// The pseudonym that replaces the person's id as the owner of their usage and spend.
     pub(crate) pseudonym: String,
-    /// When it began.
+    /// The time at which the erasure began, as RFC 3339.
     pub(crate) begun_at: String,
-    /// When it ended; without this, it is going on.
+    /// The time at which the erasure ended, as RFC 3339; absent while it is going on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at: Option<String>,
 }
@@ -54,7 +54,7 @@ pub(super) async fn refuse_erased(
 }
 
 /// Erases a person's data: the person, sessions, tokens and keys are gone with the response, the id in all tables soon after.
-/// What was used and spent stays under a pseudonym, to the last digit.
+/// Usage and spend stay under a pseudonym, exact to the last digit.
 #[utoipa::path(delete, operation_id = "erase_person_data", path = "/api/v1/people/{id}/data", tag = "people",
     params(("id" = String, Path)), responses((status = 202, body = ErasureView)))]
 pub async fn begin(

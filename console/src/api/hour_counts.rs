@@ -1,4 +1,4 @@
-//! How soon responses began, and how attempts at upstream accounts ended.
+//! Times to the first byte of responses, and outcomes of attempts at upstream accounts.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::store::hour_counts::{self, CountColumn, CountQuery, Counted};
 /// The counts that a list is made of. With more, the time is too long for such periods.
 const MOST: i64 = 20_000;
 
-/// How long a period is.
+/// The length of a period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CountPeriod {
@@ -42,7 +42,7 @@ impl CountPeriod {
     }
 }
 
-/// Which counts are asked for.
+/// The grouping and filters of a query for counts.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]
@@ -50,7 +50,7 @@ pub struct CountParams {
     /// For each hour, day or month (UTC, when requests began); or of all time.
     #[param(inline)]
     pub(crate) period: CountPeriod,
-    /// What else to group by: `account`; first bytes by `model`, attempts by `source` as well.
+    /// The other column to group by: `account`; also `model` for first bytes, and `source` for attempts.
     #[param(pattern = "^(model|account|source)?$")]
     pub(crate) by: String,
     /// From this hour on, in UTC: `2026-11-24T17`, or a day.
@@ -61,16 +61,16 @@ pub struct CountParams {
     pub(crate) account: Option<String>,
 }
 
-/// How soon responses began: of those with status 2xx, from the request's head to the first byte of the body.
+/// The times to the first byte of responses with status 2xx: from the request's head to the first byte of the body.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct FirstBytesView {
     /// The period; empty for all time.
     pub(crate) period: String,
     /// The model or account; empty where it is not asked for, or there is none.
     pub(crate) name: String,
-    /// How many requests.
+    /// The number of requests.
     pub(crate) requests: i64,
-    /// How many of them began within so many milliseconds, each counted at the narrowest of the fixed bounds.
+    /// The number of requests by the bound, in milliseconds, within which the response began; each is counted at its narrowest bound.
     pub(crate) within_ms: BTreeMap<i64, i64>,
     /// The bound within which half of them began.
     pub(crate) half_within_ms: i64,
@@ -85,7 +85,7 @@ pub struct FirstBytesList {
     pub(crate) items: Vec<FirstBytesView>,
 }
 
-/// How attempts ended.
+/// The outcomes of attempts.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AttemptsView {
     /// The period; empty for all time.
@@ -96,7 +96,7 @@ pub struct AttemptsView {
     pub(crate) attempts: i64,
     /// Those that failed.
     pub(crate) failed: i64,
-    /// How many ended how: `answered`, `client_left`, or the kind of the failure.
+    /// The number of attempts by outcome: `answered`, `client_left`, or the kind of the failure.
     pub(crate) ended: BTreeMap<String, i64>,
 }
 
@@ -133,7 +133,7 @@ fn within(counts: &BTreeMap<i64, i64>, percent: i64) -> i64 {
     0
 }
 
-/// What the counts are grouped by.
+/// Parses the column that the counts are grouped by; `None` if it is empty.
 fn column(by: &str, known: [CountColumn; 2]) -> Result<Option<CountColumn>, ApiProblem> {
     if by.is_empty() {
         return Ok(None);
@@ -178,7 +178,7 @@ fn not_too_many<T>(rows: &[T]) -> Result<(), ApiProblem> {
     ))
 }
 
-/// How soon responses began.
+/// Times to the first byte of responses.
 #[utoipa::path(get, operation_id = "list_first_bytes", path = "/api/v1/first-bytes", tag = "usage", params(CountParams),
     responses((status = 200, body = FirstBytesList)))]
 pub async fn first_bytes(
@@ -214,7 +214,7 @@ pub(crate) fn is_failure(end: &str) -> bool {
     end != "answered" && end != "client_left"
 }
 
-/// How attempts at upstream accounts ended.
+/// Outcomes of attempts at upstream accounts.
 #[utoipa::path(get, operation_id = "list_attempts", path = "/api/v1/attempts", tag = "usage", params(CountParams),
     responses((status = 200, body = AttemptsList)))]
 pub async fn attempts(

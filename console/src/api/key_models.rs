@@ -19,7 +19,7 @@ use crate::store::{Transaction, documents};
 /// A model that a key serves.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct KeyModel {
-    /// Its id.
+    /// The id of the model.
     pub(crate) id: String,
     /// The protocol that clients speak to it: `A`, `B` or `C`.
     #[schema(value_type = String)]

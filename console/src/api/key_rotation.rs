@@ -21,7 +21,7 @@ const MAX_ID: usize = 64;
 /// The longest overlap, in seconds: a year.
 const LONGEST: u32 = 366 * 86_400;
 
-/// How a key is rotated.
+/// The terms of a rotation.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyRotationBody {

@@ -18,11 +18,11 @@ use crate::intake::{LedgerBatch, take};
 use crate::store::ledger_files;
 use crate::store::lines_aside::{self, AsideLine};
 
-/// What a batch is of its file.
+/// The position of a batch in its ledger file.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct BatchParams {
-    /// Where it begins in the file, in bytes.
+    /// The byte offset of the batch in the file.
     #[param(minimum = 0)]
     from: u64,
     /// The file has no more, and gets no more: its last line is one, whole or not.
@@ -30,10 +30,10 @@ pub struct BatchParams {
     ends: bool,
 }
 
-/// How far a file was taken in.
+/// The position up to which a ledger file was taken in.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PositionView {
-    /// Where to go on, in bytes.
+    /// The byte offset at which the next batch begins.
     position: i64,
     /// Lines that were counted so far.
     lines: i64,
@@ -41,10 +41,10 @@ pub struct PositionView {
     aside: i64,
 }
 
-/// What became of a batch.
+/// The result of taking in a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TakenView {
-    /// Where to go on, in bytes.
+    /// The byte offset at which the next batch begins.
     position: i64,
     /// The lines that were counted now; none if the batch came before.
     lines: usize,
@@ -55,15 +55,15 @@ pub struct TakenView {
 /// A line that could not be counted, or is void.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AsideView {
-    /// Where it begins in its file.
+    /// The byte offset of the line in its file.
     position: i64,
-    /// Its bytes.
+    /// The length of the line, in bytes.
     length: i64,
     /// `foreign`, `damaged`, `cut`, `too_long` or `void`.
     reason: String,
-    /// What is wrong with it.
+    /// The fault of the line, in words.
     detail: String,
-    /// Its beginning.
+    /// The beginning of the line.
     line: String,
 }
 
@@ -77,7 +77,7 @@ fn check_envoy(caller: &Caller, envoy: &str) -> Result<(), ApiProblem> {
     Ok(())
 }
 
-/// Where a ledger file goes on.
+/// Returns the position at which a ledger file continues.
 #[utoipa::path(get, operation_id = "get_ledger_position", path = "/api/v1/ledger/{envoy}/{file}", tag = "agents",
     params(("envoy" = String, Path), ("file" = String, Path)), responses((status = 200, body = PositionView)))]
 pub async fn position(

@@ -129,7 +129,7 @@ impl Once {
 }
 
 impl OnceAnswer {
-    /// What is answered.
+    /// Returns the JSON body of the response.
     pub const fn body(&self) -> &Value {
         &self.body
     }

@@ -32,7 +32,7 @@ use crate::intake::LedgerBatch;
 
 /// The longest document, as JSON text within JSON.
 const DOCUMENT: usize = 64 << 20;
-/// How long the answer about health may take.
+/// The longest time for a response about health.
 const WITHIN: Duration = Duration::from_millis(1900);
 
 /// All that the console serves.
@@ -61,7 +61,7 @@ pub fn router(state: ConsoleState) -> Router {
         .with_state(state)
 }
 
-/// What the API is, for programs.
+/// Makes the OpenAPI description of the API.
 pub fn openapi() -> OpenApi {
     parts().2
 }
@@ -200,7 +200,7 @@ fn describe_responses(operation: &mut Operation) {
     }
 }
 
-/// Whatever is wrong is told in one form.
+/// Adds the response of every error, a problem (RFC 9457), to an operation.
 fn may_be_a_problem(operation: &mut Operation) {
     let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(ApiProblem::name())));
     let problem = ResponseBuilder::new()

@@ -10,12 +10,12 @@ const MOST: u16 = 500;
 /// The items of a page, unless another number is asked for.
 const DEFAULT: u16 = 100;
 
-/// Which page of a list.
+/// The position and size of a page of a list.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]
 pub struct PageParams {
-    /// Where the page begins: `next` of the page before.
+    /// The start of the page: `next` of the previous page.
     pub cursor: Option<String>,
     /// The most items, 100 unless it is given.
     #[param(minimum = 1, maximum = 500)]
@@ -33,7 +33,7 @@ pub struct ItemPage<T> {
 }
 
 impl PageParams {
-    /// How many items there may be, and one more, which tells whether another page follows.
+    /// Reads the most items of the page. One more is fetched, which tells whether another page follows.
     ///
     /// # Errors
     /// 400: it is not from 1 to 500.
@@ -45,7 +45,7 @@ impl PageParams {
         Ok(PageLimit(limit))
     }
 
-    /// What the cursor of the page before stands for.
+    /// Decodes the cursor of the previous page.
     ///
     /// # Errors
     /// 400: it is not one of ours.
@@ -70,12 +70,12 @@ pub fn cursor(place: &impl Serialize) -> String {
     hex::encode(serde_json::to_vec(place).unwrap_or_default())
 }
 
-/// How many items a page may have.
+/// The most items of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct PageLimit(u16);
 
 impl PageLimit {
-    /// How many to ask the database for.
+    /// Returns the number of items to fetch from the database: one more than the page has.
     pub fn to_fetch(self) -> i64 {
         i64::from(self.0).saturating_add(1)
     }

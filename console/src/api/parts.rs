@@ -18,7 +18,7 @@ use super::problem::ApiProblem;
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
-/// What is read from a JSON object only: for a struct serde takes an array too, field by field.
+/// A value that is read from a JSON object only: for a struct, serde also accepts an array of its fields.
 struct JsonObject<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {

@@ -46,11 +46,11 @@ pub struct NewPersonBody {
     /// The name.
     #[schema(max_length = 128)]
     pub(crate) name: String,
-    /// What this person may do.
+    /// The role, which decides the routes that the person may use.
     pub(crate) role: Role,
 }
 
-/// What is to be changed of a person.
+/// The changes to a person.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PersonChangeBody {

@@ -1,4 +1,4 @@
-//! What is wrong with a request (RFC 9457).
+//! Problem details of error responses (RFC 9457).
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -12,23 +12,23 @@ use crate::documents::DocumentError;
 use crate::intake::IntakeError;
 use crate::store::{AsStoreError, StoreError};
 
-/// What is wrong with a request.
+/// A problem with a request, as the body of an error response (RFC 9457).
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ApiProblem {
-    /// What kind of problem it is, for programs.
+    /// The identifier of the kind of problem, for programs.
     #[serde(rename = "type")]
     kind: &'static str,
     /// The same for people.
     title: &'static str,
     /// The status of the response.
     status: u16,
-    /// What is wrong this time.
+    /// The explanation of this occurrence of the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
-    /// What is wrong with a document or field, each with its place.
+    /// The faults of a document or of fields, each with its place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<PlacedProblem>,
-    /// Where a ledger file goes on.
+    /// The byte offset at which a ledger file continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<i64>,
     /// The database's reason, for the log.
@@ -39,12 +39,12 @@ pub struct ApiProblem {
     conflict: bool,
 }
 
-/// What is wrong, and where.
+/// A fault and its place.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PlacedProblem {
-    /// Where: `groups[2].models[0].id`.
+    /// The path of the invalid value: `groups[2].models[0].id`.
     pub path: String,
-    /// What is wrong there.
+    /// The fault of that value, in words.
     pub reason: String,
 }
 
@@ -129,12 +129,12 @@ impl ApiProblem {
         self.status
     }
 
-    /// What is wrong this time.
+    /// The explanation of this occurrence of the problem.
     pub fn detail(&self) -> &str {
         self.detail.as_deref().unwrap_or(self.title)
     }
 
-    /// What is wrong, each with its place.
+    /// Returns the individual faults, each with its place.
     pub fn placed(&self) -> &[PlacedProblem] {
         &self.problems
     }
@@ -184,7 +184,7 @@ impl IntoResponse for ApiProblem {
     }
 }
 
-/// Why a request failed for no fault of its own, for the log.
+/// The reason of an internal failure, for the log.
 #[derive(Debug, Clone)]
 pub struct FailureReason(pub Box<str>);
 

@@ -1,4 +1,4 @@
-//! What has failed for no fault of the request's is told to whoever runs the console.
+//! Reports of failures that the request did not cause, to the operator of the console.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;

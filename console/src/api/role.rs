@@ -1,9 +1,9 @@
-//! What people may do.
+//! The roles of people.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a person may do.
+/// The role of a person, which decides the routes they may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -21,7 +21,7 @@ impl Role {
     /// All.
     pub const ALL: [Self; 4] = [Self::Admin, Self::Member, Self::Viewer, Self::Agent];
 
-    /// Its name.
+    /// Returns the name of the role, as in the API.
     pub fn name(self) -> &'static str {
         match self {
             Self::Admin => "admin",

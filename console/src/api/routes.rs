@@ -1,4 +1,4 @@
-//! Who may do what: the table that every request is compared with.
+//! The authorization table: the roles that may use each route. Every request is checked against it.
 
 use http::Method;
 
@@ -34,10 +34,10 @@ const OWNING: &[Role] = &[Admin, Member];
 const SEEING: &[Role] = &[Admin, Viewer];
 /// Those who change something.
 const ADMIN: &[Role] = &[Admin];
-/// What stands beside an Envoy.
+/// The roles for routes that the agent beside an Envoy uses.
 const ENVOY: &[Role] = &[Admin, Agent];
 
-/// Nobody but an agent: not even an admin sees a credential again.
+/// Agents alone: not even an admin sees a credential again.
 const AGENT: &[Role] = &[Agent];
 
 /// Every route that wants a token.
@@ -153,7 +153,7 @@ pub fn allows(method: &Method, path: &str, role: Role) -> bool {
         .any(|route| route.method == *method && route.path == path && route.roles.contains(&role))
 }
 
-/// What is told to a role that may not use a route.
+/// Makes the error for a role that may not use a route.
 pub fn forbidden(role: Role) -> ApiProblem {
     ApiProblem::forbidden(format!("the role {} may not do this", role.name()))
 }

@@ -34,12 +34,12 @@ pub(crate) const DRAFT: &str = "first-run";
 /// The most models of a vendor.
 const MOST_MODELS: usize = 2000;
 
-/// How far a first run is.
+/// The state of a first run.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SetupView {
     /// The version in force; 0: none is.
     pub(crate) version: i64,
-    /// How many groups that has.
+    /// The number of groups in that version.
     pub(crate) groups_in_force: usize,
     /// The draft that the vendors below are in, until it is published.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,19 +53,19 @@ pub struct SetupView {
 pub struct SetupVendorView {
     /// The id of its group.
     pub(crate) group: String,
-    /// Which it is, as far as it is known beforehand.
+    /// The name of the vendor's preset; `compatible` if it has none of its own.
     pub(crate) vendor: &'static str,
     /// The same for people.
     pub(crate) title: &'static str,
-    /// What it speaks: `A`, `B` or `C`.
+    /// The protocol of the vendor: `A`, `B` or `C`.
     pub(crate) protocol: String,
-    /// Its base address.
+    /// The base address of the vendor.
     pub(crate) url: String,
     /// Whether a credential is kept here for it.
     pub(crate) has_credential: bool,
-    /// Its models.
+    /// The models of the vendor.
     pub(crate) models: Vec<VendorModel>,
-    /// What a change names, so that it is not made over another one.
+    /// The revision that a change names, so that it does not overwrite another change.
     pub(crate) revision: String,
 }
 
@@ -73,19 +73,19 @@ pub struct SetupVendorView {
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetupVendorBody {
-    /// Which it is: as where its models are listed.
+    /// The name of the vendor's preset, as in a request for its list of models.
     #[schema(max_length = 64)]
     pub(crate) vendor: String,
-    /// Its base address; the vendor's own unless it is given.
+    /// The base address; the vendor's own unless it is given.
     #[schema(max_length = 1024)]
     pub(crate) url: Option<String>,
-    /// What it speaks: `A`, `B` or `C`; as the vendor does unless it is given.
+    /// The protocol of the vendor: `A`, `B` or `C`; by default that of its preset.
     #[schema(max_length = 1)]
     pub(crate) protocol: Option<String>,
-    /// Its models; those that it has in the draft unless they are given.
+    /// The models of the vendor; those that it has in the draft unless they are given.
     #[schema(max_items = 2000)]
     pub(crate) models: Option<Vec<VendorModel>>,
-    /// Its credential, which is sealed, and sent to this address alone.
+    /// The credential, which is sealed, and sent to this address alone.
     #[schema(min_length = 1, max_length = 8192)]
     pub(crate) value: Option<String>,
     /// It asks for no credential.
@@ -135,7 +135,7 @@ fn new_groups(draft: &Value, in_force: &Value) -> Vec<VendorGroup> {
     groups
 }
 
-/// How far the first run is: the document in force, and the draft with the vendors that are being added.
+/// The state of the first run: the document in force, and the draft with the vendors that are being added.
 #[utoipa::path(get, operation_id = "get_setup", path = "/api/v1/setup", tag = "setup",
     responses((status = 200, body = SetupView)))]
 pub async fn get(State(state): State<ConsoleState>) -> Result<Json<SetupView>, ApiProblem> {

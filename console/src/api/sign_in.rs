@@ -1,4 +1,4 @@
-//! Whose token a request has, and whether that person may do this.
+//! Authentication of the token of a request, and authorization of the person it belongs to.
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;

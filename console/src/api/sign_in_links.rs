@@ -17,7 +17,7 @@ use crate::store::{audit, people, sign_in_links};
 /// A link that signs a person in.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SignInLink {
-    /// Its path at this console, shown this once.
+    /// The path of the link at this console, shown this once.
     pub(crate) path: String,
     /// Until when it is good.
     pub(crate) expires_at: String,

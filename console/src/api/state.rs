@@ -1,4 +1,4 @@
-//! What every request needs.
+//! The state of the console that all requests share.
 
 use core::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::storage::StorageWatch;
 use crate::store::Store;
 use crate::vendors::VendorAccess;
 
-/// What every request needs.
+/// The state of the console that all requests share.
 #[derive(Debug, Clone)]
 pub struct ConsoleState {
     /// The database.
@@ -26,15 +26,15 @@ pub struct ConsoleState {
     pub https: bool,
     /// The proxies whose word is taken for where a request comes from.
     pub proxies: TrustedProxies,
-    /// Where the keys are that seal credentials of accounts; `None`: this console takes none.
+    /// The file of the keys that seal credentials of accounts; `None`: this console stores no credentials.
     pub sealing_keys: Option<SealingKeyFile>,
-    /// How vendors are asked, where accounts are tested.
+    /// The client that asks vendors for their models, to test accounts.
     pub vendors: VendorAccess,
-    /// Where it is told why a request failed for no fault of its own.
+    /// The receiver of the reasons of failures that the request did not cause.
     pub reporter: Reporter,
     /// The parts of pages that are looked at.
     pub live: LiveParts,
-    /// How much room the database takes.
+    /// The reader of the database's disk use.
     pub storage: StorageWatch,
 }
 

@@ -1,4 +1,4 @@
-//! How much room the database takes.
+//! The disk use of the database.
 
 use axum::Json;
 use axum::extract::State;
@@ -10,11 +10,11 @@ use super::state::{ConsoleState, moment};
 use crate::storage::StorageReading;
 use crate::store::disk_use::DataKind;
 
-/// How much room the database takes, in bytes. `bytes` is the sum of the kinds, of `unmeasured_bytes`, and on SQLite of
+/// The disk use of the database, in bytes. `bytes` is the sum of the kinds, of `unmeasured_bytes`, and on SQLite of
 /// `free_bytes` and `log_bytes`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StorageView {
-    /// When this was read.
+    /// The time of this reading, as RFC 3339.
     read_at: String,
     /// All of it.
     bytes: i64,
@@ -29,7 +29,7 @@ pub struct StorageView {
     disk_free_bytes: Option<i64>,
     /// By kind of data.
     kinds: Vec<DataKindView>,
-    /// What the kinds without `bytes` take together.
+    /// The number of bytes of all kinds without `bytes` together.
     unmeasured_bytes: i64,
     /// For how many days the console keeps requests, after the day on which they were taken in.
     keep_requests_days: u32,
@@ -39,12 +39,12 @@ pub struct StorageView {
     /// The day (UTC) on which those go.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest_requests_go_on: Option<String>,
-    /// How many bytes of requests come in a day, estimated from the days that are there; absent on the first day.
+    /// The bytes of requests per day, estimated from the days that are kept; absent on the first day.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_bytes_a_day: Option<i64>,
 }
 
-/// What one kind of data takes.
+/// The storage that one kind of data uses.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DataKindView {
     /// `requests`, `hours` and `days` (sums of usage), `spend`, `keys`, `audit`, `documents`, or `other`.
@@ -89,7 +89,7 @@ impl From<StorageReading> for StorageView {
     }
 }
 
-/// How much room the database takes, how fast it grows, and when the oldest requests go. It is read once a minute at most.
+/// The disk use of the database, its growth, and the day on which the oldest requests go. It is read once a minute at most.
 #[utoipa::path(get, operation_id = "get_storage", path = "/api/v1/storage", tag = "storage",
     responses((status = 200, body = StorageView)))]
 pub async fn get(State(state): State<ConsoleState>) -> Result<Json<StorageView>, ApiProblem> {

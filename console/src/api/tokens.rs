@@ -23,18 +23,18 @@ use crate::timestamp;
 /// A token, as far as it may be seen.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TokenView {
-    /// Its id.
+    /// The id of the token.
     pub(crate) id: String,
-    /// Whose it is.
+    /// The id of the person it belongs to.
     pub(crate) person: String,
-    /// What it is for.
+    /// The purpose of the token, in words.
     pub(crate) name: String,
-    /// Its last characters.
+    /// The last characters of the token.
     pub(crate) hint: String,
-    /// When it expires; missing: never.
+    /// The time at which the token expires, as RFC 3339; absent: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<String>,
-    /// When it was made.
+    /// The time at which the token was created, as RFC 3339.
     pub(crate) created_at: String,
 }
 
@@ -44,7 +44,7 @@ pub struct CreatedToken {
     /// The token itself, shown this once. Missing where the request came again.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
-    /// What is known of it from now on.
+    /// The token as later responses show it, without its value.
     token: TokenView,
 }
 
@@ -52,12 +52,12 @@ pub struct CreatedToken {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewTokenBody {
-    /// What it is for.
+    /// The purpose of the token, in words.
     #[schema(min_length = 1, max_length = 128)]
     pub(crate) name: String,
-    /// Whose it is: one's own unless it is given; another's only admins make.
+    /// The id of the person it belongs to; by default the sender. Only admins may name another.
     pub(crate) person: Option<String>,
-    /// When it expires, as RFC 3339.
+    /// The time at which the token expires, as RFC 3339.
     pub(crate) expires_at: Option<String>,
 }
 
@@ -72,7 +72,7 @@ fn view(token: ApiToken) -> TokenView {
     }
 }
 
-/// Whose tokens one may see and remove: everybody's, or one's own.
+/// Returns the only person whose tokens the caller may see and remove; `None`: all.
 fn only_person(caller: &Caller) -> Option<&str> {
     (caller.role != Role::Admin).then_some(caller.id.as_str())
 }

@@ -15,12 +15,12 @@ use super::state::ConsoleState;
 use crate::ledger::Measure;
 use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
 
-/// What usage is asked for.
+/// The grouping and filters of a query for usage.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]
 pub struct UsageParams {
-    /// What to group by, with commas between: hour, day, month, key, owner, team, group, source, account, model, entry, outcome.
+    /// The columns to group by, separated by commas: hour, day, month, key, owner, team, group, source, account, model, entry, outcome.
     #[param(pattern = "^[a-z,]*$")]
     pub(crate) by: String,
     /// From this hour on, by the beginning of requests, in UTC: `2026-11-24T17`, or a day.
@@ -72,7 +72,7 @@ impl UsageView {
     }
 }
 
-/// Where sums stand in their list.
+/// Returns the sort key of sums in their list.
 fn place(sums: &UsageSums) -> Vec<String> {
     let mut place = sums.values.clone();
     place.push(sums.currency.clone());

@@ -1,4 +1,4 @@
-//! Who used the most.
+//! The ranking of usage by charges.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,14 +16,14 @@ use crate::store::usage_top::{self, TopQuery};
 /// The most values that are ranked.
 const MOST: u8 = 50;
 
-/// What is ranked by its charges.
+/// The column that is ranked by charges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TopColumn {
     /// Keys.
     #[default]
     Key,
-    /// Whose keys they are.
+    /// The owners of keys.
     Owner,
     /// The teams of keys.
     Team,
@@ -48,11 +48,11 @@ impl TopColumn {
     }
 }
 
-/// Which ranking is asked for.
+/// The column and filters of a ranking.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct TopParams {
-    /// What is ranked: `key`, `owner`, `team`, `group`, `model` or `account`.
+    /// The ranked column: `key`, `owner`, `team`, `group`, `model` or `account`.
     #[serde(default)]
     #[param(inline)]
     pub(crate) by: TopColumn,
@@ -63,7 +63,7 @@ pub struct TopParams {
     pub(crate) since: Option<String>,
     /// Before this hour.
     pub(crate) until: Option<String>,
-    /// How many; 10 unless it is given.
+    /// The number of ranks; 10 unless it is given.
     #[param(minimum = 1, maximum = 50)]
     pub(crate) limit: Option<u8>,
 }
@@ -75,7 +75,7 @@ pub struct TopList {
     pub(crate) items: Vec<UsageView>,
 }
 
-/// Whose charges are the greatest. Members see their own.
+/// Ranks the values of a column by their charges. Members see their own.
 #[utoipa::path(get, operation_id = "list_top_usage", path = "/api/v1/usage/top", tag = "usage", params(TopParams),
     responses((status = 200, body = TopList)))]
 pub async fn list(

@@ -25,17 +25,17 @@ use crate::vendors::{
 /// The longest id of a vendor's group.
 const LONGEST: usize = 60;
 
-/// Which vendor is asked, and with what.
+/// The vendor to ask, and the credential to ask it with.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorAskBody {
-    /// Which it is: `openai`, `anthropic`, `gemini`, `openrouter`, `deepseek`, or `compatible` for an address of your own.
+    /// The name of the vendor's preset: `openai`, `anthropic`, `gemini`, `openrouter`, `deepseek`, or `compatible` for your own URL.
     #[schema(max_length = 64)]
     pub(crate) vendor: String,
-    /// Its base address; the vendor's own unless it is given.
+    /// The base address; the vendor's own unless it is given.
     #[schema(max_length = 1024)]
     pub(crate) url: Option<String>,
-    /// What it speaks: `A` (OpenAI-style), `B` (Anthropic-style) or `C` (Gemini-style); as the vendor does unless it is given.
+    /// The protocol: `A` (OpenAI-style), `B` (Anthropic-style) or `C` (Gemini-style); by default that of the preset.
     #[schema(max_length = 1)]
     pub(crate) protocol: Option<String>,
     /// The id of its group; the vendor's name unless it is given.
@@ -53,18 +53,18 @@ pub struct VendorAskBody {
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorModel {
-    /// Its id.
+    /// The id of the model.
     #[schema(max_length = 128)]
     pub(crate) id: String,
     /// The vendor's name of it, where that is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 256)]
     pub(crate) upstream: Option<String>,
-    /// Its name for people.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 256)]
     pub(crate) display_name: Option<String>,
-    /// Its prices, as in a document. Without them, and not free, what it costs is not counted.
+    /// The prices, as in a document. Without them, and not free, the cost is not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub(crate) prices: Option<PricesDocument>,
@@ -76,22 +76,22 @@ pub struct VendorModel {
 /// A model that a vendor lists.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OfferedModel {
-    /// As a document would have it.
+    /// The model as a document would have it.
     pub(crate) model: VendorModel,
-    /// Where its prices are from: `catalogue`, `vendor` (its own list), or `nobody`.
+    /// The source of its prices: `catalogue`, `vendor` (its own list), or `nobody`.
     pub(crate) prices_from: &'static str,
     /// Whether it is taken unless somebody says otherwise: it has prices, or none has. Of more than 30 none is.
     pub(crate) usual: bool,
 }
 
-/// What a vendor lists.
+/// The models that a vendor lists.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VendorModelsView {
-    /// What came back.
+    /// The outcome of the request to the vendor.
     pub(crate) test: VendorTestView,
     /// Whether the address may well serve models, but lists none, so that they have to be named.
     pub(crate) lists_nothing: bool,
-    /// Its models, in the order of its list.
+    /// The models of the vendor, in the order of its list.
     pub(crate) models: Vec<OfferedModel>,
     /// Those of its list that no document can serve.
     pub(crate) left_out: Vec<LeftOut>,
@@ -221,7 +221,7 @@ pub async fn list(
     Ok(Json(view))
 }
 
-/// Where a vendor's credential may be sent.
+/// Returns the destination that a vendor's credential may be sent to.
 pub(super) fn destination(vendor: &Vendor) -> CredentialDestination {
     CredentialDestination {
         url: vendor.origin.site(),

@@ -34,7 +34,7 @@ pub struct VoidTime {
 /// Lines that would be void.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VoidableView {
-    /// How many.
+    /// The number of lines.
     lines: u64,
     /// The sums of their charges, exact, by currency.
     charges: BTreeMap<String, String>,
@@ -47,11 +47,11 @@ pub struct VoidView {
     from: String,
     /// Before this moment.
     to: String,
-    /// When it was made void.
+    /// The time at which the lines were made void, as RFC 3339.
     begun_at: String,
     /// Lines that had been counted and are no more.
     lines: i64,
-    /// When all were taken away; without this, it is going on.
+    /// The time at which all lines had been subtracted, as RFC 3339; absent while it is going on.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
 }

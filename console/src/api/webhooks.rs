@@ -27,23 +27,23 @@ const MOST_THRESHOLDS: usize = 10;
 /// A webhook, as far as it may be seen.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WebhookView {
-    /// Its id.
+    /// The id of the webhook.
     pub(crate) id: String,
-    /// Where messages go.
+    /// The URL that messages are sent to.
     pub(crate) url: String,
     /// Percents of a budget at which one is sent.
     pub(crate) thresholds: Vec<u32>,
-    /// When it was added.
+    /// The time at which the webhook was added, as RFC 3339.
     pub(crate) created_at: String,
 }
 
 /// A new webhook.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatedWebhook {
-    /// What its messages are signed with, shown this once. Missing where the request came again.
+    /// The secret that signs its messages, shown this once. Missing if the request was repeated.
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
-    /// What is known of it from now on.
+    /// The webhook as later responses show it, without its secret.
     webhook: WebhookView,
 }
 
@@ -51,7 +51,7 @@ pub struct CreatedWebhook {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhookBody {
-    /// Where messages go: `https://…`, on a public address unless the console allows others.
+    /// The URL that messages are sent to: `https://…`, on a public address unless the console allows others.
     #[schema(max_length = 2000)]
     pub(crate) url: String,
     /// Percents of a budget at which a message is sent, once for each subject and period; 80 and 100 unless they are given.

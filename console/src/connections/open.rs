@@ -17,7 +17,7 @@ pub(super) struct ClientConnections {
     tasks: JoinSet<()>,
     /// The connections that were not aborted.
     open: HashMap<task::Id, ClientConnection>,
-    /// How many of them each address has.
+    /// The number of open connections by address.
     of_addresses: HashMap<IpAddr, usize>,
 }
 

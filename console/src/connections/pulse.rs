@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How long a connection may do nothing.
+/// The timeouts of a connection that does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionTimeouts {
     /// For the head of a request, from its first byte on, and for the first one of a new connection.
@@ -27,7 +27,7 @@ const ANSWER_AT_LEAST: Duration = Duration::from_secs(5);
 /// The number of connections without a request that stay while idle ones can be closed.
 const NEW: usize = 32;
 
-/// What a connection waits for.
+/// The event that a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionPhase {
     /// The head of a request: the connection is new, or the head has begun.
@@ -40,7 +40,7 @@ enum ConnectionPhase {
     Answer,
 }
 
-/// What a connection waits for, and since when.
+/// The event that a connection waits for, and since when.
 #[derive(Debug, Clone)]
 pub struct Pulse(Arc<Mutex<Beat>>);
 
@@ -48,7 +48,7 @@ pub struct Pulse(Arc<Mutex<Beat>>);
 struct Beat {
     phase: ConnectionPhase,
     since: Instant,
-    /// When bytes came or went last.
+    /// The time at which bytes were last received or sent.
     moved: Instant,
 }
 

@@ -1,4 +1,4 @@
-//! Where a credential may be sent.
+//! The destinations that a credential may be sent to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use trilane::config::origin::Origin;
 use trilane::config::policy::{Group, GroupKind, Policy};
 use trilane::config::{Document, compile};
 
-/// How an account is reached. Whoever changes one of these would otherwise receive the credential.
+/// The route to an account. A credential is bound to it: anybody who changes a part of it would otherwise receive the credential.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CredentialDestination {
@@ -76,7 +76,7 @@ impl CredentialDestination {
         })
     }
 
-    /// As text, always the same for the same place.
+    /// Writes it as text, always the same for the same destination.
     pub fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -115,7 +115,7 @@ pub struct AccountCredential {
     pub account: String,
     /// The credential's name.
     pub name: String,
-    /// Where it is sent.
+    /// The destination that the document sends it to.
     pub destination: CredentialDestination,
 }
 

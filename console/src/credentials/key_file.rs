@@ -12,7 +12,7 @@ use super::sealed_value::SealedValue;
 use super::sealing::SealingKey;
 use crate::named_file;
 
-/// Where the keys are. They are read whenever they are needed, so that a console notices a new one.
+/// The path of the file of sealing keys. The file is read at each use, so that a console notices a new key.
 #[derive(Debug, Clone)]
 pub struct SealingKeyFile(PathBuf);
 
@@ -29,7 +29,7 @@ impl SealingKeyFile {
         Self(file)
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.0
     }

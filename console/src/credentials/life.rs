@@ -1,4 +1,4 @@
-//! How credentials are given, discarded, handed to agents, and sealed anew.
+//! The life of credentials: they are given, discarded, handed to agents, and sealed anew.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use crate::store::credentials::{self, StoredCredential};
 use crate::store::documents::{self, PublishedDocument};
 use crate::store::{AsStoreError, Store, StoreError, Transaction};
 
-/// Why a credential was not taken, or cannot be handed out.
+/// The reason that a credential was not taken, or cannot be handed out.
 #[derive(Debug)]
 pub enum CredentialError {
     /// It is not said where it may be sent, and no account of the document in force has it.
@@ -58,11 +58,11 @@ impl AsStoreError for CredentialError {
 
 /// A credential to be kept. `Debug` does not print it.
 pub struct NewCredential {
-    /// Its name.
+    /// The name of the credential, as accounts name it.
     pub name: String,
     /// Itself.
     pub value: Zeroizing<Vec<u8>>,
-    /// Where it may be sent; `None`: where the document in force sends it.
+    /// The destinations that it may be sent to; `None`: those that the document in force sends it to.
     pub destinations: Option<BTreeSet<CredentialDestination>>,
 }
 
@@ -188,9 +188,9 @@ fn of_document(document: &PublishedDocument) -> Result<CredentialDestinations, C
 
 /// A credential, for an agent.
 pub struct GivenCredential {
-    /// Its name.
+    /// The name of the credential, as accounts name it.
     pub name: String,
-    /// Where it may be sent.
+    /// The only destination that the credential may be sent to.
     pub destination: CredentialDestination,
     /// Itself; `None`: the key that sealed it is lost.
     pub value: Option<Zeroizing<Vec<u8>>>,
@@ -203,7 +203,7 @@ impl fmt::Debug for GivenCredential {
     }
 }
 
-/// What agents get.
+/// The credentials that an agent receives.
 #[derive(Debug)]
 pub struct AgentCredentials {
     /// The digest of their state.
@@ -262,7 +262,7 @@ pub async fn for_agents(
     })
 }
 
-/// How many cannot be opened with these keys, of how many.
+/// Counts the credentials that cannot be opened with these keys; returns that number and the number of all.
 ///
 /// # Errors
 /// Those of the database.

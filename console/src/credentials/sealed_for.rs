@@ -1,22 +1,22 @@
-//! What a sealed value is bound to.
+//! The purpose that a sealed value is bound to.
 
 use super::destination::CredentialDestination;
 
-/// What a sealed value is bound to: it opens for nothing else. No part has an end of line.
+/// The purpose that a sealed value is bound to: it opens for no other. No part contains a line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SealedFor<'a> {
     /// A credential of an account.
     Credential {
-        /// Its name.
+        /// The name of the credential.
         name: &'a str,
-        /// Where it may be sent.
+        /// The only destination that it may be sent to.
         destination: &'a CredentialDestination,
     },
-    /// What the messages of a webhook are signed with.
+    /// The secret that signs the messages of a webhook.
     WebhookSecret {
         /// The webhook's id.
         id: &'a str,
-        /// Where its messages go.
+        /// The URL that its messages are sent to.
         url: &'a str,
     },
 }

@@ -1,12 +1,12 @@
 //! A sealed value, and its text.
 
-/// What begins the text of one. No credential and no secret begins so.
+/// The prefix of a sealed value's text. No credential and no secret begins with it.
 const PREFIX: &str = "sealed-1:";
 
 /// A sealed value, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedValue {
-    /// Which key opens it.
+    /// The id of the key that opens it.
     pub key_id: String,
     /// The nonce.
     pub nonce: String,

@@ -50,7 +50,7 @@ impl SealingKey {
         Self { key, id }
     }
 
-    /// Its line in a file.
+    /// Writes the key as a line of a key file: hexadecimal.
     pub fn line(&self) -> Zeroizing<String> {
         Zeroizing::new(hex::encode(self.key.as_ref()))
     }
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// What is in databases must open in the next release, too.
+    /// Values sealed in existing databases must open in the next release, too.
     #[test]
     fn opens_what_was_sealed_before() {
         let key = SealingKey::parse(&"2a".repeat(32)).unwrap();

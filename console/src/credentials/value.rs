@@ -1,14 +1,14 @@
-//! What a credential and its name may be.
+//! The valid forms of a credential and of its name.
 
 /// The longest credential, in bytes: longer than any vendor's, shorter than Envoy's limit for request headers.
 pub const LONGEST: usize = 8192;
 /// The longest name: a file has it.
 const LONGEST_NAME: usize = 128;
 
-/// Why Envoy cannot send a credential.
+/// The reason that Envoy cannot send a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueFault {
-    /// There is nothing in it: no request goes to the account.
+    /// The value is empty: no request goes to the account.
     Empty,
     /// Envoy would send it, or a part of it. A blank credential leaves the request without one, and other characters break
     /// the request.

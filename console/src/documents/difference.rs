@@ -1,15 +1,15 @@
-//! How one document differs from another, for people: place by place, with what has an id known by it.
+//! The differences between two documents, for people: place by place, with what has an id known by it.
 
 use serde_json::Value;
 
 /// A place that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Where: `groups › mixed › models › gpt-5.1 › prices › input`.
+    /// The path of the value: `groups › mixed › models › gpt-5.1 › prices › input`.
     pub place: String,
-    /// How it was; `None`: it is new.
+    /// The value before; `None`: the place is new.
     pub before: Option<String>,
-    /// How it is; `None`: it is gone.
+    /// The value after; `None`: the place is gone.
     pub after: Option<String>,
 }
 
@@ -101,7 +101,7 @@ fn members(value: &Value) -> Option<Vec<(String, &Value)>> {
     }
 }
 
-/// What an item of a list is known by: its id, and the entry that a model of a Mixed group is behind.
+/// Returns the name that identifies an item of a list: its id, and the entry behind which a model of a Mixed group is.
 fn name_of(item: &Value) -> Option<String> {
     let id = item.get("id")?.as_str()?;
     let entry = item.get("entry").and_then(Value::as_str);

@@ -14,19 +14,19 @@ use crate::store::documents::{self, PublishedDocument};
 use crate::store::drafts::{self, Draft};
 use crate::store::{AsStoreError, LockedRow, Store, StoreError, Transaction};
 
-/// Why a document was not changed or published. Nothing is changed then.
+/// The reason that a document was not changed or published. Nothing is changed then.
 #[derive(Debug)]
 pub enum DocumentError {
     /// There is no such draft or version.
     NotFound,
     /// The draft is another revision by now.
     Changed {
-        /// Which.
+        /// The current revision of the draft.
         revision: i64,
     },
     /// Another version was published since the draft was begun.
     Outdated {
-        /// Which is in force.
+        /// The version in force.
         version: i64,
     },
     /// A gateway would refuse it.
@@ -61,14 +61,14 @@ impl AsStoreError for DocumentError {
     }
 }
 
-/// What a draft begins with.
+/// The initial content of a draft.
 #[derive(Debug, Clone)]
 pub struct NewDraft {
-    /// Its id, never used before.
+    /// The id of the draft, never used before.
     pub id: String,
-    /// Its text; `None`: that of the version in force.
+    /// The text of the draft; `None`: that of the version in force.
     pub body: Option<String>,
-    /// What it is for.
+    /// The purpose of the draft, in words.
     pub note: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the gateway would do now with a request that is over.
+//! The decision that the gateway would make now about a past request.
 
 use serde_json::json;
 use trilane::config::Compiled;
@@ -17,7 +17,7 @@ const VERSION: &[u8] = b"2023-06-01";
 /// more than the model. Nothing is sent.
 ///
 /// # Errors
-/// Why the line does not tell enough.
+/// The reason that the line does not suffice.
 pub fn again(
     line: &LedgerLine,
     compiled: Compiled,

@@ -28,11 +28,11 @@ pub struct Explanation {
     pub decision: &'static str,
     /// The request's method.
     pub method: String,
-    /// Its path, without the query, which may contain a key.
+    /// The path, without the query, which may contain a key.
     pub path: String,
     /// Each step of the decision.
     pub steps: Vec<DecisionStep>,
-    /// What the decision resolved.
+    /// The values that the decision resolved.
     #[serde(flatten)]
     pub found: Resolved,
     /// The upstream request, if there is one.
@@ -41,7 +41,7 @@ pub struct Explanation {
     pub answer: Option<ExplainedReply>,
 }
 
-/// What the decision resolved; `null` where it ended before.
+/// The values that the decision resolved; `null` if it ended before.
 #[derive(Debug, Default, Serialize)]
 pub struct Resolved {
     endpoint: Option<String>,
@@ -89,7 +89,7 @@ pub struct Url {
 /// A replacement in the body.
 #[derive(Debug, Serialize)]
 pub struct BodyReplacement {
-    /// Its offset in bytes.
+    /// The offset in the client's body, in bytes.
     pub at: usize,
     /// The number of bytes that are replaced.
     pub length: usize,

@@ -1,4 +1,4 @@
-//! What the gateway would do with a request, and why; or what happened to one that is over.
+//! Explanations of what the gateway would do with a request, or of what happened to a past one, and why.
 //!
 //! A described `request` goes through the gateway's own state machine ([`crate::gateway`]). Its result, with the reason of
 //! each `step` of the decision, makes the `explanation`. A request that is over is explained from its ledger line

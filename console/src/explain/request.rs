@@ -5,9 +5,9 @@ use trilane::head::Head;
 /// A request.
 #[derive(Debug)]
 pub struct DescribedRequest {
-    /// Its head.
+    /// The head of the request.
     pub head: Head,
-    /// Its body, empty where it has none.
+    /// The body of the request; empty if it has none.
     pub body: Vec<u8>,
 }
 

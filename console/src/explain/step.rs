@@ -15,7 +15,7 @@ use crate::timestamp;
 pub struct DecisionStep {
     /// The step.
     pub step: StepName,
-    /// Its result.
+    /// The result of the step.
     pub result: StepResult,
     /// The reason, or what was found.
     pub reason: String,
@@ -37,7 +37,7 @@ pub enum StepName {
     Route,
     /// The version header of protocol B.
     Version,
-    /// What the group may ask for.
+    /// The endpoints that the group allows.
     Rights,
     /// The body's head and form.
     Body,
@@ -60,7 +60,7 @@ pub enum StepResult {
 }
 
 impl StepResult {
-    /// Its name.
+    /// Returns the name, as JSON has it.
     pub fn text(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -71,7 +71,7 @@ impl StepResult {
 }
 
 impl StepName {
-    /// Its name.
+    /// Returns the name, as JSON has it.
     pub fn text(self) -> &'static str {
         match self {
             Self::Endpoint => "endpoint",

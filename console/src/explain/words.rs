@@ -35,7 +35,7 @@ pub fn group_text(group: &Group) -> String {
     format!("group {} ({kind}, clients {clients})", group.id)
 }
 
-/// What a key has of its own, as text behind that of its group; empty for nothing.
+/// Describes a key's own models and multiplier, as text behind that of its group; empty if it has neither.
 pub fn own_text(access: &KeyAccess) -> String {
     let models = access.models.as_ref().map(|models| {
         let count = models.tags().len();
@@ -59,7 +59,7 @@ pub fn own_list_text(access: Option<&KeyAccess>) -> String {
     })
 }
 
-/// Why the key's own list is the reason that a model is not found, if it is: the group has it.
+/// Explains that a model is not found because the key's own list lacks it; `None`: that is not the reason.
 pub fn own_list_lacks(route: &Route, access: Option<&KeyAccess>, name: &str) -> Option<String> {
     let models = access.and_then(|access| access.models.as_ref())?;
     let of_group = route.clone().with_access(None);
@@ -99,7 +99,7 @@ pub fn route_text(group: &Rc<Group>, route: &Route, of_group: Multiplier) -> Str
     )
 }
 
-/// How the model was resolved, as text.
+/// Describes the resolution of the model, as text.
 pub fn model_text(record: &Record, endpoint: Option<&Endpoint>) -> String {
     let place = match endpoint {
         Some(Endpoint::Generate { .. }) => "the path",
@@ -150,7 +150,7 @@ pub fn prices(record: &Record, route: &Route) -> Option<Value> {
     Some(Value::Object(written))
 }
 
-/// When prices hold, as a document has it.
+/// Writes the conditions of prices, as a document has them.
 fn conditions(schedule: &Schedule) -> Map<String, Value> {
     let mut written = Map::new();
     if schedule.from > 0 {
@@ -172,7 +172,7 @@ fn conditions(schedule: &Schedule) -> Map<String, Value> {
     written
 }
 
-/// When prices hold, as text.
+/// Writes the conditions of prices, as text.
 pub fn conditions_text(schedule: &Schedule) -> String {
     when(&Value::Object(conditions(schedule)))
 }

@@ -9,7 +9,7 @@ pub struct FeedKey<'a> {
     pub id: &'a str,
     /// The id of its group.
     pub group: &'a str,
-    /// Its owner.
+    /// The id of the owner.
     pub owner: Option<&'a str>,
     /// The team that it belongs to.
     pub team: Option<&'a str>,
@@ -17,10 +17,10 @@ pub struct FeedKey<'a> {
     pub models: Option<&'a str>,
     /// The final multiplier of its requests.
     pub multiplier: Option<&'a str>,
-    /// When it expires: RFC 3339.
+    /// The time at which the key expires, as RFC 3339.
     pub expires_at: Option<&'a str>,
     /// Whether it is disabled.
     pub disabled: bool,
-    /// Its limits: a JSON object.
+    /// The limits of the key: a JSON object.
     pub limits: Option<&'a str>,
 }

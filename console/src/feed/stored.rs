@@ -1,4 +1,4 @@
-//! What a database has of a key, checked once more before a page gives it: a gateway refuses a whole page for one bad key.
+//! The terms of a key from a database, checked again before a page serves it: a gateway rejects a whole page for one invalid key.
 
 use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::config::key::CheckedKey;
@@ -11,7 +11,7 @@ pub fn is_owner(text: &str) -> bool {
     (1..=128).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
-/// What a key may do and what it costs, in the form of a document. The database refuses other forms; if that was bypassed, the
+/// The permissions and costs of a key, in the form of a document. The database rejects other forms; if that was bypassed, the
 /// key must not be served without them.
 #[derive(Debug, Clone, Default)]
 pub struct StoredTerms {
@@ -23,7 +23,7 @@ impl StoredTerms {
     /// Those of a key as it is stored.
     ///
     /// # Errors
-    /// They are invalid, so there is no page.
+    /// The terms are invalid, so there is no page.
     pub fn of(key: &FeedKey<'_>) -> Result<Self, PageError> {
         let FeedKey {
             team,

@@ -29,7 +29,7 @@ pub struct Ran {
 /// A replacement in the body.
 #[derive(Debug)]
 pub struct BodyChange {
-    /// Its offset in the client's body, in bytes.
+    /// The offset in the client's body, in bytes.
     pub at: usize,
     /// The number of bytes that are replaced.
     pub length: usize,

@@ -12,7 +12,7 @@ pub struct LedgerBatch<'a> {
     ends: bool,
 }
 
-/// Why a batch cannot be one.
+/// The reason that bytes cannot be a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidBatch {
     /// The id of the Envoy or of the file is not 1 to 128 letters, digits or any of `- _ . :`.
@@ -42,7 +42,7 @@ impl<'a> LedgerBatch<'a> {
     /// The bytes of a file from an offset on. `ends`: the file has no more, and gets no more.
     ///
     /// # Errors
-    /// Why it cannot be a batch.
+    /// The reason that it cannot be a batch.
     pub fn new(
         envoy: &'a str,
         file: &'a str,
@@ -82,18 +82,18 @@ impl<'a> LedgerBatch<'a> {
         self.file
     }
 
-    /// Where it begins.
+    /// Returns the byte offset at which the batch begins.
     pub fn from(&self) -> i64 {
         self.from
     }
 
-    /// Where it ends.
+    /// Returns the byte offset at which the batch ends.
     pub fn to(&self) -> i64 {
         let length = i64::try_from(self.bytes.len()).unwrap_or(i64::MAX);
         self.from.saturating_add(length)
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the batch.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }

@@ -16,10 +16,10 @@ use crate::store::{
     requests, voids,
 };
 
-/// What became of a batch.
+/// The result of taking in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TakenBatch {
-    /// Where to go on.
+    /// The byte offset at which the next batch begins.
     pub position: i64,
     /// The lines that were counted now.
     pub lines: usize,
@@ -27,12 +27,12 @@ pub struct TakenBatch {
     pub aside: usize,
 }
 
-/// Why a batch was not taken. Nothing is changed then.
+/// The reason that a batch was not taken. Nothing is changed then.
 #[derive(Debug)]
 pub enum IntakeError {
     /// It does not begin where the batches before ended: go on from there.
     Elsewhere {
-        /// Where to go on.
+        /// The byte offset at which the next batch begins.
         position: i64,
     },
     /// The database.
@@ -65,7 +65,7 @@ impl AsStoreError for IntakeError {
 /// Takes a batch in, in one transaction. `now` is the console's clock, which decides only how long the lines themselves are kept.
 ///
 /// # Errors
-/// Why nothing was changed.
+/// The reason that nothing was changed.
 pub async fn take(
     store: &Store,
     batch: &LedgerBatch<'_>,

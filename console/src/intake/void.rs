@@ -25,13 +25,13 @@ use crate::store::{Store, StoreError, SumChange, Transaction, ledger_files};
 /// The most lines that one transaction takes away.
 const MOST: i64 = 500;
 
-/// Why nothing can be made void for a while.
+/// The reason that no lines can be made void for a while.
 pub const ERASURE: &str = "the data of a person is being erased: try again when that has ended";
 
 /// Lines, and what they charge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CountedLines {
-    /// How many.
+    /// The number of lines.
     pub lines: u64,
     /// The sums of their charges, by currency.
     pub charges: BTreeMap<String, Sum>,

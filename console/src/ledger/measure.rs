@@ -116,7 +116,7 @@ impl Measure {
         )
     }
 
-    /// Its name in every format.
+    /// Returns the name, which is the same in every format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",

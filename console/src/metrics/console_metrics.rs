@@ -19,9 +19,9 @@ use crate::live::LiveParts;
 use crate::store::disk_use::{self, DiskUse};
 use crate::store::{PoolStanding, Store, StoreError, Workload, fleet as stored};
 
-/// How long the database may take.
+/// The longest time for the database.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What all names begin with.
+/// The prefix of all metric names.
 const PREFIX: &str = "trilane_console";
 
 /// The metrics of a console over a database.

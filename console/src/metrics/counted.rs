@@ -1,4 +1,4 @@
-//! What this process has done since it started.
+//! The counters of this process since its start.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub fn counted() -> &'static ConsoleCounters {
     &COUNTED
 }
 
-/// What became of a batch of the ledger.
+/// The outcome of a batch of the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchOutcome {
     /// It was taken in.
@@ -55,14 +55,14 @@ impl BatchOutcome {
     }
 }
 
-/// What became of an attempt to sign in.
+/// The outcome of an attempt to sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInOutcome {
     /// A session began.
     SignedIn,
     /// Person or password is wrong.
     Wrong,
-    /// There were too many failures before.
+    /// The person or the address had too many failures before.
     TooMany,
     /// The link is not good, or no longer.
     Link,
@@ -81,7 +81,7 @@ impl SignInOutcome {
     }
 }
 
-/// What became of an attempt to deliver a message.
+/// The outcome of an attempt to deliver a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookOutcome {
     /// It was delivered.
@@ -368,7 +368,7 @@ impl ConsoleCounters {
     }
 }
 
-/// Why a connection is closed.
+/// Returns the reason that a connection is closed, as a metric label; empty for other events.
 const fn reason(event: ConnectionEvent) -> &'static str {
     match event {
         ConnectionEvent::TimedOut => "timed_out",

@@ -1,4 +1,4 @@
-//! How the fleet stands, as metrics.
+//! The state of the fleet, as metrics.
 
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -61,7 +61,7 @@ pub fn register(registry: &mut Registry, standing: &FleetStanding, now: i64) {
     OfEnvoys::new(&standing.envoys, standing.etag.as_deref(), now).register(registry);
 }
 
-/// What is said of each Envoy.
+/// The metrics of each Envoy.
 #[derive(Debug, Default)]
 struct OfEnvoys {
     seen: Family<MetricLabels, Gauge>,

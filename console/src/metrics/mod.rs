@@ -1,6 +1,6 @@
 //! Metrics of a console, for Prometheus.
 //!
-//! What this process does is counted where it happens. How the fleet stands is read from the database at each scrape
+//! Events of this process are counted where they happen. The state of the fleet is read from the database at each scrape
 //! (`fleet`), so consoles that share a database say the same of it. The `server` serves what its sources write, on a listener
 //! of its own: a proxy in front of the console does not have it. No label has a key, a token, an address or a name of a person.
 

@@ -25,7 +25,7 @@ impl AllowedAddresses {
     }
 }
 
-/// Where clouds tell a machine its secrets, beside link-local addresses.
+/// The addresses of cloud metadata services, apart from link-local ones.
 const METADATA: [IpAddr; 3] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),

@@ -14,7 +14,7 @@ use super::AllowedAddresses;
 #[derive(Debug)]
 pub struct GuardedResolver(pub AllowedAddresses);
 
-/// Why a name has no address to connect to.
+/// The reason that a name has no address to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAddress {
     /// It does not resolve.
@@ -32,7 +32,7 @@ pub enum NoAddress {
 }
 
 impl NoAddress {
-    /// What an error of the client says of this.
+    /// Finds this error inside an error of the client.
     pub fn of(error: &ureq::Error) -> Option<&Self> {
         match error {
             ureq::Error::Other(inner) => inner.downcast_ref(),

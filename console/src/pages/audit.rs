@@ -50,7 +50,7 @@ fn changes(before: Option<Value>, after: Option<Value>) -> Vec<Difference> {
     }
 }
 
-/// What was done, the latest first.
+/// Shows the audit log, latest first.
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,

@@ -14,7 +14,7 @@ const WHOLE: u64 = 1000;
 /// Units of one.
 const ONE: u128 = 10_u128.pow(Amount::PLACES);
 
-/// What a chart is of.
+/// The unit of the values of a chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unit {
     /// An amount in a currency.
@@ -36,11 +36,11 @@ impl Unit {
 /// A part of a bar.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BarSegment {
-    /// Its class, which gives its colour.
+    /// The CSS class, which gives the colour.
     pub class: String,
-    /// Its upper end, from above.
+    /// The distance of the upper end from the top of the chart.
     pub y: u64,
-    /// Its height.
+    /// The height of the segment.
     pub height: u64,
 }
 
@@ -49,11 +49,11 @@ pub struct BarSegment {
 pub struct Bar {
     /// The period.
     pub period: String,
-    /// Where it begins.
+    /// The horizontal position of the left edge.
     pub x: u64,
-    /// Its parts, from below.
+    /// The segments of the bar, from below.
     pub blocks: Vec<BarSegment>,
-    /// Its values, one of each series.
+    /// The values of the bar, one for each series.
     pub values: Vec<String>,
     /// Their sum.
     pub total: String,
@@ -62,9 +62,9 @@ pub struct Bar {
 /// A series: its class, its name, its sum.
 #[derive(Debug)]
 pub struct Series {
-    /// Its class, which gives its colour.
+    /// The CSS class, which gives the colour.
     pub class: String,
-    /// Its name.
+    /// The name of the series.
     pub name: String,
     /// The sum of it.
     pub total: String,
@@ -75,7 +75,7 @@ pub struct Series {
 pub struct Chart {
     /// The question it answers.
     pub title: String,
-    /// What it says, in a sentence.
+    /// The content of the chart, in a sentence.
     pub summary: String,
     /// The currency of its amounts; `None`: it counts.
     pub currency: Option<String>,
@@ -83,7 +83,7 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// The bars.
     pub bars: Vec<Bar>,
-    /// How wide each bar is.
+    /// The width of each bar.
     pub width: u64,
     /// The value at the upper end.
     pub top: String,

@@ -8,19 +8,19 @@ use super::shell::PageShell;
 #[derive(Template)]
 #[template(path = "confirm.html")]
 pub struct Confirm {
-    /// Its title is the question.
+    /// The shell of the page. Its title is the question.
     pub shell: PageShell,
     /// The page before: title and path.
     pub crumb: (String, String),
-    /// What will happen.
+    /// The consequences of the action, in words.
     pub text: String,
-    /// Where the form is sent to.
+    /// The path that the form is sent to.
     pub action: String,
-    /// Its hidden fields.
+    /// The hidden fields of the form: names and values.
     pub hidden: Vec<(&'static str, String)>,
-    /// What the button says.
+    /// The label of the button.
     pub button: &'static str,
-    /// Where it leads not to.
+    /// The path of the link that cancels.
     pub back: String,
 }
 
@@ -28,7 +28,7 @@ pub struct Confirm {
 #[derive(Template)]
 #[template(path = "shown_once.html")]
 pub struct ShownOnce {
-    /// Its title says what was made.
+    /// The shell of the page. Its title names the new secret.
     pub shell: PageShell,
     /// The page before: title and path.
     pub crumb: (String, String),
@@ -36,7 +36,7 @@ pub struct ShownOnce {
     pub value: Option<String>,
     /// Whether it is a path at this console, of which the browser knows the address.
     pub is_path: bool,
-    /// What to do with it.
+    /// The instructions for the use of the secret.
     pub text: String,
     /// Until when it is good.
     pub until: Option<String>,

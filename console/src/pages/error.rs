@@ -1,4 +1,4 @@
-//! Why there is no page, as a page.
+//! The reason that there is no page, as a page.
 
 use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -9,16 +9,16 @@ use super::shell::{Appearance, PageShell};
 use crate::api::{ApiProblem, FailureReason};
 use crate::store::StoreError;
 
-/// Why there is no page.
+/// The reason that there is no page.
 #[derive(Debug)]
 pub enum PageProblem {
-    /// Nobody is signed in. The page that was wanted is shown afterwards.
+    /// The request has no session. The page that was requested is shown after the sign-in.
     SignedOut(Option<String>),
     /// A form that no page of this session has sent.
     Forged,
     /// A form that cannot be read.
     Unreadable,
-    /// What the API says.
+    /// A problem that the API reports.
     Problem(Box<ApiProblem>),
     /// A template could not be rendered.
     Template(askama::Error),
@@ -115,7 +115,7 @@ fn told(problem: &ApiProblem) -> (StatusCode, &'static str, String, &'static str
     (status, title, problem.detail().to_owned(), hint)
 }
 
-/// What there is at a path that is nobody's.
+/// Makes the response at a path that no route has.
 pub fn not_found() -> Response {
     let mut response = PageProblem::from(ApiProblem::not_found()).into_response();
     super::headers::add(&mut response);

@@ -1,18 +1,18 @@
-//! What is wrong with a form, each at its field.
+//! The faults of a form, each at its field.
 
 use super::error::PageProblem;
 use crate::api::ApiProblem;
 
-/// What is wrong with a form.
+/// The faults of a form.
 #[derive(Debug, Default)]
 pub struct FieldProblems {
     placed: Vec<(String, String)>,
-    /// What belongs to no field.
+    /// The fault that belongs to no field.
     pub general: Option<String>,
 }
 
 impl FieldProblems {
-    /// What the API says of fields, or of the state that a change was for. What is no fault of whoever has sent the form is
+    /// Reads the faults that the API reports for fields, or for the state that a change was for. Problems that the sender did not cause are
     /// passed on.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl FieldProblems {
         self.placed.is_empty() && self.general.is_none()
     }
 
-    /// What is wrong with a field, or below it: `limits` has what is wrong at `limits.tokens`.
+    /// Returns the faults of a field, and those below it: `limits` has the faults of `limits.tokens`.
     pub fn at(&self, field: &str) -> String {
         let below = |path: &str| {
             path.strip_prefix(field)
@@ -52,7 +52,7 @@ impl FieldProblems {
         found.join("; ")
     }
 
-    /// What is wrong with none of these fields, so that it is shown above them.
+    /// Returns the faults that belong to none of these fields, to be shown above them.
     pub fn elsewhere<'a>(&self, fields: &(impl AsRef<[&'a str]> + ?Sized)) -> Vec<String> {
         let known = |path: &str| {
             fields.as_ref().iter().any(|field| {

@@ -17,19 +17,19 @@ use crate::live::LivePlace;
 
 /// After how long a browser that has lost the connection comes again.
 const RETRY: Duration = Duration::from_secs(5);
-/// What tells a proxy not to wait until there is more.
+/// The header that tells a proxy not to buffer the response.
 const UNBUFFERED: (HeaderName, HeaderValue) = (
     HeaderName::from_static("x-accel-buffering"),
     HeaderValue::from_static("no"),
 );
 
-/// What a stream goes on with.
+/// The state of a stream between two events.
 struct LivePart<M> {
     place: LivePlace,
     state: ConsoleState,
     signed_in: SignedIn,
     make: M,
-    /// What was sent last.
+    /// The text that was sent last.
     sent: Option<String>,
 }
 

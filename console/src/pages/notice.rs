@@ -1,8 +1,8 @@
-//! What was just done, told on the next page. The address of that page has its name, so it can only say what stands here.
+//! The message about a finished action, shown on the next page. That page's address has its name, so it can only say what stands here.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 
-/// What was just done.
+/// A finished action, which the next page reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// A change was saved.

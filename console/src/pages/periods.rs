@@ -7,7 +7,7 @@ use crate::timestamp;
 /// The bars that a chart may have.
 const MOST_BARS: usize = 400;
 
-/// How long the periods of so many hours are: the API's column.
+/// Returns the length of the periods of a chart over so many hours, as the API's column: `hour`, `day` or `month`.
 pub fn length(hours: i64) -> &'static str {
     match hours {
         ..=48 => "hour",
@@ -16,7 +16,7 @@ pub fn length(hours: i64) -> &'static str {
     }
 }
 
-/// When a month, a day or an hour begins.
+/// Returns the start of a month, a day or an hour.
 pub fn at(hour: &str) -> Option<OffsetDateTime> {
     let whole = match hour.len() {
         7 => format!("{hour}-01T00"),

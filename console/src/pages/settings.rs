@@ -105,7 +105,7 @@ async fn show(
     )
 }
 
-/// How everything is set up.
+/// Shows the settings.
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,

@@ -1,4 +1,4 @@
-//! What surrounds a page: its title, the places to go to, who is signed in.
+//! The frame of a page: its title, the navigation, the person who is signed in.
 
 use http::{HeaderMap, Method};
 
@@ -28,9 +28,9 @@ const PLACES: &[NavigationPlace] = &[
 /// A link of the navigation.
 #[derive(Debug)]
 pub struct NavLink {
-    /// Its name.
+    /// The name, as pages have it.
     pub title: &'static str,
-    /// Where it leads.
+    /// The path that the link leads to.
     pub path: &'static str,
     /// Whether this page is there.
     pub is_current: bool,
@@ -39,7 +39,7 @@ pub struct NavLink {
 /// Whether a page is light or dark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appearance {
-    /// As the reader's system is.
+    /// The appearance of the reader's system.
     System,
     /// Light.
     Light,
@@ -48,7 +48,7 @@ pub enum Appearance {
 }
 
 impl Appearance {
-    /// What the reader has chosen.
+    /// Reads the appearance that the reader has chosen, from the cookie.
     pub fn of(headers: &HeaderMap) -> Self {
         Self::parse(cookie::find(headers, cookie::APPEARANCE).unwrap_or_default())
     }
@@ -62,7 +62,7 @@ impl Appearance {
         }
     }
 
-    /// Its name.
+    /// The name, as pages have it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -72,22 +72,22 @@ impl Appearance {
     }
 }
 
-/// What surrounds a page.
+/// The frame of a page.
 #[derive(Debug)]
 pub struct PageShell {
     /// The page's title.
     pub title: String,
     /// The page's path.
     pub path: String,
-    /// Where one can go.
+    /// The links of the navigation.
     pub places: Vec<NavLink>,
-    /// Who is signed in: id, and name or id.
+    /// The person who is signed in: the id, and the name or else the id.
     pub person: Option<(String, String)>,
     /// That person's role.
     pub role: &'static str,
     /// The token of the session's forms.
     pub csrf: String,
-    /// What was just done.
+    /// The message about the action that was just finished.
     pub notice: Option<&'static str>,
     /// `light`, `dark` or `system`.
     pub appearance: &'static str,

@@ -114,7 +114,7 @@ pub async fn by_password(
     Ok(response)
 }
 
-/// What a link leads to: a button. Programs that look at links before people do would use it up otherwise.
+/// Shows the page of a sign-in link: a button. Programs that open links before people do would use it up otherwise.
 pub async fn link(RawQuery(query): RawQuery, headers: HeaderMap) -> Result<Response, PageProblem> {
     let fields = Fields::parse(query.unwrap_or_default().as_bytes());
     page(&LinkPage {

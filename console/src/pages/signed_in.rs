@@ -1,4 +1,4 @@
-//! Who looks at a page.
+//! The person who views a page.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -13,7 +13,7 @@ use crate::api::{Caller, ConsoleState, Role, address, allows, forbidden};
 use crate::sessions;
 use crate::store::audit::Actor;
 
-/// Whoever is signed in. A request without a session is sent to the page for that.
+/// The person who is signed in. A request without a session is redirected to the sign-in page.
 #[derive(Clone)]
 pub struct SignedIn {
     caller: Caller,
@@ -33,10 +33,10 @@ impl core::fmt::Debug for SignedIn {
 }
 
 impl SignedIn {
-    /// Who it is, for a handler of the API, if the role may use this route of it.
+    /// Returns the person as the caller of a handler of the API, if the role may use this route of it.
     ///
     /// # Errors
-    /// It may not.
+    /// The role may not use it.
     pub fn api(&self, method: Method, path: &str) -> Result<Caller, PageProblem> {
         if self.may(&method, path) {
             return Ok(self.caller.clone());
@@ -49,7 +49,7 @@ impl SignedIn {
         allows(method, path, self.caller.role)
     }
 
-    /// What that person may do.
+    /// Returns the role, which decides the routes that the person may use.
     pub const fn role(&self) -> Role {
         self.caller.role
     }
@@ -80,7 +80,7 @@ impl SignedIn {
         self.csrf.as_bytes().ct_eq(given.as_bytes()).into()
     }
 
-    /// What surrounds a page of this title.
+    /// Makes the frame of a page with this title.
     pub fn shell(&self, title: impl Into<String>) -> PageShell {
         let mut shell = PageShell::new(title, self.appearance);
         shell.path.clone_from(&self.path);

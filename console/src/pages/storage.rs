@@ -1,4 +1,4 @@
-//! What room the database takes, as Settings say it.
+//! The storage that the database uses, as Settings show it.
 
 use super::text;
 use crate::api::ConsoleState;
@@ -6,16 +6,16 @@ use crate::storage::StorageReading;
 use crate::store::StoreError;
 use crate::store::disk_use::DataKind;
 
-/// What room the database takes.
+/// The storage that the database uses, in words.
 pub struct StorageCard {
-    /// What stands in each line.
+    /// The title and value of each line.
     pub lines: Vec<(&'static str, String)>,
-    /// What is said of the oldest requests.
+    /// The age and retention of the oldest requests, in words.
     pub oldest: String,
 }
 
 impl StorageCard {
-    /// As of the last minute.
+    /// Reads the disk use, which is a minute old at most.
     pub async fn read(state: &ConsoleState) -> Result<Self, StoreError> {
         Ok(Self::of(&state.storage.look().await?))
     }

@@ -37,7 +37,7 @@ pub struct SourcePage {
     pub url: String,
     /// The day on which it was read, `YYYY-MM-DD`.
     pub read: String,
-    /// What the copy that was read is, which may be older than the day.
+    /// The description of the copy that was read, which may be older than the day.
     pub as_stored: String,
 }
 
@@ -53,7 +53,7 @@ pub struct CatalogueModel {
     page: String,
     /// The prices, as a document writes them.
     pub prices: PricesDocument,
-    /// What these prices leave out.
+    /// The costs that these prices leave out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -172,7 +172,7 @@ impl CatalogueModel {
             .any(|name| *name == protocol.to_string())
     }
 
-    /// Its prices as the value of a document's field `prices`, on one line.
+    /// Writes the prices as the value of a document's field `prices`, on one line.
     pub fn prices_text(&self) -> String {
         // Texts only, into memory: it cannot fail.
         serde_json::to_string(&self.prices).unwrap_or_default()

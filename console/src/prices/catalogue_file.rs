@@ -41,7 +41,7 @@ impl CatalogueFile {
     /// The operator's own prices alone; `None` where there is no file.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     pub fn own(&self) -> Result<Option<PriceCatalogue>, String> {
         let Some(path) = &self.0 else {
             return Ok(None);

@@ -13,7 +13,7 @@ use trilane::config::{Problems, suggestion};
 use super::catalogue::{PriceCatalogue, protocol_named};
 use crate::json_span::{self, JsonMember};
 
-/// What stands in place of prices, as JSON.
+/// The JSON that stands in place of prices.
 const WORD: &[u8] = b"\"catalogue\"";
 
 /// In place of prices that the catalogue does not know, so that the other problems of the document can be found.
@@ -73,7 +73,7 @@ pub fn resolve<'a>(text: &'a [u8], catalogue: &PriceCatalogue) -> ResolvedPrices
 /// A place where the word stands.
 struct CatalogueWord {
     at: Range<usize>,
-    /// Its path, such as `groups[2].models[0].prices`.
+    /// The path in the document, such as `groups[2].models[0].prices`.
     path: String,
     /// The protocol of its group.
     protocol: String,

@@ -1,15 +1,15 @@
-//! What the latest tests of upstream accounts said.
+//! The outcomes of the latest tests of upstream accounts.
 
 use super::{StoreError, Transaction, on_either};
 
-/// What the latest test of an account's kept credential said.
+/// The outcome of the latest test of an account's stored credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatestAccountTest {
     /// The id of the account's group.
     pub group: String,
     /// The account's id.
     pub account: String,
-    /// When, in microseconds since 1970.
+    /// The time of the test, in microseconds since 1970.
     pub at: i64,
     /// `works`, or what was wrong.
     pub outcome: String,

@@ -1,9 +1,9 @@
-//! Where the database is.
+//! The address of the database.
 
 use core::fmt;
 use std::path::PathBuf;
 
-/// Where the database is.
+/// The address of the database.
 #[derive(Debug, Clone)]
 pub enum DatabaseAddress {
     /// SQLite, in this directory.

@@ -7,19 +7,19 @@ use super::{StoreError, Transaction, on_either};
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiToken {
-    /// Its id.
+    /// The id of the token.
     pub id: String,
-    /// Its digest, 64 hexadecimal digits.
+    /// The digest of the token, 64 hexadecimal digits.
     pub digest: String,
-    /// Whose it is.
+    /// The id of the person it belongs to.
     pub person_id: String,
-    /// What it is for.
+    /// The purpose of the token, in words.
     pub name: String,
-    /// Its last four characters.
+    /// The last four characters of the token.
     pub hint: String,
     /// Until when, in microseconds since 1970; `None`: for ever.
     pub expires_at: Option<i64>,
-    /// When it was made.
+    /// The time at which the token was created, in microseconds since 1970.
     pub created_at: i64,
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::{StoreError, Transaction};
 use crate::metrics::counted;
 
-/// How often a change is done again.
+/// The most repetitions of a change.
 const MOST: u32 = 10;
 /// For how long: whoever waits behind it waits as well.
 const PATIENCE: Duration = Duration::from_secs(5);

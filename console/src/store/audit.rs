@@ -1,4 +1,4 @@
-//! Who changed what. No entry has a secret.
+//! The audit log: each change and its author. No entry contains a secret.
 
 use super::erasures::Pseudonyms;
 use super::{StoreError, Transaction, on_either};
@@ -6,19 +6,19 @@ use super::{StoreError, Transaction, on_either};
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuditEntry {
-    /// When, in microseconds since 1970.
+    /// The time of the change, in microseconds since 1970.
     pub at: i64,
     /// The id of who did it.
     pub actor: String,
     /// From which address.
     pub address: String,
-    /// What was done: `key.create`.
+    /// The action: `key.create`.
     pub action: String,
     /// To what: its id.
     pub object: String,
-    /// How it was, as JSON.
+    /// The object before the change, as JSON, if it is recorded.
     pub before: Option<String>,
-    /// How it is now, as JSON.
+    /// The object after the change, as JSON, if it is recorded.
     pub after: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub fn is_reserved(id: &str) -> bool {
     [COMMAND, STRANGER].contains(&id)
 }
 
-/// Who makes a change, and from where.
+/// The author of a change, and the address it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
     /// The person's id.
@@ -88,7 +88,7 @@ pub async fn insert(transaction: &mut Transaction, entry: &AuditEntry) -> Result
     Ok(())
 }
 
-/// Which entries are asked for.
+/// The filters of a list of entries.
 #[derive(Debug, Default)]
 pub struct AuditFilter<'a> {
     /// Of this person only.

@@ -6,9 +6,9 @@ use crate::credentials::{CredentialDestination, SealedFor, SealedValue};
 /// A sealed credential for one destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCredential {
-    /// Its name, as accounts name it.
+    /// The name of the credential, as accounts name it.
     pub name: String,
-    /// Where it may be sent.
+    /// The only destination that it may be sent to.
     pub destination: CredentialDestination,
     /// Whether a document that was in force has sent it there.
     pub in_use: bool,
@@ -16,12 +16,12 @@ pub struct StoredCredential {
     pub value: SealedValue,
     /// Since when, in microseconds since 1970.
     pub set_at: i64,
-    /// By whom.
+    /// The id of the person who set the credential.
     pub set_by: String,
 }
 
 impl StoredCredential {
-    /// What it is sealed for.
+    /// Returns the purpose that it is sealed for.
     pub fn bound_to(&self) -> SealedFor<'_> {
         SealedFor::Credential {
             name: &self.name,

@@ -1,4 +1,4 @@
-//! How much room the database takes, by statements whose cost has a bound however many rows there are.
+//! The disk use of the database, by statements whose cost has a bound however many rows there are.
 //!
 //! PostgreSQL knows the size of each table. SQLite has to walk its pages to know it, so a table or an index is walked for 20 MB at
 //! most. What is greater than that takes what is left of the file, which is exact as long as one kind of data is so great.
@@ -14,7 +14,7 @@ use super::{Engine, Store, StoreError, Transaction};
 /// The most pages of one table or index of SQLite that are walked (20 MB).
 const PAGES: i64 = 5000;
 
-/// How much room the database takes, in bytes.
+/// The disk use of the database, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskUse {
     /// All of it, with SQLite's log.
@@ -27,12 +27,12 @@ pub struct DiskUse {
     pub disk_free: Option<i64>,
 }
 
-/// How much of it which kind of data takes.
+/// The disk use of each kind of data, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DataUse {
     /// Bytes by kind, indexes included; `None`: it is among [`Self::unmeasured`].
     pub kinds: BTreeMap<DataKind, Option<i64>>,
-    /// What the kinds take together that are too great to be walked, where there are several.
+    /// The number of bytes of those kinds together that are too large to be walked, if there are several.
     pub unmeasured: i64,
     /// The day on which the oldest lines of the ledger were taken in that are still there.
     pub oldest: Option<Date>,
@@ -47,7 +47,7 @@ pub enum DataKind {
     Hours,
     /// Sums by day.
     Days,
-    /// What was spent of budgets.
+    /// The spend counted against budgets.
     Spend,
     /// Keys, their feed and what their search needs.
     Keys,
@@ -90,7 +90,7 @@ impl DataKind {
     }
 }
 
-/// How much room the database takes.
+/// Reads the disk use of the database.
 ///
 /// # Errors
 /// Those of the database.
@@ -128,7 +128,7 @@ pub async fn read(store: &Store) -> Result<DiskUse, StoreError> {
     })
 }
 
-/// What whoever runs the console may still write there.
+/// Returns the number of free bytes on the file system that the console's user may still use.
 fn disk_free(directory: &Path) -> Option<i64> {
     let of = rustix::fs::statvfs(directory).ok()?;
     Some(whole(of.f_bavail.saturating_mul(of.f_frsize)))
@@ -138,7 +138,7 @@ fn whole(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// How much of that which kind of data takes.
+/// Measures the disk use of each kind of data.
 ///
 /// # Errors
 /// Those of the database.

@@ -5,21 +5,21 @@ use super::{StoreError, Transaction, on_either};
 /// A published document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedDocument {
-    /// Its version, from 1.
+    /// The version, from 1.
     pub version: i64,
-    /// Its text, as it was written.
+    /// The text of the document, as it was written.
     pub body: String,
     /// The same as gateways get it: with numbers where it names the catalogue of prices.
     pub served: String,
     /// The digest of what gateways get.
     pub etag: String,
-    /// Who published it.
+    /// The id of the person who published it.
     pub author: String,
-    /// Why.
+    /// The publisher's note on the reason for this version.
     pub note: String,
     /// The version that it publishes again.
     pub again: Option<i64>,
-    /// When, in microseconds since 1970.
+    /// The time of publication, in microseconds since 1970.
     pub published_at: i64,
 }
 

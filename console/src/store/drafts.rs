@@ -6,21 +6,21 @@ use super::{StoreError, Transaction, on_either};
 /// A draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// Its id.
+    /// The id of the draft.
     pub id: String,
     /// Grows with each change.
     pub revision: i64,
     /// The version that was in force when it was begun; 0: none was.
     pub based_on: i64,
-    /// Its text.
+    /// The text of the draft.
     pub body: String,
-    /// Who changed it last.
+    /// The id of the person who last changed it.
     pub author: String,
-    /// What it is for.
+    /// The purpose of the draft, in words.
     pub note: String,
-    /// When it was begun, in microseconds since 1970.
+    /// The time at which the draft was begun, in microseconds since 1970.
     pub created_at: i64,
-    /// When it was changed last.
+    /// The time of the latest change, in microseconds since 1970.
     pub changed_at: i64,
 }
 

@@ -8,7 +8,7 @@ use super::{StoreError, Transaction, on_either};
 /// An Envoy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envoy {
-    /// Its id, which is that of the person that its agent is.
+    /// The id of the Envoy, which is that of the person that its agent is.
     pub id: String,
     /// The name of that person.
     pub name: String,
@@ -16,7 +16,7 @@ pub struct Envoy {
     pub disabled: bool,
     /// Until when an enrolment token is good, in microseconds since 1970; `None`: there is none.
     pub enrol_until: Option<i64>,
-    /// When its agent enrolled.
+    /// The time at which the agent enrolled, in microseconds since 1970.
     pub enrolled_at: Option<i64>,
     /// The digest of its agent's own credential.
     pub credential: Option<String>,
@@ -24,13 +24,13 @@ pub struct Envoy {
     pub approved: bool,
     /// The name of the enrolment secret by which its agent enrolled.
     pub enrolled_by: Option<String>,
-    /// What its agent said last: JSON.
+    /// The latest report of its agent, as JSON.
     pub report: Option<String>,
-    /// When that was.
+    /// The time of that report, in microseconds since 1970.
     pub seen_at: Option<i64>,
-    /// How far its clock was ahead then, in milliseconds.
+    /// The offset of the agent's clock at that time, in milliseconds; positive: it was ahead.
     pub clock_offset: Option<i64>,
-    /// When it was added.
+    /// The time at which the Envoy was added, in microseconds since 1970.
     pub created_at: i64,
 }
 
@@ -189,7 +189,7 @@ pub async fn waiting(transaction: &mut Transaction) -> Result<Vec<Envoy>, StoreE
 /// The rights of an agent's credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentAccess {
-    /// Its digest.
+    /// The digest of the credential.
     pub digest: String,
     /// Whether it may have credentials of accounts.
     pub approved: bool,
@@ -340,7 +340,7 @@ pub async fn seen_between(
     }))
 }
 
-/// How far the clock of an Envoy was ahead when its agent said how it stands, in milliseconds; `None`: nobody knows.
+/// Reads the clock offset of an Envoy at its agent's latest report, in milliseconds; `None`: it is not known.
 ///
 /// # Errors
 /// Those of the database.
@@ -375,7 +375,7 @@ pub async fn reports_since(
     }))
 }
 
-/// What was said last of each Envoy whose agent has enrolled and was not revoked.
+/// Reads the latest report of each Envoy whose agent has enrolled and was not revoked.
 ///
 /// # Errors
 /// Those of the database.

@@ -1,4 +1,4 @@
-//! Why the database did not do what it was asked to.
+//! The errors of the database.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use super::AsStoreError;
 use super::migration::VERSIONS;
 use crate::metrics::counted;
 
-/// Why the database did not do what it was asked to. No text of it has a password or a value of a statement.
+/// The reason that a statement failed. No text of it has a password or a value of a statement.
 #[derive(Debug)]
 pub enum StoreError {
     /// The URL cannot be read.

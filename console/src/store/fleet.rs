@@ -1,4 +1,4 @@
-//! How the fleet stands, in few statements: for metrics, which ask every few seconds.
+//! The state of the fleet, in few statements: for metrics, which ask every few seconds.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use super::{StoreError, Transaction, on_either};
 /// The most Envoys that are told.
 const MOST: i64 = 1000;
 
-/// How the fleet stands.
+/// The state of the fleet: the document in force, the feeds, the messages and the Envoys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FleetStanding {
     /// The version of the document in force, and when it was published.
     pub document: Option<(i64, i64)>,
-    /// What agents know it by.
+    /// The digest by which agents know the document.
     pub etag: Option<String>,
     /// The greatest version of the feed of keys.
     pub keys: i64,
@@ -33,31 +33,31 @@ pub struct MessageCounts {
     pub failing: i64,
 }
 
-/// How one Envoy stands.
+/// The state of one Envoy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvoyStanding {
-    /// Its id.
+    /// The id of the Envoy.
     pub id: String,
-    /// When its agent enrolled, in microseconds since 1970.
+    /// The time at which the agent enrolled, in microseconds since 1970.
     pub enrolled_at: Option<i64>,
-    /// When its agent was last heard of.
+    /// The time of the agent's latest report, in microseconds since 1970.
     pub seen_at: Option<i64>,
-    /// What it said then: JSON.
+    /// The report that its agent sent then, as JSON.
     pub report: Option<String>,
-    /// How far its clock was ahead then, in milliseconds.
+    /// The offset of the agent's clock at that time, in milliseconds; positive: it was ahead.
     pub clock_offset: Option<i64>,
     /// Whether its agent may have credentials of accounts.
     pub approved: bool,
-    /// What of its ledger was taken in.
+    /// The part of its ledger that was taken in.
     pub ledger: Option<LedgerStanding>,
 }
 
-/// What of an Envoy's ledger was taken in.
+/// The part of an Envoy's ledger that was taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LedgerStanding {
     /// The bytes, of all its files.
     pub position: i64,
-    /// When the last batch was.
+    /// The time at which the latest batch was taken in, in microseconds since 1970.
     pub taken_at: i64,
 }
 
@@ -70,7 +70,7 @@ type EnvoyRow = (
     bool,
 );
 
-/// How the fleet stands.
+/// The state of the fleet: the document in force, the feeds, the messages and the Envoys.
 ///
 /// # Errors
 /// Those of the database.

@@ -8,9 +8,9 @@ use super::{StoreError, Transaction, on_either};
 pub struct GivenAnswer {
     /// The digest of the request.
     pub digest: String,
-    /// Its status.
+    /// The HTTP status.
     pub status: i64,
-    /// Its body, without any secret that it had.
+    /// The body, without any secret that it had.
     pub body: String,
 }
 

@@ -2,7 +2,7 @@
 //! its id, owner, label and hint have. Triggers note which keys were changed, by whatever program; what is noted is brought into the
 //! index in the background, a bounded number of keys at a time.
 //!
-//! What the index finds may be too much, and is never too little: a search compares its keys with all that was asked for.
+//! The index may find too many keys, but never too few: a search compares its keys with all that was asked for.
 //!
 //! Both engines have the same sequences, as hexadecimal digits of their UTF-8: words that neither engine reads in its own way. The
 //! beginning of one is a shorter text, which is why each text has two more characters at its end.
@@ -21,11 +21,11 @@ const STEP: usize = 500;
 const GRAM: usize = 3;
 /// The most characters of a text that the index has, for another program may write a label of any length.
 const LONGEST: usize = 1000;
-/// What stands for all sequences of a key with a longer text: every search looks at it. No sequence has these letters.
+/// The word for all sequences of a key with a longer text: every search includes it. No sequence has these letters.
 const LONG: &str = "long";
 /// The most sequences of a search that the index is asked for.
 const ASKED: usize = 24;
-/// What stands behind the end of a text.
+/// The character that marks the end of a text.
 const END: char = '\n';
 /// The lock of PostgreSQL that whoever changes the index holds: "keygrams" in hexadecimal.
 const LOCK: i64 = 0x6b65_7967_7261_6d73;
@@ -55,7 +55,7 @@ fn grams<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     Vec::from_iter(words).join(" ")
 }
 
-/// What the index is asked for keys that may have a text; `None`: it is no more than a letter or digit, which most keys have.
+/// Makes the index query for keys that may have a text; `None`: the text is at most one letter or digit, which most keys have.
 pub(super) fn question(transaction: &Transaction, search: &str) -> Option<String> {
     let letters: Vec<char> = search.chars().map(|c| c.to_ascii_lowercase()).collect();
     let words = match letters.as_slice() {

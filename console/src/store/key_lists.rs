@@ -31,7 +31,7 @@ fn pattern(search: &str) -> String {
     pattern
 }
 
-/// Which keys a list has.
+/// The filters of a list of keys.
 #[derive(Debug, Clone, Default)]
 pub struct KeyFilter<'a> {
     /// Of this owner.
@@ -50,7 +50,7 @@ pub struct KeyFilter<'a> {
     pub limit: i64,
 }
 
-/// Which of the keys of a filter.
+/// The subset of a filter's keys that is listed.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyRange<'a> {
     /// All of them.

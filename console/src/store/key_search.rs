@@ -1,6 +1,6 @@
 //! Looks for keys that have a text in their id, owner, label or hint, however many keys there are.
 //!
-//! What many keys have is found soon among the next ones. What few have is found by the index (`key_grams.rs`). What is between
+//! Text that many keys have is found soon among the next ones. Text that few have is found by the index (`key_grams.rs`). Text that is between
 //! the two, or is asked for with other conditions that few keys meet, may take more than one page.
 
 use sqlx::AssertSqlSafe;
@@ -14,7 +14,7 @@ use super::{StoreError, Transaction, on_either};
 pub const LOOKED_AT: usize = 10_000;
 /// The most keys of the index that are looked at for one page, and the most that may be due before the index is of no use.
 const INDEXED: usize = 5000;
-/// How many of them one statement looks at.
+/// The number of keys that one statement looks at.
 const STEP: usize = 500;
 
 /// Keys that were found.
@@ -108,7 +108,7 @@ async fn indexed(
     Ok(Some(ids))
 }
 
-/// How many rows a statement has, counted until there are more than are looked at.
+/// Counts the rows of a statement, until there are more than are looked at.
 async fn count(
     transaction: &mut Transaction,
     rows: &str,

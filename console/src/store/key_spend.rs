@@ -62,7 +62,7 @@ fn days(period: &str) -> Option<(Date, Date)> {
     Some((first, after))
 }
 
-/// When a key was last used, in microseconds since 1970, unless it was another owner's then.
+/// Finds the time of a key's latest use, in microseconds since 1970; `None` if the key had another owner then.
 ///
 /// # Errors
 /// Those of the database.

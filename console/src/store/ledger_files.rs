@@ -1,8 +1,8 @@
-//! How far the ledger files of each Envoy were taken in.
+//! The positions up to which the ledger files of each Envoy were taken in.
 
 use super::{StoreError, Transaction, on_either};
 
-/// How far a file was taken in.
+/// The position up to which a ledger file was taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FilePosition {
     /// The bytes taken from its beginning.

@@ -8,15 +8,15 @@ use super::{StoreError, Transaction, on_either};
 /// A line that was kept aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AsideLine {
-    /// Where it begins in its file.
+    /// The byte offset of the line in its file.
     pub position: i64,
-    /// Its bytes, without its line feed.
+    /// The length of the line, in bytes, without its line feed.
     pub length: i64,
     /// `foreign`, `damaged`, `cut`, `too_long` or `void`.
     pub reason: String,
-    /// What is wrong with it.
+    /// The fault of the line, in words.
     pub detail: String,
-    /// Its beginning.
+    /// The beginning of the line.
     pub line: String,
 }
 

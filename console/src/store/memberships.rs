@@ -1,4 +1,4 @@
-//! Who is in which team.
+//! The memberships of people in teams.
 
 use super::teams::Team;
 use super::{LockedRow, StoreError, Transaction, on_either};

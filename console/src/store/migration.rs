@@ -5,7 +5,7 @@
 //! A console that runs goes on with tables of the next version: a migration only adds, what the release before does not name has
 //! a default, and what is no longer used goes a release later. One that starts refuses tables of a newer release.
 //!
-//! What a release has, stays as it is, comments included: a database whose migrations were others is refused.
+//! Released migrations never change, comments included: a database with other migrations is rejected.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use super::{Store, StoreError, Transaction};
 /// The lock of PostgreSQL that whoever changes tables holds: "trilane" in hexadecimal.
 const LOCK: i64 = 0x0074_7269_6c61_6e65;
 
-/// What was done: `sqlx` has it there.
+/// The table in which `sqlx` records applied migrations.
 const TABLE: &str = "_sqlx_migrations";
 
 /// A version of the tables: the statements that make it of the version before.

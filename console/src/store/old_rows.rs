@@ -9,14 +9,14 @@ use crate::in_transaction;
 /// The most rows that one transaction deletes.
 pub const BATCH: i64 = 2000;
 
-/// Which rows of a table are old.
+/// The condition by which rows of a table are old.
 #[derive(Debug, Clone, Copy)]
 pub struct OldRows {
     /// The table.
     pub table: &'static str,
     /// The columns of its primary key.
     pub key: &'static str,
-    /// What holds for a row that is old; `$1` is the cutoff.
+    /// The SQL condition for a row that is old; `$1` is the cutoff.
     pub condition: &'static str,
     /// A statement that takes the lock which whoever changes the table takes first.
     pub lock: Option<&'static str>,

@@ -15,7 +15,7 @@ pub struct Person {
     pub role: String,
     /// Whether nothing is allowed any more.
     pub disabled: bool,
-    /// When, in microseconds since 1970.
+    /// The time at which the person was added, in microseconds since 1970.
     pub created_at: i64,
 }
 
@@ -183,7 +183,7 @@ pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// How many admins are not disabled.
+/// Counts the admins that are not disabled.
 ///
 /// # Errors
 /// Those of the database.

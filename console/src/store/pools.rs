@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Database, Executor as _, Pool};
 
 use super::Workload;
 
-/// How long PostgreSQL keeps a transaction of which nothing is heard. A console whose host is gone leaves it open, with its locks,
+/// The time after which PostgreSQL ends an idle transaction. A console whose host is gone leaves it open, with its locks,
 /// until TCP notices, which takes hours.
 const GONE: Duration = Duration::from_secs(30);
 
@@ -22,7 +22,7 @@ impl<DB: Database> Clone for Pools<DB> {
     }
 }
 
-/// How the connections of a pool are used.
+/// The state of a connection pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolStanding {
     /// The name of their workload.
@@ -67,7 +67,7 @@ impl<DB: Database> Pools<DB> {
         }
     }
 
-    /// How their connections are used.
+    /// Returns the state of each pool.
     pub fn standing(&self) -> Vec<PoolStanding> {
         let all = Workload::ALL.iter();
         all.map(|workload| PoolStanding::of(workload.name(), self.of(*workload)))

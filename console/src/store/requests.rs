@@ -20,13 +20,13 @@ pub struct StoredRequest {
     pub envoy_id: String,
     /// The file in which it stands.
     pub file_id: String,
-    /// Where it begins in its file.
+    /// The byte offset of the line in its file.
     pub position: i64,
-    /// When the request began, in microseconds since 1970.
+    /// The time at which the request began, in microseconds since 1970.
     pub at: i64,
     /// The key's id.
     pub key_id: String,
-    /// Whose the key is.
+    /// The id of the key's owner.
     pub owner: String,
     /// The team that the key belongs to.
     pub team: String,
@@ -38,7 +38,7 @@ pub struct StoredRequest {
     pub model: String,
     /// The status of the response; `0`: none was sent.
     pub status: String,
-    /// How it ended.
+    /// The outcome of the request, in the ledger's words.
     pub outcome: String,
     /// The line.
     pub line: String,
@@ -198,11 +198,11 @@ pub async fn take(
     Ok(rows.into_iter().filter_map(wanted).collect())
 }
 
-/// Where a line stands among all: when it began, where it is in its file, its Envoy and its file.
+/// The position of a line among all: the time its request began, its offset in the file, its Envoy and its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPlace(i64, i64, String, String);
 
-/// What stands between the parts of an id: no name has it.
+/// The separator between the parts of an id: no name contains it.
 const BETWEEN: char = '~';
 
 impl RequestPlace {
@@ -227,7 +227,7 @@ impl fmt::Display for RequestPlace {
 }
 
 impl StoredRequest {
-    /// Where it stands among all.
+    /// Returns its position among all lines.
     pub fn place(&self) -> RequestPlace {
         RequestPlace(
             self.at,
@@ -238,7 +238,7 @@ impl StoredRequest {
     }
 }
 
-/// Which lines are asked for.
+/// The filters of a query for lines.
 #[derive(Debug, Clone, Default)]
 pub struct RequestQuery<'a> {
     /// Of this key only.
@@ -257,7 +257,7 @@ pub struct RequestQuery<'a> {
     pub limit: i64,
 }
 
-/// What lines can be narrowed to and have no index for.
+/// The columns without an index that lines can be filtered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestColumn {
     /// The Envoy that wrote it.
@@ -270,7 +270,7 @@ pub enum RequestColumn {
     Account,
     /// The model.
     Model,
-    /// How it ended.
+    /// The outcome of the request, in the ledger's words.
     Outcome,
     /// The status.
     Status,
@@ -298,7 +298,7 @@ impl RequestColumn {
 pub struct FoundRequests {
     /// The lines, the latest first.
     pub lines: Vec<StoredRequest>,
-    /// Where the search ended before all lines had been looked at: it goes on from there.
+    /// The position at which the search ended before all lines had been looked at: it continues from there.
     pub searched_to: Option<RequestPlace>,
 }
 
@@ -455,7 +455,7 @@ const OLD: OldRows = OldRows {
     lock: None,
 };
 
-/// How long a partition is waited for that is in use. Whoever comes meanwhile waits behind, the intake too.
+/// The longest wait for a partition that is in use. Other transactions wait behind it meanwhile, the intake too.
 const WAIT: &str = "SET LOCAL lock_timeout = '200ms'";
 
 /// Forgets the lines that were taken before a day. Sums stay.

@@ -30,7 +30,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// Whose session this is, and when it was last used: if it has not expired, was used since `used_since`, and the person is not
+/// Returns the person of a session, and when it was last used: if it has not expired, was used since `used_since`, and the person is not
 /// disabled and has the role of its beginning.
 ///
 /// # Errors

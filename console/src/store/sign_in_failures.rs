@@ -1,4 +1,4 @@
-//! How often signing in failed. It is in the database, so that several consoles agree.
+//! Counts of failed sign-ins. They are in the database, so that several consoles agree.
 
 use super::old_rows::OldRows;
 use super::{StoreError, Transaction, on_either};

@@ -10,9 +10,9 @@ pub struct Team {
     pub id: String,
     /// The name.
     pub name: String,
-    /// Which keys members may make by themselves, a JSON object; `None`: none.
+    /// The keys that members may create without an admin, a JSON object; `None`: none.
     pub allowance: Option<String>,
-    /// When it was added, in microseconds since 1970.
+    /// The time at which the team was added, in microseconds since 1970.
     pub created_at: i64,
 }
 

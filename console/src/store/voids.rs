@@ -13,13 +13,13 @@ pub struct VoidRange {
     pub since: i64,
     /// Before this moment.
     pub until: i64,
-    /// When it was made void.
+    /// The time at which the lines were made void, in microseconds since 1970.
     pub begun_at: i64,
     /// Up to where lines that had been counted are taken away.
     pub place: i64,
-    /// How many were.
+    /// The number of lines that were subtracted.
     pub lines: i64,
-    /// When all were.
+    /// The time at which all lines had been subtracted; `None`: it is going on.
     pub ended_at: Option<i64>,
 }
 

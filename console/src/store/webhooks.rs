@@ -9,15 +9,15 @@ use crate::webhooks::message::NewMessage;
 /// A webhook. `Debug` does not print its secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Webhook {
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// Where messages go.
+    /// The URL that messages are sent to.
     pub url: String,
-    /// What they are signed with, sealed ([`secrets`](crate::webhooks::secrets)).
+    /// The secret that signs them, sealed ([`secrets`](crate::webhooks::secrets)).
     pub secret: String,
     /// Percents of a budget.
     pub thresholds: Vec<u32>,
-    /// When it was added, in microseconds since 1970.
+    /// The time at which the webhook was added, in microseconds since 1970.
     pub created_at: i64,
 }
 
@@ -30,12 +30,12 @@ impl fmt::Debug for Webhook {
     }
 }
 
-/// What a message is about: there is one of it for each webhook.
+/// The cause of a message, of which each webhook gets one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageCause<'a> {
-    /// Whose budget: `key`, `owner`, `team` or `group`; or `envoy` or `account`.
+    /// The kind of the subject: `key`, `owner`, `team` or `group` of a budget; or `envoy` or `account`.
     pub kind: &'a str,
-    /// Its id.
+    /// The id.
     pub subject: &'a str,
     /// The day or month; or since when an Envoy is away.
     pub period: &'a str,
@@ -46,17 +46,17 @@ pub struct MessageCause<'a> {
 /// A message that was taken to be delivered. `Debug` does not print the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClaimedMessage {
-    /// Its id.
+    /// The id.
     pub id: String,
     /// The id of its webhook.
     pub webhook: String,
-    /// Where it goes.
+    /// The URL that it is sent to.
     pub url: String,
-    /// What it is signed with, sealed.
+    /// The secret that signs it, sealed.
     pub secret: String,
     /// The JSON.
     pub body: String,
-    /// How often it was tried, this time included.
+    /// The number of delivery attempts, this one included.
     pub attempts: i64,
 }
 

@@ -42,7 +42,7 @@ impl Workload {
         Self::Health,
     ];
 
-    /// Its name, in metrics.
+    /// Returns the name, as metrics have it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Intake => "intake",
@@ -64,7 +64,7 @@ impl Workload {
         }
     }
 
-    /// How long to wait for a connection.
+    /// Returns the longest wait for a connection.
     pub(super) const fn patience(self) -> Duration {
         Duration::from_millis(match self {
             Self::Intake | Self::Pages | Self::Background => 10_000,
@@ -74,7 +74,7 @@ impl Workload {
         })
     }
 
-    /// How long a statement waits for a lock of PostgreSQL.
+    /// Returns the longest wait of a statement for a lock of PostgreSQL.
     pub(super) const fn lock_timeout(self) -> Duration {
         Duration::from_millis(match self {
             Self::Intake | Self::Pages | Self::Background => 5_000,
@@ -83,7 +83,7 @@ impl Workload {
         })
     }
 
-    /// How long a statement of PostgreSQL may take; nothing: as long as it takes.
+    /// Returns the longest duration of a statement of PostgreSQL; zero: no bound.
     pub(super) const fn statement_timeout(self) -> Duration {
         Duration::from_millis(match self {
             Self::Intake | Self::Pages => 20_000,

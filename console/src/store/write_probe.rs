@@ -9,7 +9,7 @@ use super::{Store, StoreError, Workload, on_either};
 
 /// For how long what was found is good enough, however many ask.
 const FRESH: Duration = Duration::from_secs(1);
-/// How long the change may take.
+/// The longest time for the change.
 const WITHIN: Duration = Duration::from_millis(1500);
 
 /// The outcome of a change, and its time.

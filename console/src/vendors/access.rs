@@ -1,4 +1,4 @@
-//! How a console asks vendors: a few at a time, and at allowed addresses only.
+//! The client that asks vendors: a few at a time, and at allowed addresses only.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -16,12 +16,12 @@ use super::listing::{Reach, list};
 use super::vendor::Vendor;
 use crate::outgoing::{AllowedAddresses, NoAddress};
 
-/// How long a vendor may take for its list.
+/// The longest time for a vendor's list.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How many vendors are asked at a time. Whoever comes then waits.
+/// The number of vendors that are asked at a time. Further callers wait.
 const AT_ONCE: usize = 4;
 
-/// How a console asks vendors. Clones share their turns.
+/// The client that asks vendors for their models. Clones share its permits.
 #[derive(Debug, Clone)]
 pub struct VendorAccess {
     addresses: AllowedAddresses,
@@ -34,7 +34,7 @@ pub struct VendorAccess {
 pub struct AskedVendor {
     /// It.
     pub vendor: Vendor,
-    /// What it is asked with.
+    /// The credential that the request is sent with.
     pub credential: VendorCredential,
     /// The header that has the credential; `None` for the usual one.
     pub header: Option<CredentialHeader>,
@@ -62,7 +62,7 @@ impl VendorAccess {
     /// Asks a vendor for its models. Nothing is charged for that.
     ///
     /// # Errors
-    /// What came back instead.
+    /// The failure, if there is no list.
     pub async fn list(&self, asked: AskedVendor) -> Result<Vec<ListedModel>, ListFailure> {
         let failed = |why: &str| ListFailure::NotReached(why.to_owned());
         let turn = Arc::clone(&self.turns).acquire_owned().await;
@@ -131,7 +131,7 @@ pub fn console_sentence(vendor: &Vendor, failure: &ListFailure) -> String {
     ListSentence(vendor, failure, &hints).to_string()
 }
 
-/// What came back, in words.
+/// Describes the successful answer of a vendor.
 pub fn works(vendor: &Vendor, has_credential: bool, models: usize) -> String {
     let s = if models == 1 { "" } else { "s" };
     if has_credential {

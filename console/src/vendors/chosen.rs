@@ -16,22 +16,22 @@ use crate::prices::{PriceCatalogue, one_line};
 /// A model for the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChosenModel {
-    /// Its id in the document.
+    /// The id of the model in the document.
     pub id: String,
     /// The vendor's name of it, where that is another.
     pub upstream: Option<String>,
-    /// Its name for people.
+    /// The display name.
     pub display_name: Option<String>,
-    /// What is known of its price.
+    /// The known price of the model.
     pub pricing: ModelPricing,
 }
 
-/// What is known of a model's price.
+/// The known price of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelPricing {
-    /// Its prices.
+    /// The prices are known.
     Known {
-        /// As the document's field has them.
+        /// The prices, as the document's field has them.
         prices: Box<PricesDocument>,
         /// Their source.
         from: PriceSource,
@@ -129,7 +129,7 @@ pub struct Offer {
 pub struct LeftOut {
     /// The vendor's name of it.
     pub id: String,
-    /// Why not, for people.
+    /// The reason that the model is not offered, for people.
     pub reason: String,
 }
 
@@ -174,7 +174,7 @@ impl Offer {
     }
 }
 
-/// How many models are taken at most where nobody says which.
+/// The most models that are taken without a choice by name.
 pub const MOST_USUAL: usize = 30;
 
 /// A model under its name in the document. `None`: no document can have it.

@@ -14,7 +14,7 @@ impl VendorCredential {
     /// Checks that Envoy can send it.
     ///
     /// # Errors
-    /// What is wrong, without the credential; `of` says whose or which it is.
+    /// A description of the fault, without the credential; `of` says whose or which it is.
     pub fn new(of: &str, value: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("the credential {of} {what}: give it alone, on one line");
         match check_value(value.as_bytes()) {
@@ -26,7 +26,7 @@ impl VendorCredential {
         }
     }
 
-    /// What a server without a credential gets: the gateway always sends one.
+    /// Makes the credential for a server that needs none: the gateway always sends one.
     pub fn none() -> Self {
         Self(Zeroizing::new("none".to_owned()))
     }

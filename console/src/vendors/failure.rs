@@ -1,4 +1,4 @@
-//! Why a vendor gave no list, and what to do about it.
+//! The reason that a vendor gave no list, and the remedy.
 
 use core::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use super::vendor::{Vendor, protocol_style};
 use crate::outgoing::NoAddress;
 
-/// Why there is no list.
+/// The reason that there is no list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListFailure {
     /// The vendor does not take the credential; with its status.
@@ -17,13 +17,13 @@ pub enum ListFailure {
     Timeout(u64),
     /// No answer came; why.
     NotReached(String),
-    /// Its certificate is not trusted, or there is no TLS; why.
+    /// The certificate is not trusted, or there is no TLS; why.
     Tls(String),
     /// It answered with another status.
     Status(u16),
     /// It answered with something else than a list.
     NotAList,
-    /// Its answer is longer than any list; with the most bytes that are read.
+    /// The answer is longer than any list; with the most bytes that are read.
     TooLong(u64),
     /// The list is empty.
     NoModels,
@@ -32,7 +32,7 @@ pub enum ListFailure {
 }
 
 impl ListFailure {
-    /// What an error of the client means. None of its texts has the credential: they are about connections.
+    /// Classifies an error of the client. None of its texts has the credential: they are about connections.
     pub(super) fn of(error: &ureq::Error, seconds: u64) -> Self {
         if let Some(none) = NoAddress::of(error) {
             return Self::NoAddress(none.clone());
@@ -63,7 +63,7 @@ impl ListFailure {
         }
     }
 
-    /// Its name for programs.
+    /// Returns the name of the failure, for programs.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Refused(_) => "credential_refused",
@@ -96,14 +96,14 @@ impl ListFailure {
     }
 }
 
-/// How to go on, in the words of where the failure is shown.
+/// The remedies, in the words of the place where the failure is shown.
 #[derive(Debug)]
 pub struct ListHints {
-    /// Where the vendor is not reachable.
+    /// The hint for a vendor that is not reachable.
     pub not_reached: &'static str,
-    /// Where its certificate is not trusted.
+    /// The hint for a certificate that is not trusted.
     pub tls: &'static str,
-    /// Where its address is not allowed.
+    /// The hint for an address that is not allowed.
     pub refused: &'static str,
 }
 

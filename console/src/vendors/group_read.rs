@@ -34,7 +34,7 @@ impl VendorGroup {
     }
 }
 
-/// What may be known of a vendor at this address, the likeliest first.
+/// Lists the presets that may apply to a vendor at this address, the likeliest first.
 fn presets(group: &str, url: &str, protocol: Protocol) -> Vec<&'static VendorPreset> {
     let named = VendorPreset::named(group).filter(|preset| preset.protocol == protocol);
     let origin = trilane::config::origin::Origin::parse(url).ok();

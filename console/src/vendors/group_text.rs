@@ -11,7 +11,7 @@ use crate::json_span;
 
 /// The id of the group that serves several vendors to one key.
 pub const MIXED: &str = "all";
-/// How far the members of a group in `groups` are from the margin.
+/// The indentation of the members of a group in `groups`.
 const INDENT: &str = "      ";
 
 /// A vendor with its models: a group of the document.
@@ -62,7 +62,7 @@ impl VendorGroup {
 pub struct MixedSource {
     /// The id of the group.
     pub group: String,
-    /// Its protocol.
+    /// The protocol of the group.
     pub protocol: Protocol,
     /// The ids of its models.
     pub models: Vec<String>,
@@ -197,7 +197,7 @@ fn has_id(document: &[u8], at: &Range<usize>, id: &str) -> bool {
     value.is_some_and(|value| value.get("id").and_then(Value::as_str) == Some(id))
 }
 
-/// Where the list of groups is.
+/// Finds the byte range of the list of groups.
 fn groups_of(document: &[u8]) -> Option<Range<usize>> {
     let members = json_span::members(document, &json_span::root(document)?)?;
     let list = members.into_iter().find(|member| member.name == "groups")?;

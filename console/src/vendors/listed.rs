@@ -12,9 +12,9 @@ use crate::prices::Per;
 pub struct ListedModel {
     /// The vendor's name of it.
     pub id: String,
-    /// Its name for people, where the list has one.
+    /// The display name, if the list has one.
     pub display_name: Option<String>,
-    /// What the list says that it costs: see `stated`.
+    /// The prices that the list states: see `stated`.
     pub prices: Option<PricesDocument>,
     /// Whether the list says that it writes no responses.
     #[serde(default)]
@@ -36,7 +36,7 @@ impl ListedModel {
 /// A page of a list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ListedPage {
-    /// Its models.
+    /// The models on the page.
     pub models: Vec<ListedModel>,
     /// The query parameter that asks for the next page, where there is one.
     pub next: Option<(&'static str, String)>,

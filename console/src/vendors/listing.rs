@@ -27,7 +27,7 @@ const MAX_PAGES: usize = 20;
 /// The version of protocol B, which its vendors require.
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 
-/// How the vendor is reached.
+/// The route to a vendor.
 #[derive(Debug)]
 pub struct Reach<'a> {
     /// The certificate authorities to trust; `None` for those of the system.
@@ -40,7 +40,7 @@ pub struct Reach<'a> {
     pub addresses: AllowedAddresses,
     /// The header that has the credential; `None` for the one that vendors of the protocol expect.
     pub header: Option<CredentialHeader>,
-    /// How long all of it may take.
+    /// The longest time for all pages together.
     pub patience: Duration,
 }
 
@@ -53,7 +53,7 @@ pub fn proxy_of_environment(url: &str) -> Option<Proxy> {
 /// Asks a vendor for its models. Nothing is charged for that. It blocks.
 ///
 /// # Errors
-/// What came back instead.
+/// The failure, if there is no list.
 pub fn list(
     vendor: &Vendor,
     credential: &VendorCredential,
@@ -84,7 +84,7 @@ pub fn list(
 /// Reads what stands at an address, without a credential. Redirects are not followed. It blocks.
 ///
 /// # Errors
-/// Why it cannot be read, for people.
+/// The reason that it cannot be read, for people.
 pub fn download(url: &str, reach: &Reach<'_>) -> Result<Vec<u8>, String> {
     let site = url.split('/').take(3).collect::<Vec<_>>().join("/");
     let origin = Origin::parse(&site).map_err(|why| why.to_string())?;
@@ -167,7 +167,7 @@ fn roots(reach: &Reach<'_>) -> Result<RootCerts, ListFailure> {
     Ok(certificates.into())
 }
 
-/// What is left of the time and the bytes of a list.
+/// The time and bytes that remain for a list.
 struct Asking {
     until: Option<Instant>,
     seconds: u64,

@@ -8,7 +8,7 @@ const FORM: &str = "INPUT/CACHED/OUTPUT, such as 1.25/0.125/10. CACHED is the pr
     where the vendor has none, write that of input again. Other prices for requests whose whole input is longer follow as \
     +TOKENS:INPUT/CACHED/OUTPUT, such as 1.25/0.125/10+200000:2.5/0.25/15";
 
-/// What a model costs, in dollars for a million tokens.
+/// The prices of a model, in dollars per million tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnPrice {
     /// The model's id, or the vendor's name of it.
@@ -21,7 +21,7 @@ impl OwnPrice {
     /// Reads `MODEL=INPUT/CACHED/OUTPUT`.
     ///
     /// # Errors
-    /// What is expected instead.
+    /// A description of the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (model, prices) = text
             .split_once('=')
@@ -33,7 +33,7 @@ impl OwnPrice {
     /// it has other prices.
     ///
     /// # Errors
-    /// What is expected instead.
+    /// A description of the expected form.
     pub fn of(model: &str, prices: &str) -> Result<Self, String> {
         let mut sets = prices.split('+');
         let mut prices = three(sets.next().unwrap_or_default())?;

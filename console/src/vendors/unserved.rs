@@ -39,7 +39,7 @@ const KINDS: [(&str, &str); 9] = [
     ),
 ];
 
-/// Why the gateway cannot serve a model of a list; `None` where nothing speaks against it.
+/// Returns the reason that the gateway cannot serve a listed model; `None` if nothing speaks against it.
 pub(super) fn reason(protocol: Protocol, listed: &ListedModel) -> Option<&'static str> {
     if listed.writes_nothing {
         return Some("writes no responses, as the vendor's list says");

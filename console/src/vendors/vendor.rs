@@ -4,14 +4,14 @@ use trilane::config::base::{Base, endpoint_in};
 use trilane::config::origin::Origin;
 use trilane::protocol::Protocol;
 
-/// What is known of a vendor beforehand.
+/// The properties of a vendor that are known in advance.
 #[derive(Debug, PartialEq, Eq)]
 pub struct VendorPreset {
-    /// Its name on the command line, and the id of its group.
+    /// The name on the command line, and the id of the vendor's group.
     pub name: &'static str,
-    /// Its name for people.
+    /// The display name.
     pub title: &'static str,
-    /// Its base address; empty where only its operator knows it.
+    /// The base address; empty if only its operator knows it.
     pub url: &'static str,
     /// The protocol that it is asked by.
     pub protocol: Protocol,
@@ -112,7 +112,7 @@ impl VendorPreset {
     }
 }
 
-/// What people call a protocol: after the vendor that it comes from.
+/// Returns the name of a protocol for people, after the vendor that it comes from.
 pub const fn protocol_style(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::A => "OpenAI-style",
@@ -124,13 +124,13 @@ pub const fn protocol_style(protocol: Protocol) -> &'static str {
 /// A vendor whose address is known.
 #[derive(Debug, Clone)]
 pub struct Vendor {
-    /// What is known of it beforehand.
+    /// The properties that are known in advance.
     pub preset: &'static VendorPreset,
     /// The id of its group.
     pub group: String,
-    /// Its protocol.
+    /// The protocol of the vendor.
     pub protocol: Protocol,
-    /// Its base address, as the document has it.
+    /// The base address, as the document has it.
     pub url: String,
     /// The same in parts.
     pub origin: Origin,
@@ -140,7 +140,7 @@ impl Vendor {
     /// A vendor at an address, or at that of its preset.
     ///
     /// # Errors
-    /// What is wrong with the address.
+    /// The fault of the address, in words.
     pub fn new(
         preset: &'static VendorPreset,
         url: Option<&str>,

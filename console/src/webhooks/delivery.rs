@@ -21,26 +21,26 @@ const LEASE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_secs(10);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// How often a message is tried: for about six hours.
+/// The most delivery attempts of a message: they take about six hours.
 const ATTEMPTS: i64 = 14;
 /// The longest problem that is kept, in bytes.
 const KEPT: usize = 300;
-/// Why a message is not signed.
+/// The reason that a message is not signed.
 const UNREADABLE: &str = "the secret of its webhook cannot be opened: the key that sealed it is not in the file of sealing keys \
                           (--sealing-key-file)";
 
 /// A message that is to be delivered. `Debug` does not print the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DueMessage {
-    /// Its id.
+    /// The id of the message.
     pub id: String,
-    /// Where it goes.
+    /// The URL that it is sent to.
     pub url: String,
-    /// What it is signed with; `None`: it cannot be opened.
+    /// The secret that signs it; `None`: it cannot be opened.
     pub secret: Option<Zeroizing<String>>,
     /// The JSON.
     pub body: String,
-    /// How often it was tried, this time included.
+    /// The number of delivery attempts, this one included.
     pub attempts: i64,
 }
 

@@ -14,7 +14,7 @@ use crate::store::webhooks::{self, MessageCause};
 use crate::store::{Store, StoreError, Transaction, documents, envoys, hour_counts};
 use crate::timestamp;
 
-/// How often it looks.
+/// The interval between looks.
 const PAUSE: Duration = Duration::seconds(10);
 /// For how long something may be wrong before anybody is told: a restart, or the steps of whoever sets something up.
 const PATIENCE: Duration = Duration::minutes(5);
@@ -26,7 +26,7 @@ const ABANDONED: Duration = Duration::days(30);
 pub struct FleetWatch {
     next: Option<OffsetDateTime>,
     document: AccountsInForce,
-    /// What was put into the database: webhook, kind, subject and period.
+    /// The messages that were put into the database: webhook, kind, subject and period.
     told: BTreeSet<[String; 4]>,
 }
 
@@ -43,7 +43,7 @@ struct AccountsInForce {
 struct FleetTrouble {
     kind: &'static str,
     subject: String,
-    /// What it is told of once in.
+    /// The period in which it is reported once.
     period: String,
     /// The type of its message, and the facts.
     message: (&'static str, Vec<(&'static str, Value)>),

@@ -10,7 +10,7 @@ use crate::timestamp;
 /// A message that is not in the database yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// Its id, which no other has.
+    /// The id of the message, which no other has.
     pub id: String,
     /// The JSON: `id`, `type`, `at`, and the facts.
     pub body: String,

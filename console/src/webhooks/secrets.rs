@@ -36,7 +36,7 @@ pub fn open(
     Some(Zeroizing::new(text.to_owned()))
 }
 
-/// How many cannot be opened with these keys, of how many.
+/// Counts the secrets that cannot be opened with these keys; returns that number and the number of all.
 ///
 /// # Errors
 /// Those of the database.

@@ -75,7 +75,7 @@ impl BudgetWatch {
         Ok(())
     }
 
-    /// What a subject may spend in the day and month of `now`.
+    /// Returns the budgets of a subject for the day and month of `now`.
     fn of_subject(
         &self,
         change: &SpendChange,

@@ -229,7 +229,7 @@ on_both! {
 }
 
 on_both! {
-    /// What is put aside says why, in few words.
+    /// Puts lines aside with a reason in few words.
     async fn why_they_are_aside(database: &TestDatabase) {
         let asked = AbsurdLedger::new(database).await;
         let long = format!("\"{}\"", "\u{20ac}".repeat(200_000));

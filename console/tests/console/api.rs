@@ -110,12 +110,12 @@ impl Api {
         Self::begin(database, false, true).await
     }
 
-    /// One that was given no keys that seal.
+    /// Starts a console without sealing keys.
     pub async fn without_sealing_keys(database: &TestDatabase) -> Self {
         Self::begin(database, false, false).await
     }
 
-    /// One that tests accounts at addresses of one's own network, too.
+    /// Starts a console that tests accounts at private addresses, too.
     pub async fn with_private_accounts(database: &TestDatabase) -> Self {
         Self::begin(database, true, true).await
     }

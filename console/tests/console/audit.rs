@@ -10,7 +10,7 @@ use crate::api::Api;
 use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
 
-/// What changes nothing that people decide: what agents say, and tests that ask a vendor, which have tests of their own.
+/// Routes that change nothing that people decide: reports of agents, and tests that ask a vendor, which have tests of their own.
 const NO_ACTS: [&str; 4] = [
     "/api/v1/envoys/{id}/report",
     "/api/v1/ledger/{envoy}/{file}",

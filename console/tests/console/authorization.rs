@@ -1,4 +1,4 @@
-//! Who may do what: every route with every role, and the objects of others.
+//! Permissions: every route with every role, and the objects of others.
 
 use std::collections::BTreeSet;
 
@@ -182,7 +182,7 @@ const OTHERS: [(&str, &str, &str); 12] = [
 ];
 
 on_both! {
-    /// Whoever guesses the id of somebody else's object learns not even whether it is there, and changes nothing.
+    /// Guesses the ids of other people's objects: a caller learns not even whether they exist, and changes nothing.
     async fn ids_that_are_guessed(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;
@@ -240,7 +240,7 @@ on_both! {
 }
 
 on_both! {
-    /// Whoever is disabled, gets another role, or whose token expires, is that from the next request on.
+    /// Takes effect from the next request on: a person is disabled or gets another role, a token expires.
     async fn what_is_taken_away(database: &TestDatabase) {
         let api = Api::new(database).await;
         let (admin, other) = (api.person("root", Role::Admin).await, api.person("other", Role::Admin).await);

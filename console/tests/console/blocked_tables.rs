@@ -15,7 +15,7 @@ use crate::lives::{PRICES, document, futures_of, publish};
 /// The longest that what needs no blocked table may take.
 const SOON: Duration = Duration::from_secs(2);
 
-/// What an agent asks, or an admin.
+/// A request of an agent or an admin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asks {
     Health,

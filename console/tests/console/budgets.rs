@@ -63,7 +63,7 @@ on_both! {
 }
 
 on_both! {
-    /// What has no prices cannot be counted: neither keys under a budget nor a budget over keys, and the models are named.
+    /// Rejects a budget over models without prices: they cannot be counted, and are named.
     async fn what_has_no_prices(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;

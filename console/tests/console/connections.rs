@@ -29,7 +29,7 @@ struct TestServer {
     serving: JoinHandle<()>,
 }
 
-/// One that reads the body and answers with its length, or with so many bytes.
+/// Answers with the length of the request's body, or with so many bytes.
 async fn answer(request: Request<ReceivedBody>, _: SocketAddr) -> Response<axum::body::Body> {
     let long = request.uri().path() == "/long";
     let body = axum::body::Body::new(request.into_body());

@@ -49,7 +49,7 @@ async fn put(api: &Api, admin: &str, name: &str, body: Value) -> ApiReply {
     api.call(admin, Method::PUT, &path, &[], &body).await
 }
 
-/// What an agent gets: names, destinations, values.
+/// Lists the credentials of an agent: names, destinations, values.
 async fn given(api: &Api, agent: &str) -> Vec<(String, String, Option<String>)> {
     let reply = api.get(agent, "/api/v1/feed/credentials").await.expect(200);
     let items = reply["items"].as_array().unwrap().iter();
@@ -126,7 +126,7 @@ fn hex(text: &str) -> String {
 }
 
 on_both! {
-    /// Whoever may publish receives no credential that was given for another place.
+    /// Withholds a credential from a place that it was not given for, whoever publishes.
     async fn go_when_their_account_goes_elsewhere(database: &TestDatabase) {
         let api = Api::new(database).await;
         let (admin, agent) = (api.person("root", Role::Admin).await, api.approved_agent("edge").await);

@@ -139,7 +139,7 @@ fn naming(credential: &str, ca: &str) -> String {
 }
 
 on_both! {
-    /// Whoever edits a document is not the operator of the gateways' machines.
+    /// Lets a document name no file of the gateways' machines: its editor is not their operator.
     async fn files_of_the_gateways_machines(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;

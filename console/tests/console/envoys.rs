@@ -123,7 +123,7 @@ on_both! {
 
 const FEED: &str = "/api/v1/feed/credentials";
 
-/// Whoever runs the console's machine.
+/// The actor who runs the console's machine.
 fn operator() -> Actor {
     Actor {
         id: "command".to_owned(),
@@ -140,7 +140,7 @@ async fn approve(api: &Api, fingerprint: &str) -> Option<String> {
 }
 
 on_both! {
-    /// Whoever has an admin's token can enrol an agent, and gets no credential by that.
+    /// Enrols an agent with an admin's token, which alone gives it no credential.
     async fn credentials_come_after_an_approval(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;

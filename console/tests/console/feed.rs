@@ -72,7 +72,7 @@ impl KeyFeedReader {
 }
 
 on_both! {
-    /// Whatever is changed by plain SQL comes with the next page, and nothing else.
+    /// Lists in the next page exactly what plain SQL has changed.
     async fn changes_by_plain_sql(database: &TestDatabase) {
         let store = database.open().await;
         let mut reader = KeyFeedReader::default();

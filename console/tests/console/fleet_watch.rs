@@ -1,4 +1,4 @@
-//! Who is told when an Envoy is away, and when an account has no credential.
+//! The alerts when an Envoy is away, and when an account has no credential.
 
 use http::Method;
 use serde_json::{Value, json};

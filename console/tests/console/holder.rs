@@ -1,4 +1,4 @@
-//! What whoever holds a key sees of it: what is left, and why requests fail now.
+//! The holder's view of a key: the remaining budgets, and why requests fail now.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ async fn after(api: &Api, admin: &str, file: &str, lines: &[String]) -> Value {
 }
 
 on_both! {
-    /// What is left of each budget, to the last digit, and which one stops requests.
+    /// Shows the rest of each budget, to the last digit, and the budget that stops requests.
     async fn what_is_left(database: &TestDatabase) {
         let api = Api::new(database).await;
         let (admin, ann) = (api.person("root", Role::Admin).await, api.person("ann", Role::Member).await);
@@ -181,7 +181,7 @@ on_both! {
 }
 
 on_both! {
-    /// Whoever has a key sees what is its own, and nothing of the rest; whoever guesses learns nothing, and is slowed.
+    /// Shows the holder of a key its own data and nothing of the rest; a guess learns nothing, and is slowed.
     async fn by_the_key_itself(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;

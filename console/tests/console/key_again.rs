@@ -23,7 +23,7 @@ fn spent(owner: &str, charge: &str) -> String {
     line(&at, "k", "m", charge).replace(r#""trilane.key.owner":"owner of k""#, &own)
 }
 
-/// What is shown of the key `k`: by list and by itself, to its holder, and of its spend. Each as numbers of requests or amounts.
+/// Shows the key `k`: in the list and by itself, to its holder, and its spend. Each as numbers of requests or amounts.
 async fn shown(api: &Api, token: &str, value: &str) -> Value {
     let month = OffsetDateTime::now_utc().date().to_string()[..7].to_owned();
     let amounts = |list: &Value| {

@@ -52,7 +52,7 @@ fn ids(keys: &[StoredKey]) -> Vec<String> {
     keys.iter().map(|key| key.id.clone()).collect()
 }
 
-/// What a search finds, page by page, and how many pages it took.
+/// Collects the results of a search, page by page, and counts the pages.
 async fn found(store: &Store, filter: &KeyFilter<'_>) -> (Vec<String>, usize) {
     let mut all = Vec::new();
     let mut after = filter.after.to_owned();
@@ -196,7 +196,7 @@ on_both! {
 }
 
 on_both! {
-    /// What many keys have, and hardly any in the state that is asked for: each page looks at some thousand keys, and says that it goes on.
+    /// Searches a state that hardly any of many keys has: each page looks at some thousand keys, and says that it goes on.
     async fn a_page_without_keys_that_goes_on(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;
@@ -216,7 +216,7 @@ on_both! {
     }
 }
 
-/// What somebody does to the keys k0 to k11, or looks for.
+/// A step of the simulation on the keys k0 to k11: a change, or a search.
 #[derive(Debug, Clone)]
 enum SearchStep {
     Put {

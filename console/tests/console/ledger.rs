@@ -32,7 +32,7 @@ pub async fn send(
     take(store, &batch, NOW).await
 }
 
-/// Where to go on, by whatever answer.
+/// The position to go on from, by whatever answer.
 pub fn position(answer: Result<TakenBatch, IntakeError>) -> usize {
     let position = match answer {
         Ok(taken) => taken.position,
@@ -49,7 +49,7 @@ fn shown(counts: &[u128], charge: &Sum, estimated: &Sum) -> String {
     format!("{counts:?} {} {}", charge.text(), estimated.text())
 }
 
-/// What the code of `trilane usage` makes of files.
+/// Adds up files with the code of `trilane usage`.
 pub fn expected(files: &[&[u8]]) -> Sums {
     let mut sums: BTreeMap<Vec<String>, UsageTotals> = BTreeMap::new();
     for line in files
@@ -79,7 +79,7 @@ pub fn expected(files: &[&[u8]]) -> Sums {
         .collect()
 }
 
-/// What the console has.
+/// Reads the console's sums.
 pub async fn stored(store: &Store) -> Sums {
     let mut transaction = store.read().await.unwrap();
     let query = UsageQuery {
@@ -105,7 +105,7 @@ pub async fn stored(store: &Store) -> Sums {
         .collect()
 }
 
-/// What a key has spent in a period, in its only currency.
+/// Returns the spend of a key in a period, in its only currency.
 pub async fn spent(store: &Store, key: &str, period: &str) -> String {
     let mut transaction = store.read().await.unwrap();
     let spent = spend::of(&mut transaction, "key", key, period)

@@ -109,7 +109,7 @@ on_both! {
 }
 
 on_both! {
-    /// What comes again under one key is done once, and no secret is kept for that.
+    /// Performs repeated requests with one idempotency key once, and keeps no secret for that.
     async fn of_a_request_that_comes_again(database: &TestDatabase) {
         let api = Api::new(database).await;
         let (admin, other) = (api.person("root", Role::Admin).await, api.person("other", Role::Admin).await);
@@ -310,7 +310,7 @@ on_both! {
 }
 
 on_both! {
-    /// Whatever is wrong with a request is a problem in one form.
+    /// Answers every bad request with a problem in one form.
     async fn of_bad_requests(database: &TestDatabase) {
         use axum::body::Body;
         use http::Request;

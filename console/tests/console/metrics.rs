@@ -1,4 +1,4 @@
-//! What a console tells Prometheus.
+//! The console's metrics for Prometheus.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Which budgets are nearly spent.
+//! The list of budgets that are nearly spent.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What pages must not let happen: a session that somebody else has chosen, a guess that tells something, a way to another site.
+//! Attacks on pages: a session that somebody else has chosen, a guess that tells something, a way to another site.
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::{Request, StatusCode};

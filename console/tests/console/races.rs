@@ -33,7 +33,7 @@ struct RaceStep {
     shown: LookedAt,
 }
 
-/// What is looked at of an answer, beside its status.
+/// The part of an answer that is looked at, beside its status.
 #[derive(Debug, Clone)]
 enum LookedAt {
     Status,
@@ -123,7 +123,7 @@ fn race(
     }
 }
 
-/// What came of a race: the status of each rival, then what was looked at.
+/// The outcome of a race: the status of each rival, then what was looked at.
 type RaceOutcome = (Vec<u16>, Vec<String>);
 
 type KeptValues = BTreeMap<String, String>;
@@ -158,7 +158,7 @@ fn rotate_key(seconds: u32) -> RaceStep {
         .keep("new", "/value")
 }
 
-/// What is left of a key, and whether its values are good for anything.
+/// Shows a key, and whether its values are valid.
 fn key_seen() -> Vec<RaceStep> {
     vec![
         step("GET /api/v1/keys/{id}", &["k<n>"]).places(&[

@@ -31,7 +31,7 @@ fn any_line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What the agent does next: sends so many bytes, from where it thinks it is, or from so many before or behind that.
+/// The agent's next step: it sends so many bytes, from where it thinks it is, or from so many before or behind that.
 #[derive(Debug, Clone)]
 struct IntakeStep {
     length: usize,

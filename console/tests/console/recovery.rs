@@ -1,4 +1,4 @@
-//! What whoever runs the console does when something is lost.
+//! Recovery after a loss, by the operator of the console.
 
 use http::Method;
 use serde_json::{Value, json};

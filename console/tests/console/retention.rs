@@ -1,4 +1,4 @@
-//! What is old goes, in small parts, and holds nobody up.
+//! Old rows are deleted in small parts, and hold nobody up.
 
 use std::time::Duration;
 
@@ -183,7 +183,7 @@ async fn the_intake_does_not_wait_for_a_day_that_is_read() {
 }
 
 on_both! {
-    /// What is old goes from every table, and nothing else.
+    /// Deletes old rows of every table, and nothing else.
     async fn what_is_over_goes(database: &TestDatabase) {
         let store = database.open().await;
         let now = OffsetDateTime::now_utc();

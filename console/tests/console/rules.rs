@@ -1,4 +1,4 @@
-//! What the database refuses, whoever writes: one bad key would stop the feed for every gateway.
+//! Rules of the database, for every writer: one bad key would stop the feed for every gateway.
 
 use trilane_console::feed::PageRequest;
 use trilane_console::store::key_feed;

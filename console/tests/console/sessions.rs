@@ -203,7 +203,7 @@ on_both! {
     }
 }
 
-/// What an attempt comes to.
+/// Names the outcome of an attempt.
 fn said(done: Result<NewSession, SignInError>) -> &'static str {
     match done {
         Ok(_) => "in",
@@ -214,7 +214,7 @@ fn said(done: Result<NewSession, SignInError>) -> &'static str {
 }
 
 on_both! {
-    /// Whoever guesses at a person keeps that person out at no device that has signed in before; and a device helps nobody else.
+    /// Slows guesses at a person without a lock-out on devices that have signed in before; and a device helps nobody else.
     async fn strangers_keep_nobody_out(database: &TestDatabase) {
         let store = with_ann(database).await;
         let bob = Person { id: "bob".to_owned(), ..person("member") };

@@ -1,4 +1,4 @@
-//! What gateways are told of spend.
+//! The spend that gateways are told.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -235,7 +235,7 @@ on_both! {
 }
 
 on_both! {
-    /// What no gateway needs any more goes; budgets of owners stay.
+    /// Forgets spend that no gateway needs any more; budgets of owners stay.
     async fn what_is_over_is_forgotten(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;

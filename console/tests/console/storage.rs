@@ -1,4 +1,4 @@
-//! What room the database takes.
+//! The room that the database takes.
 
 use serde_json::Value;
 use time::{Duration, OffsetDateTime};
@@ -35,7 +35,7 @@ fn kind(view: &Value, kind: &str) -> i64 {
     found["bytes"].as_i64().unwrap()
 }
 
-/// What stands by itself, added up.
+/// Adds up the parts.
 fn sum(view: &Value) -> i64 {
     let kinds = view["kinds"]
         .as_array()

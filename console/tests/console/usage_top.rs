@@ -1,4 +1,4 @@
-//! Who used the most.
+//! The ranking of usage by charges.
 
 use serde_json::{Value, json};
 use trilane_console::api::Role;

@@ -1,4 +1,4 @@
-//! What messages of webhooks are signed with: sealed, shown once, and of no use in another row.
+//! The secrets that sign webhooks' messages: sealed, shown once, and of no use in another row.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -181,7 +181,7 @@ on_both! {
 }
 
 on_both! {
-    /// What a console of before has left as it is signs as it did, sealed or not.
+    /// Signs as before with the secrets that an earlier console has left, sealed or not.
     async fn of_before_are_sealed(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = begin(&api).await;

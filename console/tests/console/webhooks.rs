@@ -1,4 +1,4 @@
-//! Who is told when a budget is spent to some percent.
+//! The alerts when a budget is spent to some percent.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ on_both! {
 }
 
 on_both! {
-    /// What could not be delivered is tried again, ever later and not for ever; what a console has taken and lost, too.
+    /// Retries messages that could not be delivered, ever later and not for ever; also those that a console has taken and lost.
     async fn again_and_again(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;

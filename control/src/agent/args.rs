@@ -59,11 +59,11 @@ pub struct AgentArgs {
     #[arg(long, value_name = "FILE", env = "TRILANE_LEDGER")]
     pub ledger: PathBuf,
 
-    /// Where Envoy reads the feed of keys
+    /// The address on which Envoy reads the feed of keys
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10093")]
     pub listen: String,
 
-    /// Where Prometheus reads this agent's metrics, at /metrics; `none`: nowhere [default: 127.0.0.1:10095]
+    /// The address of this agent's metrics for Prometheus, at /metrics; `none` turns them off [default: 127.0.0.1:10095]
     #[arg(long, value_name = "HOST:PORT", env = "TRILANE_METRICS_LISTEN")]
     pub metrics_listen: Option<String>,
 
@@ -80,7 +80,7 @@ pub struct AgentArgs {
     #[arg(long, value_name = "DIR", requires = "publish")]
     pub upstreams: Option<PathBuf>,
 
-    /// Where the files are that the document names without a leading slash [default: credentials/ in the agent's directory]
+    /// The directory of the files that the document names without a leading slash [default: credentials/ in the agent's directory]
     #[arg(long, value_name = "DIR")]
     pub credentials: Option<PathBuf>,
 

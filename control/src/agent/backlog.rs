@@ -1,4 +1,4 @@
-//! How much of the ledger the console has not acknowledged, and for how long.
+//! The size and the age of the part of the ledger that the console has not acknowledged.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ const MARKS: usize = 600;
 /// The time between two marks.
 const APART: Duration = Duration::from_secs(1);
 
-/// What of the ledger the console has not acknowledged.
+/// The part of the ledger that the console has not acknowledged.
 ///
 /// Bytes are numbered from when this agent began. A mark says up to which number they were there at some moment; it goes when
 /// the console has them. So the age is that of the oldest byte, to a second, whatever comes meanwhile.
@@ -26,7 +26,7 @@ impl LedgerBacklog {
         self.forget();
     }
 
-    /// So many bytes are waiting now.
+    /// Records the number of bytes that are waiting now.
     pub fn wait(&mut self, bytes: u64, now: Instant) {
         self.waiting = bytes;
         if bytes == 0 {
@@ -50,7 +50,7 @@ impl LedgerBacklog {
         self.waiting
     }
 
-    /// How long the oldest of them is.
+    /// Returns the age of the oldest byte that is waiting.
     pub fn age(&self, now: Instant) -> Duration {
         self.marks.front().map_or(Duration::ZERO, |(_, since)| {
             now.saturating_duration_since(*since)

@@ -16,12 +16,12 @@ use super::console_url::ConsoleUrl;
 use super::contact::ConsoleContact;
 use super::watched_tcp;
 
-/// How long an answer may take.
+/// The longest time for a response.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The longest answer, in bytes: a document.
 const MOST: u64 = 64 << 20;
 
-/// What an agent knows itself by: a token of the console. `Debug` does not print it.
+/// The token with which an agent authenticates to the console. `Debug` does not print it.
 #[derive(Clone)]
 pub struct AgentCredential(String);
 
@@ -43,18 +43,18 @@ impl fmt::Debug for AgentCredential {
     }
 }
 
-/// Why a request came to nothing. No text has a credential.
+/// The reason that a request failed. No text has a credential.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ConsoleError {
     /// The console did not answer; why.
     Away(String),
     /// The credential is not good, or not for this.
     Refused(String),
-    /// Nobody has approved this agent on the console's machine.
+    /// The agent is not approved on the console's machine.
     NotApproved,
-    /// There is no such thing.
+    /// The requested object does not exist.
     NotFound,
-    /// What was asked for goes on from another place: `position` of a ledger file.
+    /// The console wants the ledger file from this position, not from that of the request.
     Elsewhere(u64),
     /// The cursor is not known any more.
     Gone,
@@ -79,13 +79,13 @@ impl fmt::Display for ConsoleError {
 /// An answer.
 #[derive(Debug)]
 pub struct ConsoleAnswer {
-    /// Its ETag.
+    /// The ETag of the answer.
     pub etag: Option<String>,
-    /// Its body.
+    /// The body of the answer.
     pub body: Vec<u8>,
 }
 
-/// What a problem of the console says (RFC 9457).
+/// The members of a problem details object (RFC 9457) that an agent reads.
 #[derive(Debug, Default, Deserialize)]
 struct ConsoleProblem {
     #[serde(rename = "type")]
@@ -158,7 +158,7 @@ impl ConsoleClient {
     /// Reads something; `None`: it is still what has this ETag.
     ///
     /// # Errors
-    /// What came instead.
+    /// The request failed, or the console rejected it.
     pub fn get(
         &self,
         path: &str,
@@ -187,7 +187,7 @@ impl ConsoleClient {
     /// Sends bytes.
     ///
     /// # Errors
-    /// What came instead of a good answer.
+    /// The request failed, or the console rejected it.
     pub fn post(&self, path: &str, kind: &str, body: &[u8]) -> Result<ConsoleAnswer, ConsoleError> {
         let mut request = self.http.post(self.url.join(path)).content_type(kind);
         for (name, value) in self.authorization().iter() {
@@ -200,7 +200,7 @@ impl ConsoleClient {
     /// Sends JSON in the place of what is there.
     ///
     /// # Errors
-    /// What came instead of a good answer.
+    /// The request failed, or the console rejected it.
     pub fn put(&self, path: &str, json: &[u8]) -> Result<ConsoleAnswer, ConsoleError> {
         let mut request = self.http.put(self.url.join(path));
         for (name, value) in self.authorization().iter() {

@@ -1,4 +1,4 @@
-//! Where the console is.
+//! The base URL of the console.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -11,7 +11,7 @@ pub struct ConsoleContact(Mutex<Contact>);
 
 #[derive(Debug, Clone, Copy)]
 struct Contact {
-    /// When it answered last; at first, since when it is asked.
+    /// The time of the latest answer; at first, the time of the start.
     answered_at: Instant,
     refused: bool,
     counts: ContactCounts,
@@ -60,7 +60,7 @@ impl ConsoleContact {
         contact.refused = matches!(ended, Err(ConsoleError::Refused(_)));
     }
 
-    /// How long ago the console answered last.
+    /// Returns the time since the latest answer of the console.
     pub fn age(&self) -> Duration {
         self.contact().answered_at.elapsed()
     }

@@ -54,7 +54,7 @@ impl CredentialCopy {
     /// Reads them if they are others.
     ///
     /// # Errors
-    /// What is in the way, in words.
+    /// The failure, as text.
     pub fn read(&mut self) -> Result<(), String> {
         let answer = match self.console.get(PATH, self.etag.as_deref(), &[]) {
             Ok(None) => return Ok(()),

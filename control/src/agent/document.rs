@@ -50,7 +50,7 @@ impl DocumentCopy {
     /// Reads it if it is another one.
     ///
     /// # Errors
-    /// What is in the way, in words.
+    /// The failure, as text.
     pub fn read(&mut self) -> Result<(), String> {
         let answer = self.console.get(PATH, self.etag.as_deref(), &[]);
         let answer = answer.map_err(|error| match error {

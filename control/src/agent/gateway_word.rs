@@ -1,4 +1,4 @@
-//! What Envoy says of the document that it has in force.
+//! The document that Envoy has in force, as its admin interface reports it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::worker::{Chore, Next};
 use crate::envoy_admin::AdminPlace;
 use crate::render::PublishedAs;
 
-/// How long Envoy may say nothing, or have another document in force, before that is told: it starts, or is at it.
+/// The time for which Envoy may say nothing, or have another document in force, before that is reported: it starts, or is at it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Asks an Envoy again and again.

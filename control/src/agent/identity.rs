@@ -1,4 +1,4 @@
-//! Who an agent is: the id of its Envoy and its credential, kept in a file.
+//! The identity of an agent: the id of its Envoy and its credential, kept in a file.
 
 use std::fs;
 use std::io;
@@ -14,16 +14,16 @@ use super::client::{AgentCredential, ConsoleClient, ConsoleError};
 /// The path of the console's API at which an agent enrols.
 const ENROL: &str = "/api/v1/enrol";
 
-/// Who an agent is.
+/// The id of an Envoy and the credential of its agent.
 #[derive(Debug, Clone)]
 pub struct AgentIdentity {
     /// The id of its Envoy.
     pub envoy: String,
-    /// What it knows itself by.
+    /// The token with which it authenticates to the console.
     pub credential: AgentCredential,
 }
 
-/// As it stands in the file, and as the console gives it.
+/// The identity, as the file has it and as the console gives it.
 #[derive(Serialize, Deserialize)]
 struct IdentityFile {
     envoy: String,

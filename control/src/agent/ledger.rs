@@ -47,7 +47,7 @@ impl AcknowledgedFiles {
     }
 }
 
-/// What the console answers.
+/// The console's answer about a file: the position up to which it has the file, and counts of lines.
 #[derive(Deserialize)]
 struct Position {
     position: u64,
@@ -66,7 +66,7 @@ pub struct LedgerSender {
     ledger: PathBuf,
     acknowledged: AcknowledgedFiles,
     spent: Arc<SpendCopy>,
-    /// Where each open file goes on, by its identity.
+    /// The position of the next byte to send in each open file, by the file's identity.
     positions: BTreeMap<String, u64>,
     /// The files of which that is not certain.
     asked_again: BTreeSet<String>,
@@ -250,7 +250,7 @@ impl LedgerSender {
     }
 }
 
-/// Why a file was not sent.
+/// The reason that a file was not sent.
 #[derive(Debug)]
 enum SendFault {
     /// The file itself.

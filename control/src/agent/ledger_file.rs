@@ -10,14 +10,14 @@ use sha2::{Digest as _, Sha256};
 
 /// The most of a first line that tells a file from others, in bytes.
 const HEAD: u64 = 64 << 10;
-/// How much is sent at once, in bytes. More than the longest line that the console reads.
+/// The size of a chunk, in bytes. More than the longest line that the console reads.
 const CHUNK: u64 = 4 << 20;
 
 /// A ledger file.
 #[derive(Debug)]
 pub struct SentFile {
     file: File,
-    /// What tells it from every other file of this Envoy.
+    /// The identity among all files of this Envoy: the SHA-256 of the first line.
     pub id: String,
 }
 
@@ -25,7 +25,7 @@ pub struct SentFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileMark {
     inode: (u64, u64),
-    /// Its length, in bytes.
+    /// The length of the file, in bytes.
     pub length: u64,
 }
 
@@ -56,12 +56,12 @@ impl FileMark {
     }
 }
 
-/// What comes next in a file.
+/// The next part of a file to send.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LedgerChunk {
-    /// Its bytes, as far as lines are whole.
+    /// The bytes, as far as lines are whole.
     pub bytes: Vec<u8>,
-    /// What there is behind them, in bytes.
+    /// The number of bytes behind them in the file.
     pub left: u64,
 }
 
@@ -102,7 +102,7 @@ impl SentFile {
         self.file.metadata().map(|about| FileMark::of(&about))
     }
 
-    /// What comes after a position. `whole`: lines that are not whole too, for the file gets no more.
+    /// Reads the lines after a position. `whole`: an incomplete last line too, for the file gets no more.
     ///
     /// # Errors
     /// As the system gives them.

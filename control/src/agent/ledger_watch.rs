@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::ledger_file::{FileMark, SentFile};
 
-/// How long a fault is shown.
+/// The time for which a fault is shown.
 const SHOWN: Duration = Duration::from_secs(86_400);
-/// How many passes a file may be missing: it is given another name between two looks.
+/// The number of passes after which a missing file counts as gone: it may be given another name between two looks.
 const MISSED: u32 = 3;
 
 /// The files as they were seen.

@@ -21,7 +21,7 @@ use super::worker::{Chore, Next};
 use crate::envoy_admin::{AdminPlace, RequestCounts};
 use crate::ledger_files;
 
-/// How much of a file is read at once, in bytes.
+/// The number of bytes of a file that are read at once.
 const PART: usize = 256 << 10;
 
 /// Looks for requests without a line.
@@ -118,7 +118,7 @@ impl ProcessLines {
     }
 }
 
-/// How many lines the ledger's files have got.
+/// The number of lines that were written to the ledger's files.
 #[derive(Debug)]
 struct WrittenLines {
     ledger: PathBuf,

@@ -1,10 +1,10 @@
-//! Which files get no more.
+//! Detection of files that get no more.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long after its last change a file that was set aside is taken to get no more: Envoy writes what it holds back and opens
+/// The time after its last change at which a file that was set aside counts as complete: Envoy writes what it holds back and opens
 /// the new file well within it.
 const SETTLED: Duration = Duration::from_secs(30);
 

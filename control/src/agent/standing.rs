@@ -1,4 +1,4 @@
-//! How an agent stands: what it has, and what is in its way. It tells the console, and whoever runs it.
+//! The state of an agent: what it has, and what is in its way. It tells the console, and the operator.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -9,10 +9,10 @@ use trilane_console::api::EnvoyReport;
 
 use super::backlog::LedgerBacklog;
 
-/// How many documents are known by their numbers: those that an Envoy may still have in force.
+/// The number of documents that are known by their numbers: those that an Envoy may still have in force.
 const DOCUMENTS: usize = 8;
 
-/// How an agent stands.
+/// The state of an agent.
 pub struct AgentProgress {
     state: Mutex<StandingState>,
     tell: Box<dyn Fn(&str) + Send + Sync>,
@@ -33,11 +33,11 @@ struct StandingState {
     /// The room that a ballast beside the ledger holds, in bytes.
     ballast: u64,
     troubles: BTreeMap<&'static str, String>,
-    /// When each part of the work last had nothing left to do; at first, since when it is done.
+    /// The time at which each part of the work last had nothing left to do; at first, the time of its start.
     up_to_date: BTreeMap<&'static str, Instant>,
 }
 
-/// What became of the ledger's batches and lines.
+/// The numbers of ledger batches and lines, by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SentCounts {
     /// Batches that the console took.
@@ -55,13 +55,13 @@ pub struct SentCounts {
 /// Changes that others have made to the ledger's files, so that lines may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LedgerFaults {
-    /// How often the open file has become shorter.
+    /// The number of times that the open file has become shorter.
     pub shortened: u64,
     /// Files that are gone before the console had all of them.
     pub gone: u64,
 }
 
-/// How an agent stands at a moment, for its metrics.
+/// The state of an agent at a moment, for its metrics.
 #[derive(Debug)]
 pub struct AgentStanding {
     /// The digest of the document.
@@ -70,9 +70,9 @@ pub struct AgentStanding {
     pub keys: Option<u64>,
     /// Bytes of the ledger that the console does not have.
     pub ledger_waiting: u64,
-    /// How long the oldest of them is waiting.
+    /// The age of the oldest of them.
     pub ledger_age: Duration,
-    /// What became of the ledger's batches and lines.
+    /// The numbers of ledger batches and lines, by outcome.
     pub sent: SentCounts,
     /// Changes that others have made to its files.
     pub faults: LedgerFaults,
@@ -102,7 +102,7 @@ impl AgentProgress {
         (self.tell)(line);
     }
 
-    /// What is in the way of something; `None`: nothing. It is told when it begins, changes and ends.
+    /// Records the trouble with `what`; `None` clears it. It is reported when it begins, changes and ends.
     pub fn note(&self, what: &'static str, trouble: Option<&str>) {
         let before = {
             let mut state = self.state();
@@ -145,7 +145,7 @@ impl AgentProgress {
         self.state().keys = Some(version);
     }
 
-    /// So many bytes of the ledger are not sent yet.
+    /// Records the number of bytes of the ledger that are not sent yet.
     pub fn has_waiting(&self, bytes: u64) {
         self.state().backlog.wait(bytes, Instant::now());
     }
@@ -165,7 +165,7 @@ impl AgentProgress {
         count(&mut self.state().faults);
     }
 
-    /// So many requests more have no line.
+    /// Counts further requests that have no line.
     pub fn count_lost(&self, requests: u64) {
         let lost = &mut self.state().lost;
         *lost = lost.saturating_add(requests);
@@ -181,7 +181,7 @@ impl AgentProgress {
         self.state().up_to_date.insert(part, Instant::now());
     }
 
-    /// How it stands, for the metrics.
+    /// Returns the present state, for the metrics.
     pub fn now(&self) -> AgentStanding {
         let state = self.state();
         let part = |(part, since): (&&'static str, &Instant)| {
@@ -200,7 +200,7 @@ impl AgentProgress {
         }
     }
 
-    /// What the console is told.
+    /// Builds the report for the console.
     pub fn report(&self) -> EnvoyReport {
         let state = self.state();
         let trouble = |(what, trouble): (&&'static str, &String)| format!("{what}: {trouble}");

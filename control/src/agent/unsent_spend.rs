@@ -46,7 +46,7 @@ struct UnsentState {
     acknowledged: FilePositions,
     /// Tells the numbers of changes from those of another run of this agent.
     run: String,
-    /// How many changes there were.
+    /// The number of changes.
     changes: u64,
     /// The last change of each subject.
     changed: BTreeMap<SubjectName, u64>,
@@ -183,7 +183,7 @@ impl UnsentSpend {
     /// which these have the files then.
     ///
     /// # Errors
-    /// They were not added: they stay here.
+    /// The sums were not added: they stay here.
     pub fn hand_over(
         &self,
         add: impl FnOnce(&BTreeMap<SubjectName, SubjectSpend>, &FilePositions) -> Result<(), String>,

@@ -16,9 +16,9 @@ use ureq::unversioned::transport::{
     RustlsConnector, Transport,
 };
 
-/// How long the other side may say nothing, not even that it is there.
+/// The time after which a connection whose peer sends nothing, not even keepalive acknowledgements, ends.
 pub const SILENT: Duration = Duration::from_secs(5);
-/// When it is asked first, and then again and again.
+/// The idle time before the first keepalive probe, and the interval between probes.
 const ASKED: Duration = Duration::from_secs(1);
 const ASKED_AGAIN: Duration = Duration::from_secs(1);
 

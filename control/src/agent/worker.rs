@@ -33,7 +33,7 @@ impl AgentStop {
 /// Whether there is more to do at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// There is.
+    /// More work is due at once.
     AtOnce,
     /// Not before the next pause is over.
     Later,
@@ -41,7 +41,7 @@ pub enum Next {
 
 /// One thing that an agent does again and again.
 pub trait Chore: Send + 'static {
-    /// Its name, for what is told of it.
+    /// The name of the chore, for messages about it.
     const NAME: &'static str;
     /// The pause between two times.
     const PAUSE: Duration;
@@ -49,14 +49,14 @@ pub trait Chore: Send + 'static {
     /// Does it once.
     ///
     /// # Errors
-    /// What is in the way, in words.
+    /// The failure, as text.
     fn run(&mut self) -> Result<Next, String>;
 }
 
 /// Begins a thread for it, which ends with `stop`. A failure is told once while it lasts, and tried again ever later.
 ///
 /// # Errors
-/// There is no thread.
+/// The thread cannot be started.
 pub fn begin<C: Chore>(
     mut chore: C,
     standing: Arc<AgentProgress>,

@@ -1,4 +1,4 @@
-//! Where the database is, as the command line, a file or the environment says.
+//! The address of the database, from the command line, a file or the environment.
 
 use std::env;
 
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// The environment's variable.
 const VARIABLE: &str = "TRILANE_DATABASE";
 
-/// Where the database is.
+/// Reads the address of the database from the options, a file or the environment.
 ///
 /// # Errors
 /// It is not said, the file cannot be read, or a password is on the command line.

@@ -1,4 +1,4 @@
-//! What is done to a console's database without its API: by whoever runs it, for the days when something is lost.
+//! Maintenance of a console's database without its API: for its operator, when something is lost.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use crate::key::Delivery;
 /// Does one of them.
 ///
 /// # Errors
-/// Why it was not done.
+/// The reason that it was not done.
 pub fn run(command: &ConsoleCommand) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread()
         .enable_all()

@@ -20,7 +20,7 @@ use crate::tell::Teller;
 
 /// The pause while nothing is to be sent.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a call may take.
+/// The longest time for a call.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sends messages. Clones share its connections.
@@ -30,7 +30,7 @@ pub struct WebhookSender {
 }
 
 impl WebhookSender {
-    /// One that calls addresses of the internet over TLS, or any.
+    /// Creates a sender to public addresses over TLS; `allow_private` lifts both restrictions.
     pub fn new(allow_private: bool) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = TlsConfig::builder()
@@ -62,7 +62,7 @@ impl WebhookSender {
     /// Sends a message, signed at this time in seconds since 1970.
     ///
     /// # Errors
-    /// What is in the way, in words without the secret.
+    /// The failure, as text without the secret.
     pub fn send(&self, message: &DueMessage, time: i64) -> Result<(), String> {
         let signature = message.signature(time)?;
         let sent = self

@@ -1,4 +1,4 @@
-//! What lets Envoy read the feed of keys that the agent beside it serves.
+//! The cluster by which Envoy reads the feed of keys that the agent beside it serves.
 
 use yaml_serde::Value;
 

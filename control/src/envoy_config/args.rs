@@ -33,18 +33,18 @@ Examples:
   trilane envoy-config --mode helm | envoy --mode validate --config-path /dev/stdin
   trilane envoy-config --mode istio --image registry.example/trilane/filter:0.1.0 | kubectl apply --filename=-")]
 pub struct EnvoyConfigArgs {
-    /// Where Envoy runs
+    /// The environment in which Envoy runs
     #[arg(long, value_enum)]
     pub mode: Mode,
 
     #[command(flatten)]
     pub data: DataArg,
 
-    /// Where clients connect
+    /// The address that clients connect to
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Option<HostPort>,
 
-    /// Where clients connect over TLS
+    /// The address that clients connect to over TLS
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "no_tls")]
     pub tls_listen: Option<HostPort>,
 
@@ -56,7 +56,7 @@ pub struct EnvoyConfigArgs {
     #[arg(long, value_name = "HOST:PORT")]
     pub admin: Option<HostPort>,
 
-    /// Where Envoy serves the document to itself: loopback, for it has the keys' digests
+    /// The address on which Envoy serves the document to itself: loopback, for it has the keys' digests
     #[arg(long, value_name = "HOST:PORT")]
     pub document_listen: Option<HostPort>,
 
@@ -68,7 +68,7 @@ pub struct EnvoyConfigArgs {
     #[arg(long, value_name = "FILE")]
     pub document: Option<PathBuf>,
 
-    /// Where `trilane render` writes (its --out)
+    /// The directory to which `trilane render` writes (its --out)
     #[arg(long, value_name = "DIR")]
     pub upstreams: Option<PathBuf>,
 
@@ -116,7 +116,7 @@ const IMAGE: &str = concat!(
 );
 
 impl EnvoyConfigArgs {
-    /// What to write for a control plane, in the modes that have one.
+    /// The settings of the resource for a control plane, in the modes that have one.
     ///
     /// # Errors
     /// An option that has no meaning in the mode.

@@ -127,7 +127,7 @@ fn listeners(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
     certificate(listener, tls)
 }
 
-/// Where a listener's requests leave their lines.
+/// Sets the destination of a listener's ledger lines.
 fn ledger(listener: &mut Value, ledger: &LedgerPlace) -> Result<(), String> {
     let LedgerPlace::File(file) = ledger else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What makes Envoy ask a rate limit service.
+//! The filters and the cluster by which Envoy asks a rate limit service.
 
 use yaml_serde::Value;
 

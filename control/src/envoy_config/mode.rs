@@ -11,7 +11,7 @@ use crate::host_port::HostPort;
 use crate::render::ControlPlane;
 use crate::run_directory::RunDirectory;
 
-/// Where Envoy runs.
+/// The environment in which Envoy runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
     /// On one's own machine, in a data directory: loopback, the ledger a file
@@ -44,10 +44,10 @@ impl Mode {
         }
     }
 
-    /// Its settings, where the whole configuration is ours. `data` is asked for in the modes that have a data directory.
+    /// Returns the settings of a mode in which the whole configuration is ours. `data` is called in the modes that have a data directory.
     ///
     /// # Errors
-    /// As `data` gives them.
+    /// Those of `data`.
     pub fn settings<E>(
         self,
         data: impl FnOnce() -> Result<DataDirectory, E>,

@@ -7,11 +7,11 @@ use yaml_serde::Value;
 
 use crate::failure::Failure;
 
-/// What the carried one is called in messages.
+/// The name of the carried configuration in messages.
 pub const NAME: &str = "envoy.yaml";
 /// The configuration with all of its remarks.
 const ENVOY_YAML: &str = include_str!("../../../envoy/envoy.yaml");
-/// What a written configuration says of itself.
+/// The comment at the head of a written configuration.
 const HEAD: &str = concat!(
     "# Written by `trilane envoy-config` (",
     env!("CARGO_PKG_VERSION"),

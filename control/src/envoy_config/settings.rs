@@ -1,4 +1,4 @@
-//! What differs between the places where Envoy runs.
+//! The settings that differ between the environments in which Envoy runs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use crate::host_port::HostPort;
 /// The settings of one Envoy. Paths are those that Envoy sees.
 #[derive(Debug, Clone)]
 pub struct EnvoySettings {
-    /// Where clients connect.
+    /// The address that clients connect to.
     pub gateway: HostPort,
-    /// Where they connect over TLS, if they can.
+    /// The listener that clients connect to over TLS, if there is one.
     pub tls: Option<TlsListener>,
     /// The admin interface: loopback, for whoever reaches it can stop Envoy.
     pub admin: HostPort,
-    /// Where Envoy serves the document to its own loader: loopback, for it has the keys' digests.
+    /// The address on which Envoy serves the document to its own loader: loopback, for it has the keys' digests.
     pub document_listener: HostPort,
     /// The filter.
     pub filter: PathBuf,
@@ -23,7 +23,7 @@ pub struct EnvoySettings {
     pub document: PathBuf,
     /// The directory to which `trilane render` writes.
     pub upstreams: PathBuf,
-    /// Where the ledger goes.
+    /// The destination of the ledger.
     pub ledger: LedgerPlace,
     /// The clusters for groups that name one; none in production.
     pub static_upstreams: StaticUpstreams,
@@ -31,20 +31,20 @@ pub struct EnvoySettings {
     pub agent: Option<HostPort>,
     /// A rate limit service to ask.
     pub limits_service: Option<HostPort>,
-    /// How long a worker may hang until Envoy ends itself, for those who start it again. Without this it never does.
+    /// The time for which a worker may hang until Envoy ends itself, to be started again. Without this Envoy never does.
     pub worker_hang: Option<Duration>,
 }
 
 /// The listener for TLS.
 #[derive(Debug, Clone)]
 pub struct TlsListener {
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: HostPort,
     /// The directory of `server.crt` and `server.key`.
     pub certs: PathBuf,
 }
 
-/// Where the ledger goes.
+/// The destination of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LedgerPlace {
     /// To Envoy's standard output.

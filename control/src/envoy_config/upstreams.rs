@@ -8,14 +8,14 @@ use crate::host_port::HostPort;
 /// The clusters of the sample document's groups. A document with accounts needs none of them.
 pub const SAMPLE_CLUSTERS: [&str; 4] = ["a_official", "b_official", "b_low_rate", "c_official"];
 
-/// What becomes of the clusters that stand for model sources.
+/// The treatment of the clusters that stand for model sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StaticUpstreams {
-    /// They go: upstreams come from the document alone.
+    /// The clusters are removed: upstreams come from the document alone.
     None,
-    /// They stay as they are: simulators at the host `upstream`.
+    /// The clusters stay as they are: simulators at the host `upstream`.
     Simulators,
-    /// They stay, at these addresses: the cluster, its address, and the `host` header of requests to it.
+    /// The clusters stay, at these addresses: the cluster, its address, and the `host` header of requests to it.
     At(Vec<(&'static str, HostPort, String)>),
 }
 

@@ -1,4 +1,4 @@
-//! Which Envoy is run.
+//! The search for the Envoy to run.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -20,7 +20,7 @@ pub const NAME: &str = "envoy";
 pub struct EnvoyProgram {
     /// The file, absolute.
     pub file: PathBuf,
-    /// Its version.
+    /// The version of this Envoy.
     pub version: EnvoyVersion,
 }
 
@@ -28,7 +28,7 @@ impl EnvoyProgram {
     /// Finds it. Warns of a version that is untested, but near a tested one.
     ///
     /// # Errors
-    /// There is none, or it is not one that this release can run.
+    /// There is no Envoy, or it is not one that this release can run.
     pub fn find(named: Option<&Path>, data: &DataDirectory) -> Result<Self, Failure> {
         let file = candidate(named, env::var_os(VARIABLE), env::var_os("PATH"), data)?;
         let name = file.display();
@@ -84,7 +84,7 @@ fn candidate(
         .ok_or_else(|| Failure::Data(format!("there is no Envoy here. {}", way_out(data))))
 }
 
-/// What to do where there is no Envoy to run.
+/// Describes the ways to get an Envoy when there is none to run.
 fn way_out(data: &DataDirectory) -> String {
     let directory = data.root().display();
     format!(

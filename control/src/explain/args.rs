@@ -63,7 +63,7 @@ pub struct ExplainArgs {
     #[command(flatten)]
     pub whose: KeyHolderArgs,
 
-    /// Where the key is in the request [default: the place of the endpoint's protocol]
+    /// The place of the key in the request [default: the place of the endpoint's protocol]
     #[arg(long, value_name = "PLACE", requires = "KeyHolderArgs")]
     pub key_in: Option<KeyPlaceArg>,
 
@@ -79,7 +79,7 @@ pub struct ExplainArgs {
     pub format: FormatArgs,
 }
 
-/// What is asked about.
+/// The request to explain: a described one, or a past one.
 #[derive(Debug)]
 pub enum Question<'a> {
     /// A document, and a request that is described.
@@ -98,7 +98,7 @@ pub struct DescribedTarget<'a> {
 }
 
 impl ExplainArgs {
-    /// What is asked about.
+    /// The request to explain: a described one, or a past one.
     ///
     /// # Errors
     /// Options that belong to the other kind of request, or a document that is missing.

@@ -54,7 +54,7 @@ pub fn described(
     ))
 }
 
-/// Where the key is in a request for this endpoint.
+/// Determines the place of the key in a request for this endpoint.
 fn place(
     described: &DescribedTarget<'_>,
     asker: &KeyHolder,

@@ -97,7 +97,7 @@ pub struct InitArgs {
     #[arg(long)]
     pub force: bool,
 
-    /// Where clients will reach the gateway, for the printed lines
+    /// The URL at which clients will reach the gateway, for the printed lines
     #[arg(
         long,
         value_name = "URL",
@@ -107,7 +107,7 @@ pub struct InitArgs {
     pub gateway: String,
 }
 
-/// Where the credential is. With several vendors each is in the vendor's usual environment variable.
+/// The options that locate the credential. With several vendors each credential is in its usual environment variable.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(multiple = false)]
 pub struct CredentialArgs {

@@ -1,4 +1,4 @@
-//! What the options say, for scripts: nothing is asked.
+//! The setup by options alone, for scripts: nothing is asked.
 
 use super::args::InitArgs;
 use super::chosen;

@@ -1,4 +1,4 @@
-//! Which models the command line takes, and what it says of their prices.
+//! The models that the command line selects, and notes on their prices.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::terminal::{printable, say};
 /// The word for all models on the command line.
 const ALL: &str = "all";
 
-/// How many names a line shows.
+/// The most names that a line shows.
 const SHOWN: usize = 10;
 
 /// The models that the command line names: by default [the usual ones](Offer::usual), and says which are not among them.

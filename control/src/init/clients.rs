@@ -1,4 +1,4 @@
-//! What to set in clients, as the pages of the clients say it.
+//! The settings of clients, as the clients' own pages give them.
 
 use std::path::Path;
 

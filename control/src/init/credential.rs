@@ -1,4 +1,4 @@
-//! Where a vendor's credential comes from.
+//! The sources of a vendor's credential.
 
 use std::env;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use trilane_console::vendors::VendorCredential;
 
-/// Where a credential is.
+/// The place that a credential is read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialSource {
     /// In a file, alone on its line.

@@ -17,7 +17,7 @@ use super::present::PresentDocument;
 use crate::failure::Failure;
 use crate::terminal::say;
 
-/// How many models are shown at a time.
+/// The number of models that are shown at a time.
 const PAGE: usize = 15;
 
 /// A person at a terminal.
@@ -42,7 +42,7 @@ impl Dialogue {
         Ok(Self(theme))
     }
 
-    /// What becomes of a document that is there. `None`: it stays as it is.
+    /// Asks what to do with an existing document. `None`: it stays as it is.
     pub fn present(&self, document: &str) -> Result<Option<PresentDocument>, Failure> {
         let choices = ["add a vendor to it", "replace it", "leave it as it is"];
         let choice = self.select(&format!("{document} is there already"), &choices, 0)?;

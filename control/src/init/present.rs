@@ -1,4 +1,4 @@
-//! What is there already: a document, a key, a key's file.
+//! Checks of what exists already: a document, a key, a key's file.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::terminal::printable;
 use trilane_console::prices::resolve;
 use trilane_console::vendors::{ChosenModel, PriceSource, VendorGroup};
 
-/// What becomes of a document that is there.
+/// The treatment of an existing document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PresentDocument {
-    /// There must be none.
+    /// A document must not be present.
     None,
     /// It gets further groups.
     Added,
@@ -27,16 +27,16 @@ pub enum PresentDocument {
 /// The first key.
 #[derive(Debug)]
 pub struct FirstKey {
-    /// Its id.
+    /// The id of the key.
     pub id: String,
-    /// Its file.
+    /// The path of the file with the key's value.
     pub file: PathBuf,
-    /// Its limits.
+    /// The limits of the key.
     pub terms: LimitArgs,
 }
 
 impl PresentDocument {
-    /// What the options say.
+    /// Reads the treatment from the options.
     pub fn of(args: &InitArgs) -> Self {
         match (args.add, args.force) {
             (true, _) => Self::Added,
@@ -59,7 +59,7 @@ pub fn key_file(args: &InitArgs, data: &DataDirectory, id: &str) -> Result<PathB
 /// Refuses early what would fail late: a document, a key's file or a key's id that is there.
 ///
 /// # Errors
-/// What is in the way, and the way out.
+/// The obstacle, and the remedy.
 pub fn ensure_free(
     data: &DataDirectory,
     present: PresentDocument,
@@ -108,7 +108,7 @@ pub fn is_taken(data: &DataDirectory, key: &FirstKey) -> bool {
 /// Refuses groups, and a key, that cannot be added to the document.
 ///
 /// # Errors
-/// What is in the way, and the way out.
+/// The obstacle, and the remedy.
 pub fn ensure_fits(data: &DataDirectory, groups: &[VendorGroup], key: &str) -> Result<(), Failure> {
     let file = data.document();
     let document = present_document(data)?.map_err(|problems| {

@@ -16,22 +16,22 @@ use crate::terminal::{printable, say};
 /// A vendor that gave its list.
 #[derive(Debug)]
 pub struct TestedVendor {
-    /// Its group.
+    /// The vendor with its models, as a group of the document.
     pub group: VendorGroup,
-    /// Its credential.
+    /// The credential that the vendor took.
     pub credential: VendorCredential,
 }
 
-/// What came back, for people.
+/// Describes a vendor's test that succeeded, for people.
 pub fn works(vendor: &Vendor, has_credential: bool, models: usize) -> String {
     let told = vendors::works(vendor, has_credential, models);
     format!("{}: {told}", vendor.group)
 }
 
-/// How long a vendor may take for its list.
+/// The longest time for a vendor's list.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How the options say that a vendor is reached.
+/// Returns the route to a vendor that the options give.
 pub fn reach<'a>(args: &'a InitArgs, vendor: &Vendor) -> Reach<'a> {
     Reach {
         ca: args.ca.as_deref(),

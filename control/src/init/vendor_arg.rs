@@ -15,7 +15,7 @@ impl VendorArg {
     /// Reads it.
     ///
     /// # Errors
-    /// What is expected instead.
+    /// The expected form, as text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, url) = match text.split_once('=') {
             Some((name, url)) => (name, Some(url.to_owned())),

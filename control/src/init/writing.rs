@@ -13,7 +13,7 @@ use crate::key::{self, KeyCreateArgs, LockedDocument};
 use crate::terminal::say;
 use trilane_console::vendors::{self, VendorCredential, VendorGroup};
 
-/// What was written.
+/// The files that were written, and the group of the key.
 #[derive(Debug)]
 pub struct Written {
     /// The document.
@@ -27,7 +27,7 @@ pub struct Written {
 /// Writes everything. The document is one that the gateway takes, or nothing is written.
 ///
 /// # Errors
-/// What cannot be written, and why.
+/// The file or document that cannot be written, and the reason.
 pub fn run(
     data: &DataDirectory,
     present: PresentDocument,

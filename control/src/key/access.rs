@@ -1,4 +1,4 @@
-//! What a key has of its own, on the command line and in a document: models, multiplier and team.
+//! A key's own settings, on the command line and in a document: models, multiplier and team.
 
 use trilane::config::document::KeyDocument;
 use trilane::money::Multiplier;

@@ -77,7 +77,7 @@ pub struct KeyCreateArgs {
     #[arg(long, value_name = "ID")]
     pub group: String,
 
-    /// When the key expires: RFC 3339, or a day in UTC [default: never]
+    /// Time at which the key expires: RFC 3339, or a day in UTC [default: never]
     #[arg(long, value_name = "TIME", value_parser = timestamp::parse_or_day, conflicts_with = "expires_in")]
     pub expires_at: Option<OffsetDateTime>,
 
@@ -172,7 +172,7 @@ pub struct KeyListArgs {
     pub format: FormatArgs,
 }
 
-/// Which key of which document.
+/// The options that select one key of a document.
 #[derive(Debug, clap::Args)]
 pub struct OneKeyArgs {
     #[command(flatten)]
@@ -196,7 +196,7 @@ pub struct KeyExpireArgs {
     pub end: KeyEndArgs,
 }
 
-/// When a key expires.
+/// The time at which a key expires.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct KeyEndArgs {
@@ -227,7 +227,7 @@ pub struct KeyRotateArgs {
     #[command(flatten)]
     pub one: OneKeyArgs,
 
-    /// How long the old value stays valid, such as 12h or 7d [default: not at all]
+    /// Time for which the old value stays valid, such as 12h or 7d [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = timestamp::parse_duration)]
     pub overlap: Option<Duration>,
 
@@ -235,7 +235,7 @@ pub struct KeyRotateArgs {
     pub shown: KeyOutArgs,
 }
 
-/// Where a new key is written.
+/// The destination of a new key.
 #[derive(Debug, clap::Args)]
 pub struct KeyOutArgs {
     /// Write the new key to this new file, readable only by its owner, instead of to standard output

@@ -42,7 +42,7 @@ impl<'a> Opened<'a> {
     /// Adds a key.
     ///
     /// # Errors
-    /// There is one with this id.
+    /// There is already a key with this id.
     pub fn create(
         &self,
         args: &KeyCreateArgs,
@@ -256,7 +256,7 @@ impl<'a> Opened<'a> {
     }
 }
 
-/// When a key expires. An invalid time is reported when the whole document is compiled.
+/// Parses the time at which a key expires. An invalid time is reported when the whole document is compiled.
 fn end_of(key: &KeyDocument) -> Option<OffsetDateTime> {
     timestamp::parse(key.expires_at.as_deref()?)
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use tempfile::NamedTempFile;
 use trilane_console::prices::CatalogueFile;
 
-/// How long to wait for another writer.
+/// The longest wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The interval between attempts to lock.
 const LOOK: Duration = Duration::from_millis(20);
@@ -20,10 +20,10 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A document, locked against other runs of this command.
 #[derive(Debug)]
 pub struct LockedDocument {
-    /// Its real path: a rename must not replace a symbolic link to it.
+    /// The canonical path: a rename must not replace a symbolic link to it.
     path: PathBuf,
     directory: PathBuf,
-    /// Its content.
+    /// The content of the document.
     pub bytes: Vec<u8>,
     found: Metadata,
     /// The directory, locked until this is dropped: that leaves no lock file behind.

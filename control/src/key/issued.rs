@@ -26,7 +26,7 @@ pub struct Note {
     /// The issuer's name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// When it was created: RFC 3339.
+    /// The time at which the key was created, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
 }
@@ -70,7 +70,7 @@ impl IssuedNotes {
     /// Writes the notes beside the document.
     ///
     /// # Errors
-    /// They cannot be written, and are unchanged.
+    /// The notes cannot be written, and are unchanged.
     pub fn write(&self, held: &LockedDocument) -> Result<(), String> {
         // Texts only, into memory: it cannot fail.
         let mut bytes = serde_json::to_vec_pretty(&self.notes).unwrap_or_default();
@@ -88,7 +88,7 @@ fn file_of(document: &Path) -> PathBuf {
 /// Reads a label or owner: any text of one line.
 ///
 /// # Errors
-/// What is expected instead.
+/// The expected form, as text.
 pub fn text(text: &str) -> Result<String, String> {
     if text.is_empty() || text.len() > 128 || text.chars().any(char::is_control) {
         return Err("must be 1 to 128 bytes without control characters".to_owned());

@@ -56,7 +56,7 @@ pub fn run(args: &KeyArgs) -> Result<(), Failure> {
     }
 }
 
-/// What was done, for a program. It may contain a key, so there is no `Debug`.
+/// The result of a change, for a program. It may contain a key, so there is no `Debug`.
 #[derive(Serialize)]
 struct KeyReport<'a> {
     id: &'a str,

@@ -10,12 +10,12 @@ use super::terms;
 use crate::output::{OutputColumn, OutputTable};
 use crate::timestamp;
 
-/// What is shown of a key: neither its value nor its digest.
+/// The properties of a key that are shown: neither its value nor its digest.
 #[derive(Debug, Serialize)]
 pub struct ListedKey {
     /// The id.
     pub id: String,
-    /// Its owner.
+    /// The id of the owner.
     pub owner: Option<String>,
     /// The team that it belongs to.
     pub team: Option<String>,
@@ -29,11 +29,11 @@ pub struct ListedKey {
     pub multiplier: Option<String>,
     /// `good`, `disabled` or `expired`.
     pub state: &'static str,
-    /// Its limits, as in the document.
+    /// The limits of the key, as in the document.
     pub limits: Option<LimitsDocument>,
-    /// When it was created, if noted.
+    /// The time at which the key was created, as RFC 3339, if noted.
     pub created_at: Option<String>,
-    /// When it expires, if ever.
+    /// The time at which the key expires, as RFC 3339; `None`: never.
     pub expires_at: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a subcommand prints, in the format that is asked for: `--format table|csv|json`, the same everywhere.
+//! The output of subcommands in the requested format: `--format table|csv|json`, the same everywhere.
 
 mod table;
 
@@ -11,7 +11,7 @@ pub use table::{OutputColumn, OutputTable};
 
 use crate::failure::Failure;
 
-/// How data are printed.
+/// The format of printed data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
     /// For people
@@ -25,7 +25,7 @@ pub enum OutputFormat {
 /// The options that choose the format.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct FormatArgs {
-    /// How to print it
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
 }

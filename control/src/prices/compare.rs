@@ -6,25 +6,25 @@ use trilane::config::document::{GroupDocument, ModelDocument};
 use trilane::money::Price;
 use trilane_console::prices::{CatalogueModel, PriceCatalogue, PriceLines, lines, protocol_named};
 
-/// What a comparison found for a model of a document.
+/// The result of a comparison for a model of a document.
 #[derive(Debug, Serialize)]
 pub struct ComparedModel {
-    /// Its group.
+    /// The id of the model's group.
     pub group: String,
-    /// Its id.
+    /// The id of the model.
     pub model: String,
-    /// How its prices are: see [`PriceStanding`].
+    /// The relation of the model's prices to the catalogue: see [`PriceStanding`].
     pub prices: PriceStanding,
     /// The prices that differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<PriceDifference>,
 }
 
-/// How a model's prices stand to the catalogue.
+/// The relation of a model's prices to the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PriceStanding {
-    /// They are as the catalogue states them, and perhaps more that it does not state.
+    /// The prices are as the catalogue states them, and perhaps more that it does not state.
     Same,
     /// The catalogue states others.
     Different,
@@ -39,7 +39,7 @@ pub enum PriceStanding {
 /// A price that differs.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct PriceDifference {
-    /// What it is of, such as `input` or `tiers.flex.output`.
+    /// The name of the price, such as `input` or `tiers.flex.output`.
     pub of: String,
     /// The document's, where it has one.
     pub document: Option<String>,
@@ -97,7 +97,7 @@ fn of_model(
     })
 }
 
-/// What the catalogue states otherwise. Of prices that it does not state, such as those of calls, it says nothing.
+/// Lists the prices that the catalogue states otherwise. Prices that it does not state, such as those of calls, are left out.
 fn differences(own: &PriceLines, known: &CatalogueModel) -> Vec<PriceDifference> {
     let known = lines(&known.prices).into_iter();
     let differing = known.filter_map(|(of, known)| {

@@ -24,7 +24,7 @@ pub struct Identity<'a> {
     pub secret_file: &'a str,
     /// The authorities, for an account reached by TLS.
     pub authorities: Option<&'a Authorities>,
-    /// Its proxy, if it has one, with the name of the proxy's cluster.
+    /// The proxy of the account, if it has one, with the name of the proxy's cluster.
     pub proxy: Option<(&'a Origin, &'a str)>,
     /// Whether its source has no other account.
     pub only: bool,

@@ -9,14 +9,14 @@ use tokio::runtime::{Builder, Runtime};
 use super::stop::Stop;
 use crate::envoy_admin::AdminPlace;
 
-/// How long Envoy may take: as long as it waits itself for what a cluster needs before that is warm, and a little more.
+/// The longest time for Envoy: as long as it waits itself for what a cluster needs before that is warm, and a little more.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The interval at which it is asked.
 const EVERY: Duration = Duration::from_millis(50);
-/// How many clusters are named.
+/// The most clusters that a message names.
 const NAMED: usize = 5;
 
-/// What became of the clusters.
+/// The result of waiting for Envoy to acknowledge the clusters.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Acknowledged {
     /// Envoy has all of them, warm.
@@ -34,7 +34,7 @@ pub enum Acknowledged {
 pub struct EnvoyAsked<'a> {
     admin: &'a AdminPlace,
     runtime: Runtime,
-    /// How many files of clusters it had refused.
+    /// The number of rejected updates of clusters before the write; `None`: Envoy did not answer in time.
     refused: Option<u64>,
 }
 

@@ -10,11 +10,11 @@ use super::control_plane::ControlPlane;
 use super::published_as::PublishedAs;
 use crate::envoy_admin::AdminPlace;
 
-/// Where most systems have the certificate authorities.
+/// The path of the certificate authorities on most systems.
 pub const SYSTEM_CA: &str = "/etc/ssl/certs/ca-certificates.crt";
-/// How long a published document takes to be in force, in seconds.
+/// The time that a published document takes to be in force, in seconds.
 const SETTLE: u32 = 3;
-/// How long written clusters take to be in Envoy, in seconds.
+/// The time that written clusters take to be in Envoy, in seconds.
 const LEAD: u32 = 1;
 
 /// Writes the files from which a running Envoy takes the upstream accounts.
@@ -57,11 +57,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub document: PathBuf,
 
-    /// Where to write, under the same path as Envoy sees it
+    /// The directory to write to, under the same path as Envoy sees it
     #[arg(long, value_name = "DIR", required_unless_present = "check")]
     pub out: Option<PathBuf>,
 
-    /// Where the files are that the document names without a leading slash (`credential`, `ca`), under the same
+    /// The directory of the files that the document names without a leading slash (`credential`, `ca`), under the same
     /// path as Envoy sees it
     #[arg(long, value_name = "DIR")]
     pub credentials: Option<PathBuf>,
@@ -78,7 +78,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", hide = true)]
     pub filter: Option<PathBuf>,
 
-    /// How many inotify instances Envoy's user may have where Envoy runs [default: as on this host]
+    /// Number of inotify instances that Envoy's user may have where Envoy runs [default: as on this host]
     #[arg(long, value_name = "NUMBER")]
     pub inotify_instances: Option<u64>,
 
@@ -95,7 +95,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub publish: Option<PathBuf>,
 
-    /// How long the gateway may take to have a published document in force, and 2 of its ticks at least
+    /// Seconds that the gateway may take to have a published document in force, and 2 of its ticks at least
     #[arg(
         long,
         value_name = "SECONDS",
@@ -147,7 +147,7 @@ pub struct Args {
     #[arg(skip)]
     pub spend_feed: bool,
 
-    /// Who is told what documents are published as.
+    /// The table of published documents and their sources, if one is kept.
     #[arg(skip)]
     pub published_as: Option<Arc<PublishedAs>>,
 }

@@ -7,7 +7,7 @@ use trilane_console::named_file;
 /// Checks that a file has a certificate in PEM form. Without authorities Envoy sends nothing to an account.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// The defect of the file, as text.
 pub fn inspect(file: &Path) -> Result<(), String> {
     let found = named_file::read(file, named_file::AUTHORITIES);
     let found = found.map_err(|error| format!("cannot be read: {error}"))?;

@@ -22,7 +22,7 @@ impl ControlPlane {
         }
     }
 
-    /// What groups with several accounts need of its gateways, besides the clusters.
+    /// Describes the additions that its gateways need for groups with several accounts, besides the clusters.
     pub fn several_accounts(self) -> String {
         let directory = match self {
             Self::Istio => "istio",

@@ -17,7 +17,7 @@ pub enum CredentialState {
     /// Envoy would send it, or a part of it: a blank credential leaves the request without one, and other characters
     /// break the request.
     Invalid(&'static str),
-    /// Its directory is missing. An Envoy that starts without it never notices files that are added later.
+    /// The directory is missing. An Envoy that starts without it never notices files that are added later.
     NoDirectory,
 }
 

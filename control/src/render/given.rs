@@ -19,7 +19,7 @@ pub struct GivenFile {
     pub destination: String,
     /// The file.
     pub file: PathBuf,
-    /// Why a file of the machine's own is not used; `None`: one is, or the console's is.
+    /// The reason that a file of the machine's own is not used; `None`: one is, or the console's is.
     pub unused: Option<String>,
 }
 

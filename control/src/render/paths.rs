@@ -73,7 +73,7 @@ impl Paths {
     /// The path of a file that the document names.
     ///
     /// # Errors
-    /// There is none: the document is a console's and leads out of the directory of credentials, or there is no `--credentials`.
+    /// There is no such path: the document is a console's and leads out of the directory of credentials, or there is no `--credentials`.
     pub fn named(&self, file: &str) -> Result<PathBuf, &'static str> {
         if self.given.is_some() {
             if !is_name(file) {

@@ -1,9 +1,9 @@
-//! What a document was published as: with the catalogue's prices, and with other addresses in a demonstration.
+//! The sources of published documents, which get the catalogue's prices, and other addresses in a demonstration.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// How many documents are known: those that a gateway may still have in force.
+/// The number of documents that are known: those that a gateway may still have in force.
 const KNOWN: usize = 8;
 
 /// The numbers of published documents, and those of what they were made from.
@@ -11,7 +11,7 @@ const KNOWN: usize = 8;
 pub struct PublishedAs(Mutex<VecDeque<(u64, u64)>>);
 
 impl PublishedAs {
-    /// What has the number `published` was made from what has the number `source`.
+    /// Records that the document with the number `published` was made from the one with the number `source`.
     pub fn note(&self, published: u64, source: u64) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(number, _)| *number != published);

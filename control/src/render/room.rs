@@ -13,7 +13,7 @@ const EACH: u64 = 2;
 /// old ones.
 ///
 /// # Errors
-/// How many instances are needed, and what to do.
+/// The number of instances that are needed, and the remedy.
 pub fn check(secrets: usize, outgoing: usize, granted: Option<u64>) -> Result<(), String> {
     let here = || fs::read_to_string(LIMIT).ok()?.trim().parse().ok();
     let Some(granted) = granted.or_else(here) else {

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::envoy::resources;
 
-/// Where the digest stands in a cluster's metadata.
+/// The path of the digest in a cluster's metadata.
 const PLACE: [&str; 4] = ["metadata", "filter_metadata", "trilane", "digest"];
 
 /// A cluster with the digest of all else that is in it.

@@ -20,9 +20,9 @@ use crate::watched_files::WatchedFiles;
 pub struct SourceGroup {
     /// The group's id.
     pub group: String,
-    /// Its place in the document, such as `groups[2]`.
+    /// The place of the group in the document, such as `groups[2]`.
     pub at: String,
-    /// Its accounts.
+    /// The accounts of the group.
     pub accounts: Rc<Accounts>,
     /// The URLs of each account.
     pub destinations: Vec<Destination>,

@@ -19,7 +19,7 @@ pub struct Stop {
     came: Cell<bool>,
 }
 
-/// Who may wish it.
+/// The origin of a wish to stop.
 enum StopSource {
     /// SIGTERM and SIGINT, which from now on end nothing by themselves.
     Signals(Runtime, RefCell<Signals>),
@@ -47,7 +47,7 @@ impl Stop {
         )))
     }
 
-    /// One that comes when the first part is dropped.
+    /// Creates a stop that comes when the returned sender is dropped.
     pub fn by_thread() -> (Sender<()>, Self) {
         let (sender, receiver) = mpsc::channel();
         (sender, Self::of(StopSource::Thread(receiver)))

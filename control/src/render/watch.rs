@@ -122,12 +122,12 @@ fn is_news(report: &RenderReport, told: Option<&Findings>) -> bool {
     told != Some(&report.findings) || !report.done || report.has_changes()
 }
 
-/// What is new about a pass, in lines.
+/// The lines to print about a pass: those that are new since the pass before.
 #[derive(Debug, Default)]
 pub struct News {
     /// Problems, and what they mean.
     pub troubles: Vec<String>,
-    /// What was done.
+    /// The changes that were made.
     pub changes: Vec<String>,
 }
 

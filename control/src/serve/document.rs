@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 31_000_000;
 /// A valid document.
 #[derive(Debug)]
 pub struct Served {
-    /// Its bytes, as they are in the file but for prices of the catalogue.
+    /// The bytes of the document, as they are in the file but for prices of the catalogue.
     pub bytes: Bytes,
     /// Their digest, in quotes.
     pub etag: String,

@@ -1,9 +1,9 @@
-//! When a feed was read last.
+//! The time of a feed's latest read.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When a feed was read last; at first, since when it can be.
+/// The time of a feed's latest read; at first, the time from which it can be read.
 #[derive(Debug)]
 pub struct FeedReads(Mutex<Instant>);
 
@@ -19,7 +19,7 @@ impl FeedReads {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// How long ago that was.
+    /// Returns the time since the latest read.
     pub fn age(&self) -> Duration {
         self.0
             .lock()

@@ -47,7 +47,7 @@ impl UnwrittenKeys {
     /// Adds changes, each with the digest of its key. `head`: the greatest version of the copy.
     ///
     /// # Errors
-    /// There are too many; none is added.
+    /// The changes are too many; none is added.
     pub fn add(&self, changes: Vec<(String, Map<String, Value>)>, head: u64) -> Result<(), String> {
         let mut state = self.state();
         let all = state.changes.len().saturating_add(changes.len());

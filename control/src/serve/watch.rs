@@ -23,7 +23,7 @@ pub enum FileState {
 
 /// A file that is reloaded when it changes.
 pub trait ReloadableFile: Send + Sync + 'static {
-    /// Its path.
+    /// Returns the path of the file.
     fn file(&self) -> PathBuf;
     /// Reads it. May block.
     fn take_up(&self) -> FileState;

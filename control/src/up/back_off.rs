@@ -1,4 +1,4 @@
-//! How long to wait before Envoy is started again.
+//! The wait before Envoy is started again.
 
 use std::time::Duration;
 

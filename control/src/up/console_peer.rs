@@ -1,4 +1,4 @@
-//! Who may connect to a console in a container.
+//! The addresses that may connect to a console in a container.
 //!
 //! A published port of a container leads to its own address, not to its loopback, and other containers reach that address too. The
 //! container's host comes from the gateway of the container's network. So the console listens on all addresses there and takes
@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 
-/// What stands for the host of a container.
+/// The word that stands for the host of a container.
 const GATEWAY: &str = "gateway";
 /// The routes of this container.
 const ROUTES: &str = "/proc/net/route";

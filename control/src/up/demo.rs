@@ -6,7 +6,7 @@ use crate::host_port::HostPort;
 /// Simulators that run. They end with this process.
 #[derive(Debug)]
 pub struct Simulators {
-    /// Where each one is: the cluster, its address, and the `host` header of requests to the cluster.
+    /// The location of each simulator: the cluster, its address, and the `host` header of requests to the cluster.
     pub addresses: Vec<(&'static str, HostPort, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What is told of a document: its accounts and keys. Whether it is valid is not decided here.
+//! The parts of a document that are reported: its accounts and keys. Whether it is valid is not decided here.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 pub struct ToldDocument {
     #[serde(default)]
     groups: Vec<ToldGroup>,
-    /// Its keys, by their digests.
+    /// The keys of the document, by their digests.
     #[serde(default)]
     pub keys: Vec<ToldKey>,
 }
@@ -18,9 +18,9 @@ pub struct ToldDocument {
 /// A group.
 #[derive(Debug, Deserialize)]
 pub struct ToldGroup {
-    /// Its id.
+    /// The id, as the document has it.
     pub id: String,
-    /// Its accounts, in the order of the document.
+    /// The accounts of the group, in the order of the document.
     #[serde(default)]
     pub accounts: Vec<ToldAccount>,
 }
@@ -28,9 +28,9 @@ pub struct ToldGroup {
 /// An upstream account.
 #[derive(Debug, Deserialize)]
 pub struct ToldAccount {
-    /// Its id.
+    /// The id, as the document has it.
     pub id: String,
-    /// Its priority: the lowest is asked first.
+    /// The priority of the account: the lowest is asked first.
     #[serde(default)]
     pub priority: u32,
     /// The file of its credential, from the directory of credentials on.
@@ -47,7 +47,7 @@ pub struct ToldKey {
     /// Whether it is disabled.
     #[serde(default)]
     pub disabled: bool,
-    /// When it expires.
+    /// The time at which the key expires, as RFC 3339.
     pub expires_at: Option<String>,
 }
 

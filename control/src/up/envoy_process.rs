@@ -15,14 +15,14 @@ use super::plan::Plan;
 
 /// This very program, even if its file was replaced meanwhile.
 const SELF: &str = "/proc/self/exe";
-/// How often Envoy writes what it has gathered for the ledger, in milliseconds.
+/// The interval at which Envoy writes what it has gathered for the ledger, in milliseconds.
 const FLUSH: &str = "200";
 
 /// A running Envoy. It ends with this process.
 #[derive(Debug)]
 pub struct EnvoyProcess {
     child: Child,
-    /// Its process id.
+    /// The process id.
     pub pid: u32,
 }
 

@@ -1,6 +1,6 @@
 //! The program that becomes Envoy.
 //!
-//! What a process sets for itself before it becomes another program, the other program keeps. So this command starts itself, sees to
+//! Process settings survive the change into another program. So this command starts itself, sees to
 //! it that it ends with its supervisor, and becomes Envoy: same process, same id.
 
 use std::ffi::OsString;

@@ -13,14 +13,14 @@ use crate::{ledger_files, timestamp};
 /// More of a line than its time takes, in bytes.
 const HEAD: u64 = 4096;
 
-/// When another file is begun, and how many are kept.
+/// The conditions on which another ledger file is begun, and the number of files that are kept.
 #[derive(Debug, Clone, Copy)]
 pub struct Rotation {
     /// The size at which it is, in bytes.
     pub size: u64,
     /// The age of the first line at which it is.
     pub age: Option<Duration>,
-    /// How many rotated files are kept; all by default.
+    /// The number of rotated files that are kept; all by default.
     pub keep: Option<usize>,
 }
 

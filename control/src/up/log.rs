@@ -1,4 +1,4 @@
-//! What Envoy says in its log: new lines, and the end of it for messages.
+//! Envoy's log: new lines, and the end of it for messages.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// The size at which the log is cut off, in bytes. What was in it stays beside it until the next time.
 const MOST: u64 = 32 << 20;
-/// How much of the end is read for a message, in bytes.
+/// The number of bytes of the end that are read for a message.
 const TAIL: u64 = 16 << 10;
-/// How many lines of it are shown.
+/// The number of lines of the end that are shown.
 const LINES: usize = 20;
 
 /// A reader of new lines.

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::metrics_listener::MetricsListener;
 use crate::tell::Teller;
 
-/// What Prometheus knows Envoy's text by.
+/// The content type of Envoy's metrics, in Prometheus' text format.
 const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Serves them, if there is a console or somebody has said where. `warnings`: how many accounts have no credential.

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long one may take to end by itself.
+/// The longest time for such an Envoy to end by itself.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The interval at which that is looked at.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// Ends every process of this user that runs on a configuration. Returns their ids.
 ///
-/// Whoever has the directory's lock owns them all: nobody else starts Envoy on that file.
+/// The holder of the directory's lock owns them all: nobody else starts Envoy on that file.
 pub fn end(envoy_yaml: &Path) -> Vec<i32> {
     let found = on_configuration(envoy_yaml);
     for pid in &found {

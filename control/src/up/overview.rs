@@ -1,4 +1,4 @@
-//! What is where, once the gateway is ready.
+//! The overview of addresses and files, once the gateway is ready.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the settings mean for one data directory.
+//! The plan of a run: the settings, resolved for one data directory.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,24 +28,24 @@ const CONCURRENCY: u32 = 2;
 const DRAIN: Duration = Duration::from_secs(60);
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(30);
 const LEDGER_SIZE: FileSize = FileSize(256 << 20);
-/// How many rotated files are kept that a console has.
+/// The number of rotated files that are kept once a console has them.
 const LEDGER_KEEP: usize = 2;
 
-/// Where document and keys come from.
+/// The source of document and keys.
 #[derive(Debug, Clone)]
 pub enum ConsolePlan {
     /// From a console in this process.
     Here {
-        /// Its port; 0: any.
+        /// The port of the console; 0: any.
         port: u16,
-        /// Who may connect from elsewhere, in a container.
+        /// The address that may connect from elsewhere, in a container.
         peer: Option<ConsolePeer>,
         /// Whether it tests accounts at private addresses.
         private_accounts: bool,
     },
     /// From one elsewhere.
     At {
-        /// Its address.
+        /// The address of the console.
         url: ConsoleUrl,
         /// Authorities to trust instead of the system's.
         ca: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub enum ConsolePlan {
 pub struct Plan {
     /// The data directory.
     pub data: DataDirectory,
-    /// What this run writes for itself.
+    /// The directory of the files that this run writes for itself.
     pub run: RunDirectory,
     /// Whether simulators and the sample document are wanted.
     pub demo: bool,
@@ -73,9 +73,9 @@ pub struct Plan {
     pub tls_port: u16,
     /// The port of the admin interface; 0: any.
     pub admin_port: u16,
-    /// Where document and keys come from, if not from the document's file.
+    /// The source of document and keys, if it is not the document's file.
     pub console: Option<ConsolePlan>,
-    /// Where metrics are served.
+    /// The address of the metrics listener.
     pub metrics: MetricsAddress,
     /// The document that is put in force: as its owner writes it, or as it comes from a console.
     pub document: PathBuf,
@@ -85,23 +85,23 @@ pub struct Plan {
     pub credentials: PathBuf,
     /// The ledger's file.
     pub ledger: PathBuf,
-    /// When another ledger file is begun.
+    /// The conditions on which another ledger file is begun.
     pub rotation: Rotation,
-    /// What stands in for the sample's vendors instead of simulators.
+    /// The address that stands in for the sample's vendors instead of simulators.
     pub upstream: Option<HostPort>,
     /// A rate limit service to ask.
     pub limits_service: Option<HostPort>,
     /// Envoy's worker threads.
     pub concurrency: u32,
-    /// How long requests may take to end.
+    /// The longest time for requests in flight to end.
     pub drain: Duration,
-    /// How long Envoy may answer nothing.
+    /// The time for which Envoy may answer nothing.
     pub unresponsive_after: Duration,
     /// The Envoy to run.
     pub envoy: EnvoyProgram,
     /// A filter other than the one in this program.
     pub filter: Option<PathBuf>,
-    /// How much Envoy logs.
+    /// The log level of Envoy.
     pub log_level: String,
     /// Whether Envoy only checks its configuration.
     pub check: bool,

@@ -9,7 +9,7 @@ use tokio::net::TcpSocket;
 
 use crate::failure::Failure;
 
-/// How long a port may be taken by a process that is ending.
+/// The time for which a process that is ending may still have a port.
 const ENDING: Duration = Duration::from_secs(1);
 /// The interval at which that is looked at.
 const EVERY: Duration = Duration::from_millis(20);
@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct HeldPort {
     _socket: TcpSocket,
-    /// Its number.
+    /// The port number.
     pub number: u16,
 }
 
@@ -62,7 +62,7 @@ fn address(host: &str) -> Result<IpAddr, Failure> {
         .map_err(|_| Failure::Usage(format!("{host} is no address of this machine")))
 }
 
-/// What is in the way of a port, and what to do.
+/// Describes the reason that a port cannot be used, and the remedy.
 fn taken(host: &str, port: u16, option: &str, error: &io::Error) -> Failure {
     Failure::Data(match error.kind() {
         io::ErrorKind::AddrNotAvailable => {

@@ -39,7 +39,7 @@ pub struct PreparedGateway {
     /// The port on which Envoy serves the document to itself.
     document_port: HeldPort,
     simulators: Option<Simulators>,
-    /// Where document and keys come from, if not from the document's file.
+    /// The source of document and keys, if it is not the document's file.
     pub console: Option<ConsoleLink>,
     /// The feed that tells Envoy the spend of its ledger, without a console, and its address.
     spend: Option<(LocalSpend, HostPort)>,
@@ -50,7 +50,7 @@ impl PreparedGateway {
     /// Does all of it. Ends an Envoy that an earlier run left over.
     ///
     /// # Errors
-    /// What is in the way, and what to do.
+    /// The obstacle, and the remedy.
     pub async fn new(plan: Plan) -> Result<Self, Failure> {
         plan.data.create()?;
         let lock = DirectoryLock::take(&plan.data)?;
@@ -114,7 +114,7 @@ impl PreparedGateway {
         self.simulators.as_ref().map_or(&[], |all| &all.addresses)
     }
 
-    /// How the document is put in force.
+    /// Returns the arguments with which the document is put in force.
     pub fn render_args(&self) -> render::Args {
         let plan = &self.plan;
         let mut args = render::Args::new(plan.document.clone());
@@ -131,7 +131,7 @@ impl PreparedGateway {
         args
     }
 
-    /// What stands in for the vendors of the sample document.
+    /// Lists the stand-ins for the vendors of the sample document: cluster, address, and `host` header.
     fn stand_ins(&self) -> Vec<(&'static str, HostPort, String)> {
         match &self.plan.upstream {
             Some(upstream) => {

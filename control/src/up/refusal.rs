@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::document::ToldDocument;
 
-/// What stands before a line of the filter in Envoy's log, of its half that handles requests.
+/// The text before a line of the filter in Envoy's log, of its half that handles requests.
 const GATEWAY: &str = " wasm log trilane gateway trilane: ";
 /// The same of its half that loads documents.
 const LOADER: &str = " wasm log config-loader trilane: ";
-/// What Envoy says of a cluster that it does not take, with its name and why.
+/// The text before the name of a cluster that Envoy rejects, and that between the name and the reason.
 const CLUSTER: (&str, &str) = (" cds: cluster '", "' config rejected: ");
 /// In which time a refusal is told once: each of Envoy's workers logs it once in this time.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -20,7 +20,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 pub struct Refusals(HashMap<String, Instant>);
 
 impl Refusals {
-    /// What to tell about a line of the log, if anything. `document` and `credentials` say which file is to be mended.
+    /// Returns the message for a line of the log, if any. `document` and `credentials` say which file is to be mended.
     pub fn tell(&mut self, line: &str, document: &Path, credentials: &Path) -> Option<String> {
         if let Some((_, said)) = line.split_once(LOADER) {
             return Some(format!("loader: {said}"));
@@ -57,7 +57,7 @@ impl Refusals {
 #[derive(Debug, PartialEq, Eq)]
 struct Refusal<'a> {
     source: &'a str,
-    /// Its id; none for the account of a cluster.
+    /// The id of the account; `None` for the account of a cluster.
     account: Option<&'a str>,
 }
 

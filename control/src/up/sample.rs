@@ -98,7 +98,7 @@ pub fn aliases(addresses: &[(&'static str, HostPort, String)]) -> Vec<(String, S
 /// A key of the sample document that is valid in a document.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SampleKey {
-    /// Its value.
+    /// The value of the key.
     pub value: &'static str,
     /// The group that it may use.
     pub group: String,

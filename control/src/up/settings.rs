@@ -60,7 +60,7 @@ pub struct UpArgs {
     pub check: bool,
 }
 
-/// What may stand in the file as well.
+/// The settings that `trilane.toml` accepts too.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[group(skip)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -73,11 +73,11 @@ pub struct UpSettings {
     #[arg(long, value_name = "ADDRESS", env = "TRILANE_HOST")]
     pub host: Option<String>,
 
-    /// Where clients connect; 0: any free port [default: 10000]
+    /// The port that clients connect to; 0: any free port [default: 10000]
     #[arg(long, value_name = "PORT", env = "TRILANE_PORT")]
     pub port: Option<u16>,
 
-    /// Where clients connect over TLS; 0: any free port [default: 10443]
+    /// The port that clients connect to over TLS; 0: any free port [default: 10443]
     #[arg(long, value_name = "PORT", env = "TRILANE_TLS_PORT")]
     pub tls_port: Option<u16>,
 
@@ -93,7 +93,7 @@ pub struct UpSettings {
     #[arg(long, env = "TRILANE_CONSOLE", value_parser = BoolishValueParser::new())]
     pub console: bool,
 
-    /// Where that console listens on this machine; 0: any free port [default: 10092]
+    /// The port of that console on this machine; 0: any free port [default: 10092]
     #[arg(long, value_name = "PORT", env = "TRILANE_CONSOLE_PORT")]
     pub console_port: Option<u16>,
 
@@ -109,7 +109,7 @@ pub struct UpSettings {
     #[arg(long, value_name = "ADDRESS", env = "TRILANE_METRICS_HOST")]
     pub metrics_host: Option<IpAddr>,
 
-    /// Where metrics of console and agent are there, at /metrics, and Envoy's, at /stats/prometheus; 0: any free port [default: 10094]
+    /// The port of the metrics of console and agent, at /metrics, and of Envoy, at /stats/prometheus; 0: any free port [default: 10094]
     #[arg(long, value_name = "PORT", env = "TRILANE_METRICS_PORT")]
     pub metrics_port: Option<u16>,
 
@@ -129,7 +129,7 @@ pub struct UpSettings {
     #[arg(long, value_name = "ID", env = "TRILANE_ENVOY_ID")]
     pub envoy_id: Option<String>,
 
-    /// Where the files are that the document names without a leading slash [default: credentials/ beside the document]
+    /// The directory of the files that the document names without a leading slash [default: credentials/ beside the document]
     #[arg(long, value_name = "DIR", env = "TRILANE_CREDENTIALS")]
     pub credentials: Option<PathBuf>,
 
@@ -161,7 +161,7 @@ pub struct UpSettings {
     #[arg(long, value_name = "NUMBER", env = "TRILANE_CONCURRENCY")]
     pub concurrency: Option<u32>,
 
-    /// How long requests in flight may take to end after SIGTERM [default: 60s]
+    /// Time that requests in flight may take to end after SIGTERM [default: 60s]
     #[arg(long, value_name = "DURATION", env = "TRILANE_DRAIN", value_parser = duration)]
     pub drain: Option<String>,
 
@@ -177,7 +177,7 @@ pub struct UpSettings {
     #[arg(long, value_name = "FILE", env = "TRILANE_WASM")]
     pub filter: Option<PathBuf>,
 
-    /// How much Envoy writes to its log [default: info]
+    /// Envoy's log level [default: info]
     #[arg(long, value_name = "LEVEL", env = "TRILANE_LOG_LEVEL",
         value_parser = ["trace", "debug", "info", "warning", "error", "critical", "off"])]
     pub log_level: Option<String>,

@@ -22,7 +22,7 @@ use crate::ledger_ballast::LedgerBallast;
 use crate::render::Follower;
 use crate::signals::{EndSignal, TerminalSignals};
 
-/// How long the gateway may take to be ready at first.
+/// The longest time until the gateway is ready at first.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The interval at which that is looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -30,11 +30,11 @@ const LOOK: Duration = Duration::from_millis(20);
 const CHORES: Duration = Duration::from_millis(250);
 /// The same for lines of the ledger that were lost.
 const COUNTS: Duration = Duration::from_secs(10);
-/// How long Envoy may take to end after SIGTERM.
+/// The longest time for Envoy to end after SIGTERM.
 const LAST: Duration = Duration::from_secs(5);
-/// How long clients have to notice that the gateway drains, before requests are counted.
+/// The time for clients to notice that the gateway drains, before requests are counted.
 const SETTLE: Duration = Duration::from_millis(500);
-/// What Envoy says where it finds no inotify instance left, before it aborts.
+/// The assertion that Envoy logs before it aborts because no inotify instance is left.
 const OUT_OF_INOTIFY: &str = "inotify_fd_ >= 0";
 
 /// Starts the gateway, and runs it until a signal.
@@ -185,11 +185,11 @@ struct Supervisor {
     refusals: Refusals,
     /// A ledger file that was set aside and to which Envoy still writes.
     aside: Option<PathBuf>,
-    /// Why the last rotation did not succeed.
+    /// The reason that the latest rotation failed.
     not_rotated: String,
     /// The room that is kept beside the ledger. With a console the agent keeps it.
     ballast: Option<LedgerBallast>,
-    /// How many lines of the ledger were lost, and when that was counted.
+    /// The number of ledger lines that were lost, and the time of that count.
     lost: (u64, Instant),
 }
 

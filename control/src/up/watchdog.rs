@@ -12,24 +12,24 @@ use tokio::time::{sleep, timeout};
 
 use crate::envoy_admin::Admin;
 
-/// How often Envoy is asked, at most.
+/// The longest interval between checks of Envoy.
 const EVERY: Duration = Duration::from_secs(5);
-/// How long an answer may take, at most.
+/// The longest time for an answer.
 const ANSWER: Duration = Duration::from_secs(2);
-/// How often in a row it must have been asked in vain: this process may have been stopped meanwhile.
+/// The number of failed checks in a row before Envoy counts as hung: this process may have been stopped meanwhile.
 const TIMES: u32 = 2;
-/// How long an Envoy that was started again may take until it answers.
+/// The time for which an Envoy that was started again may answer nothing.
 const START: Duration = Duration::from_secs(60);
 
 /// Ends when Envoy hangs.
 pub type Hang = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What is asked of an Envoy.
+/// The liveness check of an Envoy.
 #[derive(Debug, Clone)]
 pub struct Watchdog {
     /// The file with the address of the admin interface.
     pub admin_address: PathBuf,
-    /// How long it may answer nothing.
+    /// The time for which Envoy may answer nothing.
     pub patience: Duration,
 }
 
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// What a listener does with each connection.
+    /// The reaction of a listener to each connection.
     #[derive(Clone, Copy)]
     enum ListenerBehavior {
         Answer,

@@ -10,7 +10,7 @@ use trilane_console::ledger::LedgerRecord;
 pub enum Column {
     /// The account key's id
     Key,
-    /// Whose the key is
+    /// The owner that the key belongs to
     Owner,
     /// The team that the key belongs to
     Team,
@@ -24,7 +24,7 @@ pub enum Column {
     Account,
     /// responses, vb_messages or vc_generate_content
     Entry,
-    /// How the request ended
+    /// The outcome of the request
     Outcome,
     /// complete, estimated, partial, none or failed
     Status,
@@ -39,7 +39,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// Its name in every format.
+    /// Returns the name, which is the same in every format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Key => "key",

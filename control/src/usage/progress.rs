@@ -59,7 +59,7 @@ impl Drop for ProgressLine {
     }
 }
 
-/// Such as `1.2 of 4.5 GB (27 %), 3400000 lines, 410000 lines/s`.
+/// Writes a line such as `1.2 of 4.5 GB (27 %), 3400000 lines, 410000 lines/s`.
 fn text(taken: u64, size: Option<u64>, lines: u64, time: Duration) -> String {
     let mega = |bytes: u64| bytes.div_euclid(1_000_000);
     let part = |size: u64| {

@@ -28,7 +28,7 @@ impl fmt::Display for LinePlace<'_> {
     }
 }
 
-/// What adds up records.
+/// An accumulator of records.
 pub trait Book {
     /// Adds a record.
     ///

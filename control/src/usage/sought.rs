@@ -6,7 +6,7 @@ use super::args::UsageArgs;
 use crate::failure::Failure;
 use crate::terminal::{printable, say};
 
-/// How many ids a message lists.
+/// The most ids that a message lists.
 const HANDFUL: usize = 5;
 
 /// One value of `--key`, `--group` or `--model`.
@@ -97,7 +97,7 @@ impl Sought {
     /// Reports values without any request.
     ///
     /// # Errors
-    /// There is one: an empty result must not pass for an answer.
+    /// The ledger has none of a value: an empty result must not pass for an answer.
     pub fn verdict(&self) -> Result<(), Failure> {
         let missing: Vec<&SoughtValue> =
             self.values.iter().filter(|value| !value.counted).collect();

@@ -24,7 +24,7 @@ pub enum LedgerSource {
 
 /// An open source.
 pub struct Input {
-    /// Its lines, inflated.
+    /// The lines of the source, inflated.
     pub lines: Box<dyn BufRead>,
     /// Whether it is gzip.
     pub gzip: bool,
@@ -64,7 +64,7 @@ impl LedgerSource {
         Ok(sources)
     }
 
-    /// Its name for messages.
+    /// Returns the name of the source, for messages.
     pub fn name(&self) -> String {
         match self {
             Self::Stdin => "standard input".to_owned(),
@@ -72,7 +72,7 @@ impl LedgerSource {
         }
     }
 
-    /// Its stored size in bytes, if known.
+    /// Returns the stored size in bytes, if known.
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::Stdin => None,

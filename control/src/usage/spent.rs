@@ -1,4 +1,4 @@
-//! What keys and groups have spent, in the form of a document's `limits.budget.spent`.
+//! The spend of keys and groups, in the form of a document's `limits.budget.spent`.
 
 use std::io::{self, Write};
 
@@ -130,7 +130,7 @@ struct SpentReport<'a> {
     groups: ByTime<'a>,
 }
 
-/// What was spent until a time.
+/// The spend of each key or group until a time.
 struct ByTime<'a>(&'a HashMap<Box<str>, ChargedPeriod>, Option<OffsetDateTime>);
 
 impl Serialize for ByTime<'_> {

@@ -1,8 +1,8 @@
-//! What the command says and how it ends.
+//! The output of the command, and how it ends.
 
 use serde_json::Value;
 
-/// What the command says and how it ends.
+/// The output of a run of the command, and how it ended.
 #[derive(Debug)]
 pub struct CommandOutput {
     pub code: i32,

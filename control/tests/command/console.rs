@@ -15,7 +15,7 @@ struct Console {
     child: Child,
     address: String,
     token: String,
-    /// What it has said until it listens.
+    /// The output until it listened.
     told: String,
 }
 

@@ -83,7 +83,7 @@ fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-/// What of the demo is in a text of YAML documents.
+/// Finds the parts of the demo in a text of YAML documents.
 fn of_the_demo(text: &str) -> Vec<&'static str> {
     let documents = yaml_serde::Deserializer::from_str(text);
     let documents: Vec<Value> = documents

@@ -22,7 +22,7 @@ fn digest(key: &str) -> String {
     hex::encode(Sha256::digest(key.as_bytes()))
 }
 
-/// What the document says of a key.
+/// Returns the key as the document has it.
 fn says(desk: &Desk, id: &str) -> Value {
     let document: Value = serde_json::from_str(&desk.read("gateway.json")).unwrap();
     let keys = document["keys"].as_array().unwrap();

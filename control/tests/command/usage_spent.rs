@@ -164,7 +164,7 @@ fn what_was_spent() {
     }
 }
 
-/// What it says is what a document takes, and the gateway then counts on from there.
+/// Puts its output into a document, and the gateway then counts on from there.
 #[test]
 fn a_document_takes_it() {
     let ledger = charged(

@@ -13,14 +13,14 @@ use crate::protocol::query::RequestTarget;
 
 const NOW: i64 = 1_800_000_000;
 
-/// What stands for one key: in the name of the document, and in that of the feed.
+/// The stored records of one key: that of the document, and that of the feed.
 #[derive(Debug, Default)]
 struct Records {
     named: Option<Vec<u8>>,
     fed: Option<Vec<u8>>,
     /// The policy that was published since.
     newer: Option<Policy>,
-    /// How often the former was looked for.
+    /// The number of reads of the document's record.
     looks: std::cell::Cell<u32>,
 }
 

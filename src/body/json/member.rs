@@ -8,18 +8,18 @@ use crate::body::field::{GENERATION_CONFIG, STREAM_OPTIONS, TOP_LEVEL, eq_fold, 
 use crate::body::steering::{SteeringAction, SteeringId, steering_member, steering_tool};
 use crate::body::{BodyError, Field};
 
-/// What a value is whose key is known.
+/// The role of a value, known by its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KnownMember {
-    /// One that decides something: it comes once, and in no other case.
+    /// A member that decides something: it comes once, and in no other case.
     Field(Field),
     /// A cap on the tokens of the output.
     OutputCap,
-    /// One that leads to others: an object whose keys are compared, or an array of such.
+    /// A member that leads to others: an object whose keys are compared, or an array of such.
     Scope(KeyScope),
     /// A model beside the request's own.
     Model(ModelRole),
-    /// What kind of tool it is.
+    /// The `type` of a tool.
     ToolType,
     /// The speed at which a fallback answers.
     FallbackSpeed,
@@ -27,7 +27,7 @@ pub(super) enum KnownMember {
     Models,
     /// A choice of model, provider or price elsewhere.
     Steering(SteeringId),
-    /// What lets the upstream choose the model.
+    /// A member that lets the upstream choose the model.
     ModelRouting,
     /// A word that decides nothing.
     Word(Word),
@@ -112,7 +112,7 @@ const FALLBACK: Others = &[
 const REQUEST: Others = &[("model", KnownMember::Model(ModelRole::OfPath))];
 
 impl KeyScope {
-    /// What the value of the key is in this object.
+    /// Returns the role of the key's value in this object.
     ///
     /// # Errors
     /// [`BodyError::CaseVariant`]; see [`field_of`]. Caps decide nothing, so
@@ -412,7 +412,7 @@ impl JsonScanner {
     }
 }
 
-/// What the type of a tool that makes images begins with.
+/// The beginning of the type of a tool that makes images.
 const IMAGE_TOOL: &[u8] = b"image_generation";
 /// The plain speed.
 const STANDARD: &[u8] = b"standard";

@@ -3,7 +3,7 @@
 use super::{ChunkCursor, JsonScanner, JsonState};
 use crate::body::BodyError;
 
-/// Where in a number the bytes so far end (RFC 8259, 6).
+/// The position in a number at which the bytes so far end (RFC 8259, 6).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Number {
     Minus,

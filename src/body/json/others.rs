@@ -6,10 +6,10 @@ use super::{JsonScanner, JsonState, StringRole};
 use crate::body::steering::SteeringSet;
 use crate::body::{BodyError, FoundModel};
 
-/// How many may be named, so that memory is bounded. A batch of protocol C has one in each of its requests, 100 at most.
+/// The most models named beside a request's own, so that memory is bounded. A batch of protocol C names one per request, 100 at most.
 const MAX_OTHERS: usize = 1024;
 
-/// What a model is named for that is not the request's own.
+/// The purpose of a model that is not the request's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRole {
     /// It may run beside the request's own or in its place: that of a tool, or a fallback.
@@ -21,16 +21,16 @@ pub enum ModelRole {
 /// A model that a body names beside its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherModel {
-    /// What for.
+    /// The purpose for which the body names it.
     pub role: ModelRole,
-    /// Its name, and where that stands.
+    /// The name of the model, and its place in the body.
     pub found: FoundModel,
 }
 
-/// What few bodies have.
+/// Members that few bodies have.
 #[derive(Debug, Default)]
 pub(super) struct Rare {
-    /// How many outputs are asked for, the greatest so far.
+    /// The greatest number of outputs requested so far.
     pub candidates: Option<u64>,
     pub service_tier: Option<Box<str>>,
     pub speed: Option<Box<str>>,
@@ -39,7 +39,7 @@ pub(super) struct Rare {
     pub made: OutputOptions,
     /// The models named beside the request's own that have not been taken yet.
     others: Vec<OtherModel>,
-    /// How many there were.
+    /// The number of models named so far beside the request's own.
     seen: usize,
     /// Whether there is a tool that makes images.
     pub image_tool: bool,
@@ -47,12 +47,12 @@ pub(super) struct Rare {
     pub image_tool_unnamed: bool,
     /// The members that choose elsewhere and are refused.
     pub steering: SteeringSet,
-    /// What was found of the input that is no text.
+    /// The parts of the input that are no text.
     pub parts: Option<Parts>,
 }
 
 impl JsonScanner {
-    /// What few bodies have, from when it first comes on.
+    /// Returns the members that few bodies have, created at first use.
     #[inline(never)]
     pub(super) fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
@@ -66,7 +66,7 @@ impl JsonScanner {
         }
     }
 
-    /// Where the name of the path's model in a batch begins, of bounded length, if the bytes read so far end inside it.
+    /// Returns the offset of the name of the path's model in a batch, of bounded length, if the bytes read so far end inside it.
     pub fn inside_other(&self) -> Option<u64> {
         let in_text = matches!(self.state, JsonState::Text | JsonState::Escape);
         let inside = in_text

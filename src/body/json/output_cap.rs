@@ -58,7 +58,7 @@ impl JsonScanner {
         self.cap.found
     }
 
-    /// How many outputs the body asks for: the greatest of top-level `n`, and `candidateCount` in
+    /// Returns the number of outputs that the body asks for: the greatest of top-level `n`, and `candidateCount` in
     /// `generationConfig`, both in either spelling. It is known as a cap is.
     pub fn candidates(&self) -> Option<u64> {
         self.rare.as_ref()?.candidates

@@ -1,4 +1,4 @@
-//! How large the input is: its text, and the parts that are none.
+//! The size of the input: its text, and the parts that are not text.
 //!
 //! Images, sounds and files come in base64 or by their address, under a handful of keys. All else is text,
 //! also what looks like base64 elsewhere: a model reads it as that. So is whatever stands in the arguments and
@@ -9,12 +9,12 @@ use crate::body::InputSize;
 use crate::body::field::{MAX_WORD, eq_fold};
 use crate::text::{Decoded, base64_run, skip_plain};
 
-/// How long the base64 of a part is at least, in characters. What is shorter is text.
+/// The minimum length of a part in base64, in characters. A shorter value is text.
 const MIN_PART: u64 = 1024;
-/// How much of a value is looked at before it is decided what it is. The longest media types have 73 characters.
+/// The length of the beginning of a value that decides its kind, in bytes. The longest media types have 73 characters.
 const HEAD: usize = 128;
 
-/// What a key within the content tells of its value.
+/// The hint that a key within the content gives on its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum PartHint {
     /// Nothing.
@@ -43,7 +43,7 @@ pub(super) enum PartHint {
 }
 
 impl PartHint {
-    /// What a key, as its bytes stand in the body, tells.
+    /// Returns the hint of a key, as its bytes stand in the body.
     ///
     /// One with escapes or characters outside ASCII may be any: who writes `args` or `tools` so must not pass for another.
     #[inline]
@@ -115,7 +115,7 @@ impl PartHint {
     }
 }
 
-/// What a part is.
+/// The medium of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MediaKind {
     Image,
@@ -126,15 +126,15 @@ enum MediaKind {
 /// The parts of a body.
 #[derive(Debug)]
 pub(super) struct Parts {
-    /// What was found.
+    /// The number and size of the parts found.
     found: InputSize,
     /// Bytes of the body that are a part's data.
     data: u64,
     /// Of the value being read: what its key tells.
     hint: PartHint,
-    /// Where it begins, behind its quote.
+    /// The offset at which the value begins, behind its quote.
     start: u64,
-    /// Its first characters, unescaped.
+    /// The first characters of the value, unescaped.
     head: [u8; HEAD],
     len: usize,
     /// Once these are all there and it is base64 so far: of what, and how many characters of it.
@@ -201,7 +201,7 @@ impl Parts {
         (self.hint, self.len, self.base64) = (PartHint::None, 0, None);
     }
 
-    /// What part the value would be if it ended at `end`, and how many bytes of the body that is.
+    /// Returns the kind of part that the value would be if it ended at `end`, and its length in the body, in bytes.
     fn data_so_far(&self, end: u64) -> Option<(MediaKind, u64)> {
         let (kind, count) = self.base64?;
         (count >= MIN_PART).then(|| (kind, end.saturating_sub(self.start)))
@@ -221,7 +221,7 @@ fn count(size: &mut InputSize, kind: MediaKind, data: u64) {
     }
 }
 
-/// What part is given by its address.
+/// Returns the kind of a part that is given by its address.
 fn by_address(hint: PartHint, value: &[u8]) -> Option<MediaKind> {
     let starts = [&b"http://"[..], b"https://", b"gs://"];
     let is_address = || {
@@ -238,7 +238,7 @@ fn by_address(hint: PartHint, value: &[u8]) -> Option<MediaKind> {
     }
 }
 
-/// What the value is in base64, by its first characters, and how many of them are; nothing for text.
+/// Returns the kind of a value in base64, by its first characters, and their number; `None` for text.
 fn base64_of(hint: PartHint, head: &[u8]) -> Option<(MediaKind, u64)> {
     if hint == PartHint::FileId {
         return None;
@@ -263,7 +263,7 @@ fn base64_of(hint: PartHint, head: &[u8]) -> Option<(MediaKind, u64)> {
     Some((kind, data.len() as u64))
 }
 
-/// What a media type says; nothing for text.
+/// Returns the kind of part for a media type; `None` for text.
 fn of_media_type(media_type: &[u8]) -> Option<MediaKind> {
     let is = |start: &[u8]| {
         let begins = media_type.get(..start.len());
@@ -280,7 +280,7 @@ fn of_media_type(media_type: &[u8]) -> Option<MediaKind> {
     }
 }
 
-/// What data in base64 begins like.
+/// Recognises the kind of data in base64 by its beginning.
 fn magic(data: &[u8]) -> Option<MediaKind> {
     const KNOWN: [(&[u8], MediaKind); 10] = [
         (b"iVBORw0KGgo", MediaKind::Image), // PNG
@@ -307,7 +307,7 @@ fn magic(data: &[u8]) -> Option<MediaKind> {
 }
 
 impl JsonScanner {
-    /// How large the input is, as far as it has been read.
+    /// Returns the size of the input, as far as it has been read.
     pub fn input_size(&self) -> InputSize {
         let at = self.progress.at();
         let mut size = InputSize::default();
@@ -373,7 +373,7 @@ impl JsonScanner {
         }
     }
 
-    /// Such a string is text after all.
+    /// Treats the string being read as text after all.
     pub(super) fn part_is_text(&mut self) {
         if let Some(parts) = self.parts() {
             parts.settle(None);

@@ -1,4 +1,4 @@
-//! Where in a body the keys are compared: the few objects on the way to what decides something.
+//! Objects of a body in which keys are compared: the few on the way to members that decide something.
 //!
 //! They are the outermost object, some of its members, and tools wherever the content has any.
 
@@ -6,7 +6,7 @@ use super::JsonScanner;
 use crate::body::BodyError;
 use crate::text::Container;
 
-/// How many such objects and arrays may be open at once. The longest way that the protocols know, to a tool in a
+/// The most such objects and arrays open at once. The longest path that the protocols know, to a tool in a
 /// namespace and its `svg`, has six.
 const MAX_WATCHED: usize = 8;
 
@@ -63,7 +63,6 @@ impl ScopeMarks {
 struct OpenScope {
     scope: KeyScope,
     marks: ScopeMarks,
-    /// How deep it is.
     depth: u16,
 }
 
@@ -95,7 +94,7 @@ impl OpenScopes {
         self.scopes.get(last).copied()
     }
 
-    /// How deep the innermost is; 0 where nothing is open.
+    /// Returns the depth of the innermost scope; 0 where none is open.
     pub(super) fn depth(&self) -> u16 {
         self.inner().map_or(0, |inner| inner.depth)
     }

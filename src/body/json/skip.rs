@@ -1,4 +1,4 @@
-//! What lies below all that is looked for: strings, and what commonly is between them, skipped in one go.
+//! Structural skip below all that is looked for: strings, and the bytes usual between them, in one go.
 
 use super::part::PartHint;
 use super::{JsonScanner, JsonState, StringRole};
@@ -162,7 +162,7 @@ impl JsonScanner {
         self.key.push(fragment);
     }
 
-    /// What a key tells that ends with `fragment`, and may have begun in a chunk before.
+    /// Returns the hint of a key that ends with `fragment`, and may have begun in a chunk before.
     #[inline(never)]
     fn hint_of_kept(&mut self, fragment: &[u8]) -> PartHint {
         if self.key.is_empty() {

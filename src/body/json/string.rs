@@ -185,7 +185,7 @@ impl JsonScanner {
         Ok(())
     }
 
-    /// What is not as it stands makes a key that is not compared one that tells nothing.
+    /// Makes a key that is not compared match no known one, for an escape or a character outside ASCII in it.
     fn no_known_key(&mut self) {
         if self.text == StringRole::NestedKey {
             self.key.push_lone_surrogate();

@@ -7,19 +7,19 @@ use super::JsonScanner;
 use crate::body::{BodyError, Field};
 use core::ops::Range;
 
-/// What a body says of `stream_options.include_usage`, and where it could be made to say yes.
+/// The state of `stream_options.include_usage` in a body, and the place where it could be set to `true`.
 ///
 /// Positions are byte offsets in the whole body, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum UsageOption {
-    /// There is no top-level `stream_options`, or not enough of it has been read.
+    /// The top-level `stream_options` is absent, or not enough of it has been read.
     #[default]
     Absent,
     /// `include_usage` is `true`.
     Asked,
     /// `stream_options` is an object without `include_usage`.
     Lacking {
-        /// Where its closing brace is.
+        /// The offset of its closing brace.
         at: u64,
         /// Whether it has no member at all.
         empty: bool,
@@ -37,14 +37,14 @@ pub enum UsageOption {
 /// everything else stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageEdit {
-    /// What is replaced, as offsets in the whole body: a literal, or nothing just before a closing brace.
+    /// The replaced bytes, as offsets in the whole body: a literal, or nothing just before a closing brace.
     pub span: Range<u64>,
-    /// What comes in its place.
+    /// The bytes that come in their place.
     pub bytes: &'static [u8],
 }
 
 impl JsonScanner {
-    /// What has been read of `stream_options.include_usage`.
+    /// Returns the state of `stream_options.include_usage`, as far as it has been read.
     pub fn usage_option(&self) -> &UsageOption {
         self.usage.found()
     }
@@ -54,7 +54,7 @@ impl JsonScanner {
         self.usage.edit()
     }
 
-    /// Where the literal begins that a [`UsageEdit`] replaces, if the bytes read so far end inside it.
+    /// Returns the offset of the literal that a [`UsageEdit`] replaces, if the bytes read so far end inside it.
     pub fn inside_usage_option(&self) -> Option<u64> {
         let start = self.usage.literal_start();
         start.filter(|_| self.progress.is_sound())
@@ -73,7 +73,7 @@ pub(super) struct UsageReader {
     /// The literal being read that may be replaced: where it begins, and whether it is the value of
     /// `stream_options` itself.
     literal: Option<(u64, bool)>,
-    /// Where the outermost closing brace is, and whether nothing is before it.
+    /// The offset of the outermost closing brace, and whether nothing is before it.
     end: Option<(u64, bool)>,
 }
 

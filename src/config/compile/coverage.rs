@@ -4,7 +4,7 @@ use super::diagnostics::Diagnostics;
 use crate::config::policy::Group;
 use crate::keys::KeyAccess;
 
-/// How many models a finding names.
+/// The maximum number of models that a finding names.
 const MAX_NAMED: usize = 10;
 
 /// Names the models that the budget at `path` takes from a group's keys, or from one of them (`key`) that has this of its own.

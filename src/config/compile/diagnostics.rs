@@ -1,13 +1,13 @@
-//! What compiling finds: every problem and every warning, each with its path in the document.
+//! Findings of compiling: every problem and every warning, each with its path in the document.
 
 use crate::config::error::{Problem, Problems};
 
 /// The problems and warnings found so far.
 #[derive(Debug, Default)]
 pub(super) struct Diagnostics {
-    /// What is wrong: nothing of a document with a problem comes into force.
+    /// The errors: nothing of a document that has one takes effect.
     pub problems: Problems,
-    /// What is allowed yet looks unintended.
+    /// Settings that are allowed yet look unintended.
     pub warnings: Problems,
 }
 

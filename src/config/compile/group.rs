@@ -1,4 +1,4 @@
-//! What source and Mixed groups have in common.
+//! Common parts of source and Mixed groups.
 
 use super::diagnostics::Diagnostics;
 use super::{coverage, limits, names};

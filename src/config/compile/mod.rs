@@ -32,11 +32,11 @@ use crate::keys::{KeyDigest, KeyRecord};
 /// A document that passed every check.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    /// What the filter decides by.
+    /// The rules that the filter decides by.
     pub policy: Policy,
     /// The records of the account keys, in the document's order.
     pub keys: Vec<(KeyDigest, KeyRecord)>,
-    /// What is allowed yet looks unintended.
+    /// Settings that are allowed yet look unintended.
     pub warnings: Vec<Problem>,
 }
 

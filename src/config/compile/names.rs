@@ -1,4 +1,4 @@
-//! Which names a document may use. Names end up in headers, paths, logs and metric labels, so what
+//! Names that a document may use. They end up in headers, paths, logs and metric labels, so what
 //! would need escaping there is refused here.
 
 use hashbrown::HashMap;
@@ -72,7 +72,7 @@ pub(super) fn cluster(name: &str, path: &str, problems: &mut Problems) {
     }
 }
 
-/// What names of models have beside letters and digits, in any protocol.
+/// The characters of model names beside letters and digits, in any protocol.
 const MODEL_EXTRA: &[u8] = b"-_.:/@+[]";
 
 /// The name of a model of whatever protocol, for callers that write the path only where something is wrong with it.

@@ -108,7 +108,7 @@ fn used(record: &Record) -> Consumption {
     }
 }
 
-/// How many tokens an exchange has used, input and output, as far as its response reported them.
+/// Returns the input and output tokens that an exchange has used, as far as its response reported them.
 pub(in crate::exchange) fn tokens(reading: &Reading, status: UsageStatus) -> [Count; 2] {
     let input = reading.usage.as_ref().map(Usage::input_tokens);
     let output = reading.usage.as_ref().map(Usage::output_tokens);

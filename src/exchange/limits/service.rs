@@ -16,7 +16,7 @@ use crate::reply::Rejection;
 /// The limits service, from the view of one request.
 #[derive(Debug)]
 pub(in crate::exchange) struct LimitsService {
-    /// What becomes of the request where the service fails.
+    /// The treatment of the request where the service fails.
     failure: OnFailure,
     /// Whether Envoy was told to ask it.
     asked: bool,
@@ -39,7 +39,7 @@ impl LimitsService {
         Ok(())
     }
 
-    /// What a request that is about to go upstream is counted under.
+    /// Returns the descriptors under which a request that is about to go upstream is counted.
     pub(in crate::exchange) fn ask(
         &mut self,
         caller: &AuthenticatedCaller,
@@ -54,7 +54,7 @@ impl LimitsService {
         }
     }
 
-    /// What the service is to be told was used, of `tokens` as far as anybody knows them; `None` where nothing
+    /// Returns the tokens to report to the service as used, of `tokens` as far as anybody knows them; `None` where nothing
     /// was, or it was not asked.
     pub(in crate::exchange) fn used(
         &self,
@@ -75,7 +75,7 @@ impl LimitsService {
     }
 }
 
-/// Why the rate limit filters answered, where it was them: by their details, which no upstream can give.
+/// Returns the rejection by the rate limit filters, if they answered: known by their details, which no upstream can give.
 pub(in crate::exchange) fn rejection(
     details: &[u8],
     head: &impl ResponseHeaders,

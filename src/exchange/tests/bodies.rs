@@ -4,7 +4,7 @@ use super::*;
 use crate::exchange::request_body::RequestBody;
 use proptest::prelude::*;
 
-/// What an upstream would have received of a body sent in `chunks`, by Envoy's rules: held bytes
+/// The request that an upstream would have received of a body sent in `chunks`, by Envoy's rules: held bytes
 /// are given again with the next ones, edits apply to what is held.
 #[derive(Debug, Default)]
 struct Upstream {
@@ -1114,7 +1114,7 @@ fn call() -> impl Strategy<Value = Callback> {
 proptest! {
     #![proptest_config(crate::seeds_beside_source())]
 
-    /// Whatever Envoy calls in whatever order: no panic, and nothing is let go before an approval.
+    /// Any order of Envoy's calls: no panic, and nothing is released before an approval.
     #[test]
     fn any_order_of_calls(calls in proptest::collection::vec(call(), 0..12)) {
         let (in_force, world) = setting();

@@ -1,4 +1,4 @@
-//! What is charged where nobody reported the usage, and where a price covers more or less than tokens.
+//! Charges where nobody reported the usage, and where a price covers more or less than tokens.
 
 use super::*;
 use crate::ledger::{Ending, Record, UsageStatus};
@@ -43,16 +43,14 @@ fn setting() -> (InForce, FakeWorld) {
     setting_of(&json!({"groups": groups, "keys": keys}))
 }
 
-/// What an answer does.
+/// A step of an upstream's response.
 #[derive(Debug, Clone, Copy)]
 enum ResponseStep<'a> {
-    /// Its head.
     Head(u16, &'static str),
     /// Some of it.
     Chunk(&'a str),
-    /// So many seconds pass.
+    /// A pause of so many seconds.
     Wait(u64),
-    /// Its end.
     End,
 }
 

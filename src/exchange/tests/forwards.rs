@@ -1,4 +1,4 @@
-//! What leaves: cluster, path, version, and what is taken out.
+//! Requests that leave: cluster, path, version, and the parts taken out.
 
 use super::*;
 use crate::config::policy::GroupKind;
@@ -303,7 +303,7 @@ fn what_chooses_among_accounts() {
     );
 }
 
-/// Where the gateway's filter alone was replaced (ECDS), the hop belongs to another VM. Accounts are asked directly there,
+/// The hop belongs to another VM where the gateway's filter alone was replaced (ECDS). Accounts are asked directly there,
 /// and one that fails is ejected all the same.
 #[test]
 fn a_hop_of_another_vm() {
@@ -350,7 +350,7 @@ fn a_hop_of_another_vm() {
     }
 }
 
-/// Where Envoy lets clients choose ids, two requests may have the same. The second one leaves the first one's attempts alone:
+/// Two requests may have the same id where Envoy lets clients choose ids. The second one leaves the first one's attempts alone:
 /// it asks one account, directly, and never comes to the hop, where it would be taken for the first.
 #[test]
 fn two_requests_with_one_id() {

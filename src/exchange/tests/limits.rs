@@ -28,7 +28,7 @@ struct Limited {
     limiter: Limiter,
     /// By both clocks.
     now_us: Cell<u64>,
-    /// How often was looked at what is left: host calls.
+    /// The number of reads of the remaining limits: host calls.
     looks: Cell<u32>,
 }
 
@@ -166,14 +166,14 @@ impl LimitedRequest {
         (exchange, outcome)
     }
 
-    /// What requests under way have reserved of the budget of its key, or of its group.
+    /// Returns the amount that requests under way have reserved of the budget of its key, or of its group.
     fn reserved(&self, world: &Limited, scope: Scope) -> Amount {
         let subject = Subject::new(scope, self.id, Limits::default());
         let figures = world.figures_of_each(&[subject]).unwrap();
         figures[0].reserved
     }
 
-    /// What is left of the limits of its key, or of its group.
+    /// Returns the units counted now against the limits of its key, or of its group.
     fn left(&self, world: &Limited, scope: Scope) -> [Option<u64>; 3] {
         // The counters have no part in what a subject's own limits are.
         let mut limits = Limits::default();
@@ -932,7 +932,7 @@ fn without_limits_nothing_is_counted() {
 proptest! {
     #![proptest_config(crate::seeds_beside_source())]
 
-    /// Whatever comes in whatever order, and wherever it ends: in the end every slot is free, and
+    /// Any course of events, wherever it ends: in the end every slot is free, and
     /// what has left was counted once.
     #[test]
     fn any_course_gives_its_slot_back(

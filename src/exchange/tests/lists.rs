@@ -1,4 +1,4 @@
-//! What is answered from the policy: model lists, health.
+//! Replies from the policy: model lists, health.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is refused on the head: every step of the decision, and that the steps stand in their order.
+//! Rejections on the head: every step of the decision, and the order of the steps.
 
 use super::*;
 

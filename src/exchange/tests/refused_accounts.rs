@@ -1,4 +1,4 @@
-//! When a 502 is final: every account of the source was refused for its credential, and nothing else went wrong.
+//! The condition of a final 502: every account of the source was refused for its credential, and nothing else went wrong.
 
 use super::*;
 

@@ -7,7 +7,7 @@ const A: &str = "authorization: Bearer k-a";
 const C: &str = "x-goog-api-key: k-c";
 const OPEN: &str = "x-goog-api-key: k-c-current";
 
-/// What the head of a request comes to: the head that leaves, or the reply. A body of the right form follows.
+/// Decides on the head of a request: gives the head that leaves, or the reply. A body of the right form follows.
 fn outcome(request: &str, headers: &[&str]) -> Outcome {
     outcome_of(&document(), request, headers)
 }

@@ -6,7 +6,7 @@ const USAGE: &str =
 const WORD: &str =
     r#"data: {"id":"c","choices":[{"index":0,"delta":{"content":"hi"}}],"usage":null}"#;
 
-/// What goes on of pieces, the last of which ends the stream.
+/// Returns the bytes that go on of pieces, the last of which ends the stream.
 fn passed(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut filter = UnaskedUsage::default();
     let last = pieces.len().saturating_sub(1);

@@ -65,7 +65,7 @@ impl Stats for FakeAttempt {
     }
 }
 
-/// What an attempt's account does.
+/// The reaction of an attempt's account.
 #[derive(Debug, Clone, Copy)]
 enum AccountBehavior {
     /// It responds with this status, or what stands in its place does: the hop's report says which.
@@ -335,7 +335,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
     }
 }
 
-/// What a client can bring about at the first account counts against it from two keys.
+/// A failure that a client can bring about counts against the first account once it comes from two keys.
 #[test]
 fn silence_before_the_body_ends() {
     let connection = "upstream_reset_before_response_started";

@@ -144,7 +144,7 @@ proptest! {
         }
     }
 
-    /// Who is ejected, added or removed moves its own conversations and no others, and they come back.
+    /// An account that is ejected, added or removed moves its own conversations and no others, and they come back.
     #[test]
     fn only_its_own_conversations_move(accounts in 2_usize..9, gone in 0_usize..9, seed in any::<u64>()) {
         let gone = gone % accounts;

@@ -74,7 +74,7 @@ fn an_answer_is_noted_where_it_changes_something() {
     }
 }
 
-/// What happens at an attempt: the status, and Envoy's report.
+/// The result of an attempt: the status, and Envoy's report.
 type End = (u16, &'static str);
 
 #[test]

@@ -283,7 +283,7 @@ proptest! {
         prop_assert_eq!(Counters::decode(&counters.encode()), Some(counters));
     }
 
-    /// What a client is told is true: after the wait the request passes, a microsecond before it
+    /// The wait that a client is given is exact: after it the request passes, a microsecond before it
     /// does not.
     #[test]
     fn the_wait_that_is_told_is_true(

@@ -1,4 +1,4 @@
-//! What keeps a request out, what it costs, and what is left when it is over.
+//! Rejection of requests by limits, their cost, and the remainder when they are over.
 
 mod fleet;
 mod races;
@@ -702,7 +702,7 @@ fn a_request_reads_and_writes_each_counter_once_at_either_end() {
     }
 }
 
-/// What others have used since the admission is told with the next response.
+/// The usage of others since the admission is reported with the next response.
 #[test]
 fn figures_after_an_admission_are_those_of_the_admission() {
     let shared = FakeSharedData::default();

@@ -218,7 +218,7 @@ fn an_older_root_loads_again_when_the_newer_one_is_gone() {
     assert_eq!(newest.acquire_or_renew(now, &shared), Acquisition::Acquired);
 }
 
-/// Where the loader of the newer configuration is gone, one of its peers is there before the older root.
+/// A peer takes over before the older root once the loader of the newer configuration is gone.
 #[test]
 fn a_peer_is_there_before_an_older_root() {
     let shared = FakeSharedData::default();

@@ -1,4 +1,4 @@
-//! What a reader sees of publications, at every write of them.
+//! A reader's view of publications, at every write of them.
 
 use std::cell::{Cell, RefCell};
 
@@ -136,7 +136,7 @@ fn seen(shared: &FakeSharedData) -> [Option<String>; KEYS.len()] {
     KEYS.map(|key| group_of(key, shared))
 }
 
-/// What a reader is to see of a document.
+/// Returns the groups that a reader must see of a document.
 fn told(keys: &[(&str, &str)]) -> [Option<String>; KEYS.len()] {
     KEYS.map(|key| {
         let named = keys.iter().find(|(known, _)| *known == key);
@@ -187,7 +187,7 @@ fn at_every_write_one_document_is_in_force() {
 /// The document of one that began earlier, and is still at it.
 const EARLIER: [(&str, &str); 4] = [("k1", "h"), ("k2", "h"), ("k4", "g"), ("k5", "h")];
 
-/// Whoever began to publish later wins, wherever the other one is at that moment.
+/// The publisher that began later wins, wherever the other one is at that moment.
 #[test]
 fn a_publisher_that_was_overtaken_changes_nothing() {
     let documents = [&BEFORE[..], &EARLIER[..], &AFTER[..]].map(|keys| document(keys, &["g", "h"]));
@@ -228,7 +228,7 @@ fn a_publisher_that_was_overtaken_changes_nothing() {
     }
 }
 
-/// One that was overtaken may not know it yet, and publish in the middle of the other's publication.
+/// A publisher that was overtaken may not know it yet, and publish in the middle of the other's publication.
 #[test]
 fn an_overtaken_publisher_does_not_come_in_between() {
     let documents = [&BEFORE[..], &EARLIER[..], &AFTER[..]].map(|keys| document(keys, &["g", "h"]));

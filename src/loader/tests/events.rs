@@ -7,7 +7,7 @@ use crate::loader::lease::{Candidate, LoaderRole};
 use crate::loader::publisher::Publisher;
 use crate::shared_data::SharedData;
 
-/// What happens to a singleton whose source is behind a cluster.
+/// An event at a singleton whose source is behind a cluster.
 #[derive(Debug)]
 enum SingletonStep {
     /// A tick comes at its time.
@@ -24,7 +24,7 @@ enum SingletonStep {
     NoCluster,
 }
 
-/// What is to be seen then: the number of calls that the step sent, the document in effect.
+/// The state expected after a step: the number of calls that the step sent, the document in effect.
 type ObservedState = (usize, Option<u32>);
 
 /// (case, steps and what is to be seen after each, generations, documents rejected for each reason)

@@ -8,7 +8,7 @@ use super::simulation::{FETCHED, SimulatedRoot, generation, in_effect, inline, s
 use crate::host::fake::{FakeCall, FakeProcess, FakeResponse};
 use crate::loader::lease::LoaderRole;
 
-/// What happens next. Roots and calls are named by a number that is taken modulo how many there are.
+/// The next event. Roots and calls are named by a number that is taken modulo how many there are.
 #[derive(Debug, Clone)]
 enum OrderEvent {
     /// A root is configured: the singleton, or a filter with its document behind the cluster, or in itself.
@@ -56,7 +56,7 @@ struct OrderSimulation {
     /// The configurations in the order in which they came.
     came: Vec<(LoaderRole, String)>,
     flights: Vec<Flight>,
-    /// What the source serves.
+    /// The text that the source serves.
     served: String,
     /// The documents that somebody was configured with or has been served.
     known: Vec<u32>,
@@ -175,7 +175,7 @@ impl OrderSimulation {
         }
     }
 
-    /// Whose document is to take effect when nothing more happens: its number.
+    /// Returns the number of the document that is to take effect when nothing more happens.
     fn winner(&self) -> Option<u32> {
         let rank = |root: &SimulatedRoot| {
             let last = |came: &(LoaderRole, String)| {

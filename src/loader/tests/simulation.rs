@@ -56,7 +56,7 @@ pub(super) struct SimulatedRoot {
 }
 
 impl SimulatedRoot {
-    /// One that was configured just now.
+    /// Starts a root that was configured just now.
     pub(super) fn start(process: &Rc<FakeProcess>, role: LoaderRole, configuration: &str) -> Self {
         let host = FakeHost::of(process);
         let loader = Loader::configure(configuration.as_bytes(), role, &host);
@@ -87,7 +87,7 @@ impl SimulatedRoot {
     }
 }
 
-/// What a source that serves this document responds to a request.
+/// Returns the response of a source with this document to a request.
 pub(super) fn serve(text: &str, request: &FakeCall) -> FakeResponse {
     let etag = format!("{:x?}", &Sha256::digest(text)[..4]);
     if request.header("if-none-match") == Some(etag.as_str()) {

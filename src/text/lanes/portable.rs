@@ -1,6 +1,6 @@
 //! Plain arrays, for all other targets and for the tests to compare with.
 
-/// As in WebAssembly.
+/// Sixteen bytes, with the operations that WebAssembly has.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::text) struct Lanes([u8; 16]);
 

@@ -95,7 +95,7 @@ impl Lanes {
         Self(u8x16_shr(self.0, 4))
     }
 
-    /// What `table` has at the place that each lane names, which is under 16.
+    /// Replaces each lane, which is under 16, by the byte of `table` at that place.
     #[inline]
     pub(in crate::text) fn looked_up(self, table: Self) -> Self {
         Self(i8x16_swizzle(table.0, self.0))

@@ -6,7 +6,7 @@ use safe_arch::{
     set_splat_i8_m128i, shr_imm_u16_m128i, sub_saturating_u8_m128i,
 };
 
-/// As in WebAssembly.
+/// Sixteen bytes, with the operations that WebAssembly has.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::text) struct Lanes(m128i);
 

@@ -1,16 +1,16 @@
-//! Where in the table the extractor is.
+//! Position of the extractor in the table.
 
 use crate::text::Container;
 use crate::usage::table::Node;
 
-/// How deep the deepest table is, in objects and arrays.
+/// The depth of the deepest table, in objects and arrays.
 pub(super) const MAX_PATH: usize = 8;
 
 /// The open objects and arrays that the table knows.
 pub(super) struct Path {
     /// The innermost; if none is open, what nothing can be in.
     inner: Level,
-    /// What was innermost when each of them was opened, outermost first.
+    /// The innermost level when each of them was opened, outermost first.
     outer: [Level; MAX_PATH],
     depth: usize,
 }

@@ -1,4 +1,4 @@
-//! What nobody reads: strings, objects and arrays that the table says nothing of, and what the model wrote, whose length
+//! Skipping of strings, objects and arrays that the table says nothing of, and of the text of the model, whose length
 //! counts.
 
 use super::{Counts, Extractor, ExtractorState};
@@ -6,7 +6,7 @@ use crate::text::{is_line_break, skip_digits, skip_scalars, skip_text};
 use crate::usage::holes::HoleKind;
 use crate::usage::tally::UsageTally;
 
-/// How much shorter an escape `\uXXXX` counts than it is written: it stands for a character of two or three bytes.
+/// The number of bytes that an escape `\uXXXX` counts less than it is long: it stands for a character of two or three bytes.
 const ESCAPE: u64 = 3;
 
 impl Extractor {
@@ -132,7 +132,7 @@ impl Extractor {
     }
 }
 
-/// What a text of so many bytes counts that has so many `\uXXXX`.
+/// Returns the counted length of a text of so many bytes that has so many `\uXXXX`.
 pub(in crate::usage) fn counted(length: usize, unicode: u64) -> i64 {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     // No text is so long that this wraps.

@@ -40,7 +40,7 @@ fn template(text: &str) -> Known {
     Known { template, numbers }
 }
 
-/// What another event is: its numbers and what comes behind it.
+/// Compares another event: returns its numbers and the bytes behind it.
 fn compared(known: &mut Known, other: &str) -> Result<(Vec<u64>, String), &'static str> {
     let Known { template, numbers } = known;
     match template.compare(other.as_bytes()) {

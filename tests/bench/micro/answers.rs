@@ -1,4 +1,4 @@
-//! How fast the meter reads answers.
+//! Benchmarks of the meter: the speed at which it reads responses.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! How fast a request's body is read.
+//! Benchmarks of the scanner: the speed at which a request body is read.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use trilane_instructions::payloads::{
     prompt_with_tools,
 };
 
-/// How much of a request Envoy hands over at a time, in bytes.
+/// The amount of a request that Envoy hands over at a time, in bytes.
 const PIECE: usize = 64 * 1024;
 
 pub fn benchmarks(criterion: &mut Criterion) {

@@ -7,7 +7,7 @@ use core::fmt::Write;
 /// The feed. Version `2n + 1` is the key `n`, version `2n + 2` the removal of the key that came `live` keys before it.
 #[derive(Debug, Clone)]
 pub struct Churn {
-    /// How many keys there are at a time.
+    /// The number of keys that exist at a time.
     pub live: u64,
     /// The greatest version.
     pub version: u64,
@@ -19,7 +19,7 @@ impl Churn {
         format!("sk-churn-{number}").into_bytes()
     }
 
-    /// So many keys more, and as many removals.
+    /// Adds so many keys, and removes as many.
     pub fn pass(&mut self, keys: u64) {
         self.version += 2 * keys;
     }

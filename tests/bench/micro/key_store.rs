@@ -14,10 +14,10 @@ use trilane::shared_data::{Conflict, SharedData};
 
 use crate::churn::Churn;
 
-/// How many keys come a day, and how many there are at a time: each one lives for an hour.
+/// The number of keys that come per day, and of those that exist at a time: each one lives for an hour.
 const DAY: u64 = 1_000_000;
 const LIVE: u64 = DAY / 24;
-/// How many changes come between two pages, and how many a page has.
+/// The number of changes between two pages, and the maximum number in a page.
 const BETWEEN: u64 = 40;
 const PAGE: u32 = 100;
 
@@ -66,7 +66,7 @@ impl SyncedStore {
         }
     }
 
-    /// So many keys come, and as many go.
+    /// Adds so many keys and removes as many, and syncs them.
     fn pass(&mut self, keys: u64) {
         for _ in 0..keys / BETWEEN {
             self.feed.pass(BETWEEN);

@@ -1,4 +1,4 @@
-//! What is done once a request, as operations by the second.
+//! Benchmarks of operations that run once a request, in operations a second.
 
 use std::hint::black_box;
 use std::rc::Rc;

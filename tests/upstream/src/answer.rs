@@ -1,4 +1,4 @@
-//! What each endpoint answers.
+//! The answers of each endpoint.
 
 use bytes::Bytes;
 use hyper::http::StatusCode;

@@ -33,7 +33,7 @@ impl std::fmt::Display for Cut {
 
 impl std::error::Error for Cut {}
 
-/// Where the bytes come from.
+/// The source of the body's bytes.
 #[derive(Debug)]
 pub enum BodySource {
     /// All at once, with a length, and the usage that it tells.
@@ -42,14 +42,14 @@ pub enum BodySource {
     Events(Box<Events>),
 }
 
-/// What happens at a point of the body instead of its end.
+/// A failure at a point of the body, in place of its end.
 #[derive(Debug)]
 enum Fate {
     Cut(Point),
     Stall(Point),
 }
 
-/// What the body waits for before its next frame.
+/// The condition that the body waits for before its next frame.
 #[derive(Debug)]
 enum Pause {
     No,
@@ -62,11 +62,11 @@ enum Pause {
 #[derive(Debug)]
 pub struct AnswerBody {
     source: BodySource,
-    /// What is left of the current event.
+    /// The unsent bytes of the current event.
     rest: Bytes,
     /// The usage that the current event tells.
     told: Option<SimulatedUsage>,
-    /// What is left of a body whose length is known.
+    /// The number of unsent bytes of a body whose length is known.
     left: Option<u64>,
     /// Number of whole events handed over.
     sent: u64,

@@ -1,4 +1,4 @@
-//! Which endpoint of which protocol a request is for.
+//! The endpoint and the protocol that a request is for.
 
 use hyper::Method;
 use hyper::http::HeaderMap;
@@ -50,9 +50,9 @@ pub enum SimulatedEndpoint {
     CountTokens,
     /// `/v1beta/models/{model}:{verb}`
     Model {
-        /// As in the path.
+        /// The model, as in the path.
         model: String,
-        /// What to do with it.
+        /// The method to call on the model.
         verb: Verb,
     },
     /// Anything else under `/v1beta/`; the path without that prefix.

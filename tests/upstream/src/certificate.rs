@@ -16,13 +16,13 @@ use x509_parser::pem::parse_x509_pem;
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// The longest validity that common clients accept.
 const VALID: Duration = Duration::days(825);
-/// One that ends sooner is replaced.
+/// The least validity left: a certificate that ends sooner is replaced.
 const SPARE: Duration = Duration::days(7);
 
-/// How good a certificate is.
+/// The kind of a certificate: valid, or with a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateKind {
-    /// As it should be.
+    /// A valid certificate.
     Good,
     /// It was valid until yesterday.
     Expired,
@@ -30,7 +30,7 @@ pub enum CertificateKind {
     SelfSigned,
 }
 
-/// What [`write()`] did.
+/// The outcome of [`write()`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateOutcome {
     /// New files were written.

@@ -9,7 +9,7 @@ use crate::certificate::CertificateKind;
 use crate::server::Address;
 use crate::tls::{Offer, Tls};
 
-/// What `--help` prints.
+/// The text that `--help` prints.
 pub const HELP: &str = "\
 Simulates the upstreams of an AI gateway: three protocols, HTTP/1.1 and HTTP/2, steered by request headers.
 
@@ -33,7 +33,7 @@ certificate  writes ca.crt, server.crt and server.key for localhost, 127.0.0.1 a
 pub enum SimulatorCommand {
     /// `serve`
     Serve {
-        /// Where to listen.
+        /// The addresses to listen on.
         listen: Vec<Address>,
         /// Remember requests.
         journal: bool,
@@ -46,7 +46,7 @@ pub enum SimulatorCommand {
         out: PathBuf,
         /// The names it is for, where they are not those of loopback.
         names: Vec<String>,
-        /// How good it is.
+        /// The kind of the certificate.
         kind: CertificateKind,
     },
     /// `--help`

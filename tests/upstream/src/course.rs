@@ -1,4 +1,4 @@
-//! How far an exchange has come: its state, and the usage that its answer has told so far.
+//! The course of an exchange: its state, and the usage that its response has told so far.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,7 +43,7 @@ impl ExchangeStage {
         )
     }
 
-    /// Its name in answers.
+    /// Returns the name in responses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Receiving => "receiving",
@@ -63,7 +63,7 @@ pub struct ExchangeCourse {
     totals: Arc<Totals>,
 }
 
-/// Where an exchange stands.
+/// The state of an exchange at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Stand {
     pub(crate) state: ExchangeStage,
@@ -88,7 +88,7 @@ impl ExchangeCourse {
         }
     }
 
-    /// Where the exchange stands now.
+    /// Returns the present state of the exchange.
     pub fn stand(&self) -> Stand {
         *self.lock()
     }

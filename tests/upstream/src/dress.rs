@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::form::UsageForm;
 use crate::scenario::{LineEnd, Scenario};
 
-/// How to write the events of one stream.
+/// The way in which the events of one stream are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dress {
     line_end: Option<LineEnd>,
@@ -14,7 +14,7 @@ pub struct Dress {
 }
 
 impl Dress {
-    /// As the scenario says; `form` decides what a ping is.
+    /// Makes the form that the scenario asks for; `form` decides what a ping is.
     pub fn new(scenario: &Scenario, form: UsageForm) -> Self {
         let ping = match form {
             UsageForm::Messages => "event: ping\ndata: {\"type\":\"ping\"}\n\n",

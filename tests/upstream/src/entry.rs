@@ -27,7 +27,7 @@ pub struct JournalEntry {
     progress: Mutex<Progress>,
 }
 
-/// What has come of the request body.
+/// The request body so far: its size, timing and content.
 #[derive(Debug)]
 pub struct Progress {
     pub(crate) body_bytes: u64,

@@ -16,7 +16,7 @@ pub fn body(family: Family, status: StatusCode, message: &str, id: u64) -> Bytes
     Bytes::from(value.to_string())
 }
 
-/// What a vendor's own error says about the account behind the gateway; none of it is a client's business.
+/// Returns a vendor's error text about the account behind the gateway; no client may see any of it.
 pub fn leak(family: Family, status: StatusCode) -> String {
     const SECRET: &str = "sk-upstream-secret";
     match (family, status.as_u16()) {

@@ -8,7 +8,7 @@ use crate::report::RepetitionShare;
 use crate::template::TemplateValues;
 use crate::usage::SimulatedUsage;
 
-/// How events follow each other.
+/// The way in which events follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventFraming {
     /// Server-sent events: one after the other.
@@ -23,7 +23,7 @@ pub enum EventFraming {
 /// One event.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Event {
-    /// As it is written.
+    /// The bytes of the event, as they are written.
     pub bytes: Bytes,
     /// All the usage that its reader knows, if it tells any.
     pub told: Option<SimulatedUsage>,
@@ -37,7 +37,7 @@ pub struct Events {
     values: TemplateValues,
     /// The current step.
     at: usize,
-    /// How often it was made.
+    /// The number of times that the step was made.
     done: u64,
     /// The current step's event, where all its repetitions are the same.
     same: Option<Bytes>,

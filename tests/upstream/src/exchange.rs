@@ -22,14 +22,14 @@ use crate::receive::receive;
 use crate::steer::{Early, Point, Steer};
 use crate::view::View;
 
-/// What every request of one listener needs.
+/// The state that all requests of one listener share.
 #[derive(Debug)]
 pub struct Listener {
-    /// Its name.
+    /// The name of the listener.
     pub name: Arc<str>,
-    /// Its name as a header value.
+    /// The name as a header value.
     pub label: HeaderValue,
-    /// Its number in the journal.
+    /// The number of the listener in the journal.
     pub index: usize,
     /// The journal of all listeners.
     pub journal: Arc<Journal>,
@@ -80,7 +80,7 @@ struct SimulatedExchange {
     id: u64,
     call: SimulatedEndpoint,
     steer: Steer,
-    /// What is wrong with the instructions.
+    /// The mistake in the instructions, if there is one.
     misled: Option<String>,
     head: Parts,
     entry: Option<Arc<JournalEntry>>,

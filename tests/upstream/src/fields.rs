@@ -10,10 +10,10 @@ use tokio::task::JoinHandle;
 
 /// Larger documents are parsed while they arrive, so that none is ever held whole.
 const BUFFERED: usize = 1 << 20;
-/// As much of a form is searched for its fields.
+/// The length of a form that is searched for its fields, in bytes.
 const FORM: usize = 64 << 10;
 
-/// What a JSON body (or a form) says at its top level.
+/// The top-level fields of a JSON body (or a form).
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 pub struct RequestFields {
     /// The model.

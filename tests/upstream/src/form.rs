@@ -57,7 +57,7 @@ impl UsageForm {
         }
     }
 
-    /// What an answer of this form can tell of `usage`; a reader of the answer finds exactly this.
+    /// Returns the part of `usage` that an answer of this form can report; a reader of the answer finds exactly this.
     pub fn tells(self, usage: SimulatedUsage) -> SimulatedUsage {
         use CountedKind::{CacheRead, CacheWrite1h, CacheWrite5m, Images, Input, InputImage};
         use CountedKind::{Output, Reasoning, ToolUse};

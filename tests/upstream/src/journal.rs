@@ -1,4 +1,4 @@
-//! What all listeners received: counters and totals for every request, entries for the last ones.
+//! The requests that all listeners received: counters and totals for every request, entries for the last ones.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::entry::JournalEntry;
 use crate::totals::Totals;
 use crate::view::View;
 
-/// As many requests are remembered.
+/// The maximum number of requests that are remembered.
 const KEPT: usize = 4096;
 
 /// The journal that all listeners share.

@@ -27,7 +27,7 @@ const B: [(&str, &str); 8] = [
     ("anthropic-priority-input-tokens-limit", "5000"),
 ];
 
-/// What the gateway tells of budgets: a source that says it must not be believed.
+/// The gateway's own budget headers: a source that sends them must not be believed.
 const FORGED: [(&str, &str); 2] = [
     ("x-trilane-budget-limit-month", "999999 XXX"),
     ("x-trilane-budget-remaining-month", "999999 XXX"),

@@ -1,4 +1,4 @@
-//! Which events a stream has, and how often: the whole script, or another ending of it.
+//! The events of a stream, and their repetitions: the whole script, or another ending of it.
 
 use crate::fixture::Script;
 use crate::report::UsagePlace;
@@ -10,9 +10,9 @@ use crate::template::Template;
 pub struct StreamStep {
     /// The event.
     pub event: &'static Template,
-    /// How often it comes.
+    /// The number of times that the event comes.
     pub times: u64,
-    /// How many times would make it whole: what grows has grown up in the last of them.
+    /// The number of times that would make it whole: what grows has grown up in the last of them.
     pub of: u64,
     /// Only the first half of it is written.
     pub torn: bool,

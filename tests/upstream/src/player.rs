@@ -32,14 +32,14 @@ const REPEATED_TEXT: usize = 1 << 20;
 
 const SSE: &str = "text/event-stream; charset=utf-8";
 
-/// What the answer to one request is made of.
+/// The inputs of the answer to one request.
 #[derive(Debug)]
 pub struct Player<'a> {
     /// The request.
     pub fields: &'a RequestFields,
-    /// Its instructions.
+    /// The instructions of the request.
     pub steer: &'a Steer,
-    /// Its number.
+    /// The number of the request.
     pub id: u64,
 }
 

@@ -8,7 +8,7 @@ use crate::usage::{CountedKind, SimulatedUsage};
 /// One of the places of an answer where usage can stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsagePlace {
-    /// Where the numbers are final.
+    /// A place that has the final numbers.
     Whole,
     /// On the way: output grows from one event to the next.
     SoFar,
@@ -18,7 +18,7 @@ pub enum UsagePlace {
     Ended,
 }
 
-/// Which places of an answer have the usage that can stand there.
+/// The places of an answer that report usage, among those that can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telling {
     /// None.
@@ -29,7 +29,7 @@ pub enum Telling {
     Always,
 }
 
-/// How much of a repeated event's repetitions are done, this one included: `done` of `of`.
+/// The repetitions done of a repeated event, this one included: `done` of `of`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RepetitionShare {
     pub done: u64,
@@ -39,11 +39,11 @@ pub struct RepetitionShare {
 /// The usage that one answer reports, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportedUsage {
-    /// Whose words.
+    /// The form of the usage, by the vendor's names and sums.
     pub form: UsageForm,
     /// The final numbers, as far as the form tells them.
     pub usage: SimulatedUsage,
-    /// Where.
+    /// The places that report it.
     pub telling: Telling,
     /// Output grows in equal steps; otherwise all events but the last say the same.
     pub grows: bool,
@@ -117,7 +117,7 @@ impl ReportedUsage {
     }
 
     fn output_so_far(&self, RepetitionShare { done, of }: RepetitionShare) -> u64 {
-        /// What the fixtures say before the end.
+        /// The output tokens that the fixtures report before the end.
         const USUAL: u64 = 10;
         let output = self.usage.get(CountedKind::Output);
         if done >= of {

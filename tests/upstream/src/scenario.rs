@@ -2,10 +2,10 @@
 
 use crate::form::UsageForm;
 
-/// How a stream ends.
+/// The ending of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamEnding {
-    /// As its protocol says.
+    /// With the end that its protocol prescribes.
     #[default]
     Whole,
     /// With an error event after the deltas.
@@ -22,10 +22,10 @@ pub enum StreamEnding {
     NoEnd,
 }
 
-/// Where usage stands.
+/// The place of usage in an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placing {
-    /// Where the vendor has it.
+    /// The place that the vendor uses.
     #[default]
     Usual,
     /// Nowhere.
@@ -40,7 +40,7 @@ pub enum Placing {
     AtEnd,
 }
 
-/// What ends a line of a stream.
+/// The terminator of a line of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEnd {
     Lf,
@@ -48,7 +48,7 @@ pub enum LineEnd {
     Cr,
 }
 
-/// How the body comes.
+/// The form of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One JSON document.
@@ -59,14 +59,14 @@ pub enum Shape {
     Array,
 }
 
-/// What one request asks for.
+/// The variations of the answer that one request asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scenario {
-    /// How the answer ends.
+    /// The ending of the response.
     pub ending: StreamEnding,
-    /// Where its usage stands.
+    /// The place of its usage.
     pub placing: Placing,
-    /// What ends its lines.
+    /// The terminator of its lines; `None` for the usual one.
     pub line_end: Option<LineEnd>,
     /// A ping before every event.
     pub pings: bool,

@@ -27,7 +27,7 @@ pub struct Address {
     pub name: String,
     /// `host:port`.
     pub address: String,
-    /// Its TLS; without it the listener is plain.
+    /// The TLS of the listener; without it the listener is plain.
     pub tls: Option<Tls>,
 }
 

@@ -12,7 +12,7 @@ use crate::usage::RequestedUsage;
 
 /// The largest padded answer; a typing error shall not exhaust the machine.
 const MAX_BODY: usize = 256 << 20;
-/// What the scenario `big` takes for large.
+/// The size that the scenario `big` takes for large, in bytes.
 const BIG: usize = 1 << 20;
 
 /// A place in an answer.
@@ -71,9 +71,9 @@ pub struct Steer {
     pub echo: bool,
     /// The usage to report.
     pub usage: RequestedUsage,
-    /// What decides random usage, instead of the request's number.
+    /// The seed of random usage, instead of the request's number.
     pub seed: Option<u64>,
-    /// How the answer ends and is written.
+    /// The ending of the response, and the way in which it is written.
     pub scenario: Scenario,
 }
 

@@ -11,7 +11,7 @@ use crate::usage::SimulatedUsage;
 /// Room for a usage object; a longer one only costs another allocation.
 const LONGEST_USAGE: usize = 360;
 
-/// What a slot is replaced by.
+/// The value that replaces a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TemplateSlot {
     Id,
@@ -53,7 +53,7 @@ pub struct TemplateValues {
     pub index: u64,
     /// The usage to tell.
     pub report: Option<ReportedUsage>,
-    /// How far a repeated event has come.
+    /// The progress of a repeated event.
     pub share: RepetitionShare,
 }
 

@@ -11,10 +11,10 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ServerConfig, crypto};
 use tokio_rustls::server::TlsStream;
 
-/// What makes a listener speak TLS.
+/// The TLS settings of a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// Where `server.crt` and `server.key` are.
+    /// The directory of `server.crt` and `server.key`.
     pub directory: PathBuf,
     /// The versions of HTTP to choose from.
     pub offer: Offer,
@@ -55,7 +55,7 @@ impl Offer {
     }
 }
 
-/// What a client and a listener agreed on.
+/// The parameters that a client and a listener agreed on.
 #[derive(Debug, Serialize)]
 pub struct Handshake {
     /// The server's name as the client said it (SNI); an address is never said.

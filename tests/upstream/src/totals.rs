@@ -34,7 +34,7 @@ impl Totals {
         }
     }
 
-    /// What a request has issued is now `all`, and was `before`.
+    /// Replaces the usage that a request has issued in the totals: `before` by `all`.
     pub fn issued(&self, before: Option<SimulatedUsage>, all: SimulatedUsage) {
         if before.is_none() {
             self.with_usage.fetch_add(1, Ordering::Relaxed);

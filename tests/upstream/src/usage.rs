@@ -9,7 +9,7 @@ const MOST_TOKENS: u64 = 1_000_000_000_000_000;
 /// The largest number of images.
 pub const MOST_IMAGES: u64 = 1000;
 
-/// What is counted. No token is of two kinds.
+/// A kind of usage that is counted. No token is of two kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountedKind {
     /// Input that no other kind of input is.
@@ -46,7 +46,7 @@ impl CountedKind {
         Self::Images,
     ];
 
-    /// Its name in headers and answers.
+    /// Returns the name in headers and responses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Input => "input",

@@ -1,4 +1,4 @@
-//! What whoever holds a key sees of it: what is left of all that binds it, and why its requests fail now.
+//! The view of a key for its holder: the remaining limits and budgets, and why its requests fail now.
 
 mod binding;
 mod diagnosis;

@@ -6,14 +6,14 @@ use super::failure::{self, FailedRequest, Lasting};
 use crate::explain::LedgerLine;
 use crate::timestamp;
 
-/// How far back requests say something of the present, in seconds.
+/// The age up to which requests are evidence of the present state, in seconds.
 pub const WINDOW: i64 = 15 * 60;
 /// The most requests that are looked at.
 pub const MOST: u16 = 20;
 /// For how long what drains by the minute is the reason, in seconds.
 const MINUTE: i64 = 60;
 
-/// What the latest requests say.
+/// The evidence of a key's latest requests: whether and why they fail.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RecentRequests {
     /// The latest failure that still says something, with its model.
@@ -24,7 +24,7 @@ pub struct RecentRequests {
     pub any: bool,
 }
 
-/// What requests say, the latest first. `again` tells whether the gateway would refuse one again.
+/// Summarizes requests, given latest first. `again` tells whether the gateway would reject one again.
 pub fn read(
     lines: &[LedgerLine],
     now: i64,

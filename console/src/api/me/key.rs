@@ -31,11 +31,11 @@ pub struct HeldKeyView {
     pub(crate) key: KeyView,
     /// The models that it may use.
     pub(crate) models: Vec<KeyModel>,
-    /// What it has spent today, in UTC.
+    /// The amounts spent today (UTC), by currency.
     pub(crate) spent_today: Vec<SpentAmount>,
-    /// What is left, and why requests fail now.
+    /// The remaining limits and budgets, and why requests fail now.
     pub(crate) remaining: KeyRemaining,
-    /// Its latest requests, as far as their lines are kept.
+    /// The latest requests of the key, as far as their lines are kept.
     pub(crate) requests: Vec<HeldRequestView>,
 }
 
@@ -45,7 +45,7 @@ pub struct HeldRequestView {
     /// The id that the gateway gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
-    /// When it began.
+    /// The time at which the request began, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timestamp: Option<String>,
     /// The model.
@@ -53,7 +53,7 @@ pub struct HeldRequestView {
     pub(crate) model: Option<String>,
     /// The status of the response; 0: none was sent.
     pub(crate) status: u64,
-    /// How it ended, in the ledger's words.
+    /// The outcome, in the ledger's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<String>,
     /// The error code of a rejection.
@@ -68,7 +68,7 @@ pub struct HeldRequestView {
     /// The charge, exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) charge: Option<String>,
-    /// Its currency.
+    /// The currency of the charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) currency: Option<String>,
 }
@@ -101,7 +101,7 @@ fn unknown() -> ApiProblem {
 /// whoever shares its address must not keep it out.
 ///
 /// # Errors
-/// There is none, or too many attempts of this address have failed.
+/// There is no such key, or too many attempts of this address have failed.
 async fn find(state: &ConsoleState, value: &str, address: &str) -> Result<StoredKey, ApiProblem> {
     let digest = secret::digest(value);
     let mut transaction = state.store.read().await?;
@@ -127,7 +127,7 @@ async fn find(state: &ConsoleState, value: &str, address: &str) -> Result<Stored
     ))
 }
 
-/// What whoever has this key sees of it.
+/// Reads the view of a key for its holder.
 ///
 /// # Errors
 /// There is no such key, or too many attempts of this address have failed.
@@ -175,7 +175,7 @@ async fn view(
     })
 }
 
-/// What there is of an API key, for whoever sends it as the token: what is left of all that binds it, why its requests fail
+/// Returns the view of an API key for its holder, who sends it as the token: the remaining limits and budgets, why its requests fail
 /// now, what it has spent, its models and its latest requests. Nothing is kept of the asking but that an unknown key was tried.
 #[utoipa::path(get, operation_id = "get_held_key", path = "/api/v1/me/key", tag = "me", security(("api_key" = [])),
     responses((status = 200, body = HeldKeyView)))]

@@ -33,7 +33,7 @@ pub struct OwnKeyBody {
     /// The team whose key it is: one that one is in.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
     pub(crate) team: String,
-    /// Its group.
+    /// The id of the key's group.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
     pub(crate) group: String,
     /// A name for it.
@@ -42,13 +42,13 @@ pub struct OwnKeyBody {
     /// The models of its group that it may use.
     #[schema(min_items = 1, max_items = 64)]
     pub(crate) models: Option<Vec<String>>,
-    /// What it may spend.
+    /// The amounts that the key may spend.
     pub(crate) budget: Option<BudgetBody>,
-    /// When it expires: `2027-01-01T00:00:00Z`.
+    /// The time at which the key expires, as RFC 3339: `2027-01-01T00:00:00Z`.
     pub(crate) expires_at: Option<String>,
 }
 
-/// What is to be changed of one's own key.
+/// The changes to one's own key.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnKeyChangeBody {
@@ -64,7 +64,7 @@ pub struct OwnKeyChangeBody {
 pub struct OwnKeyView {
     /// The key, with its last use and this month's spend.
     pub(crate) key: KeyView,
-    /// What is left, and why requests fail now.
+    /// The remaining limits and budgets, and why requests fail now.
     pub(crate) remaining: KeyRemaining,
 }
 

@@ -1,4 +1,4 @@
-//! What is one's own: who one is, one's teams and keys, and what is left of what binds them.
+//! The caller's own objects: the person, their teams and keys, and the remaining limits and budgets.
 
 pub(crate) mod key;
 pub(crate) mod keys;
@@ -11,18 +11,18 @@ use utoipa::ToSchema;
 use super::caller::Caller;
 use super::role::Role;
 
-/// Who sends a request.
+/// The person whose token a request has.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MeView {
     /// The person's id.
     id: String,
     /// The person's name.
     name: String,
-    /// What that person may do.
+    /// The role, which decides the routes that the person may use.
     role: Role,
 }
 
-/// Whose token this is.
+/// Returns the person whose token the request has.
 #[utoipa::path(get, operation_id = "get_me", path = "/api/v1/me", tag = "people", responses((status = 200, body = MeView)))]
 pub async fn me(caller: Caller) -> Json<MeView> {
     Json(MeView {

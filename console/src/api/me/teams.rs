@@ -17,16 +17,16 @@ use crate::store::{keys, memberships};
 /// A team that one is in.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OwnTeamView {
-    /// Its id.
+    /// The id of the team.
     pub(crate) id: String,
-    /// Its name.
+    /// The name of the team.
     pub(crate) name: String,
     /// Whether one sees what the whole team uses.
     pub(crate) manager: bool,
-    /// Which keys one may make by oneself; without this, none.
+    /// The keys that the member may create without an admin; missing: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allowance: Option<KeyAllowance>,
-    /// How many keys of this team one has that have not expired.
+    /// The number of the caller's own keys of this team that have not expired.
     pub(crate) keys: i64,
 }
 

@@ -10,12 +10,12 @@ use crate::pages::chart::{self, Chart, Unit, Values};
 use crate::pages::{PageProblem, periods};
 use crate::timestamp;
 
-/// How far a chart by day goes back, in days.
+/// The length of a chart by day, in days.
 const DAYS: i64 = 30;
-/// How far a chart by hour goes back, in hours.
+/// The length of a chart by hour, in hours.
 const HOURS: i64 = 48;
 
-/// What is looked at.
+/// The period length and the account of the failures shown.
 pub(super) struct FailureQuery {
     /// `day` or `hour`: how long a period is.
     pub(super) period: &'static str,

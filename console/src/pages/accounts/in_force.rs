@@ -9,7 +9,7 @@ use crate::pages::documents::{self as document, AccountShown};
 /// A group's id, and its accounts.
 pub type GroupAccounts = (String, Vec<AccountShown>);
 
-/// What is known of a credential that is sent to an address: `good`, `warn`, `bad` or `off`, and in words.
+/// Returns the state of a credential that is sent to an address: `good`, `warn`, `bad` or `off`, and its description.
 pub fn credential_state(
     of: &[CredentialView],
     name: &str,

@@ -32,15 +32,15 @@ struct AccountLine {
     state: (&'static str, &'static str),
     /// Since when, and by whom.
     set: Option<(String, String)>,
-    /// What a test of it has just said.
+    /// The outcome of a test that has just run.
     tested: Option<VendorTestView>,
     /// Of the latest test before.
     latest: Option<LatestTest>,
-    /// How often it failed, and was asked, in the time of the chart.
+    /// The numbers of failed and of all attempts in the time of the chart.
     failed: String,
-    /// What of its attempts failed when.
+    /// The path of the chart of its failed attempts.
     failures: String,
-    /// Where a test of it is sent.
+    /// The path that the form of a test is sent to.
     test: String,
 }
 
@@ -61,7 +61,7 @@ struct AccountsPage {
     can_seal: bool,
 }
 
-/// What the latest test said.
+/// The outcome of the latest test.
 struct LatestTest {
     works: bool,
     outcome: String,

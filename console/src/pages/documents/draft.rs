@@ -24,7 +24,6 @@ const MOST: usize = 200;
 struct GroupLine {
     group: GroupShown,
     path: String,
-    /// How many problems it has.
     problems: usize,
 }
 
@@ -47,7 +46,7 @@ struct DraftPage {
     changed_at: String,
     fields: Fields,
     problems: FieldProblems,
-    /// Who has published another version meanwhile, and which.
+    /// The author, number and time of a version published since the draft was begun.
     overtaken: Option<(String, i64, String)>,
     is_json: bool,
     is_valid: bool,

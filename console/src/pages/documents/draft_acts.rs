@@ -1,4 +1,4 @@
-//! What is done with a draft as a whole: begin, annotate, write, take up, publish, discard.
+//! The actions on a draft as a whole: begin, annotate, write, take up, publish, discard.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};

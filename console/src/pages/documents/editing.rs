@@ -17,11 +17,11 @@ use crate::store::drafts::Draft;
 pub struct Edited {
     /// It.
     pub draft: Draft,
-    /// Its text; an object.
+    /// The text of the draft as JSON: an object.
     pub document: Value,
 }
 
-/// What came of a form.
+/// The outcome of a form.
 pub enum FormOutcome {
     /// It is in the draft.
     Saved,
@@ -29,10 +29,10 @@ pub enum FormOutcome {
     Refused(FieldProblems, Vec<Difference>),
 }
 
-/// Whoever may change drafts, and the draft.
+/// Authorizes a change of a draft, and reads the draft.
 ///
 /// # Errors
-/// It may not, there is no such draft, or its text is no JSON, so that only the page of the text can change it.
+/// The role may not change drafts, there is no such draft, or its text is no JSON, so that only the page of the text can change it.
 pub async fn open(
     state: &ConsoleState,
     signed_in: &SignedIn,
@@ -58,7 +58,7 @@ pub fn if_match(revision: &str) -> HeaderMap {
     headers
 }
 
-/// What is told to the second of two.
+/// Makes the message for the second of two people who change the same draft.
 pub fn overtaken(draft: &Draft) -> String {
     format!(
         "{} has changed this draft since you opened it ({}, revision {}). What you typed stands below; look at what differs, then save it over theirs or go back.",
@@ -71,7 +71,7 @@ pub fn overtaken(draft: &Draft) -> String {
 /// Puts what a form says into the draft's text.
 ///
 /// # Errors
-/// What is no fault of the form.
+/// A failure that the form did not cause.
 pub async fn save(
     state: &ConsoleState,
     caller: Caller,
@@ -137,7 +137,7 @@ pub async fn put(
     Ok(())
 }
 
-/// What a gateway would say of a part of a draft, such as `groups[2]`, at the names of fields.
+/// Lists the faults that a gateway would find in a part of a draft, such as `groups[2]`, by the names of fields.
 ///
 /// # Errors
 /// Those of the database.

@@ -86,7 +86,7 @@ struct GroupFormPage {
     budgets: Vec<(String, &'static str)>,
 }
 
-/// Which group a query or form names.
+/// Returns the id of the group that a query or form names.
 pub(super) fn named(query: Option<&str>, name: &str) -> String {
     Fields::parse(query.unwrap_or_default().as_bytes())
         .exact(name)

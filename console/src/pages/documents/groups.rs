@@ -24,7 +24,7 @@ struct DraftLine {
     is_outdated: bool,
 }
 
-/// What is in force.
+/// The published version that gateways use.
 struct VersionInForce {
     version: i64,
     author: String,

@@ -37,7 +37,7 @@ struct VersionPage {
     at: String,
     in_force: i64,
     reach: DocumentReach,
-    /// What publishing it again would change of what is in force; for the version in force: what it changed.
+    /// The changes that publishing it again would make to the version in force; for the version in force: those that it made.
     changes: Vec<Difference>,
     text: String,
     fields: Fields,

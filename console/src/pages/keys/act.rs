@@ -1,4 +1,4 @@
-//! What is done to a key at once: disable, rotate, remove.
+//! The immediate actions on a key: disable, rotate, remove.
 
 use askama::Template;
 use axum::extract::{Path, State};

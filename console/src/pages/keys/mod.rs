@@ -30,7 +30,7 @@ pub(super) fn path_of(id: &str) -> String {
     format!("/keys/{id}")
 }
 
-/// What people call a key: its label, or its id.
+/// Returns the name of a key for people: its label, or its id.
 pub(super) fn name_of(key: &KeyView) -> &str {
     key.label.as_deref().unwrap_or(&key.id)
 }
@@ -49,7 +49,7 @@ pub(super) fn state_of(key: &KeyView, now: &str) -> (&'static str, &'static str)
     }
 }
 
-/// How much of a month's budget is spent.
+/// The part of a month's budget that is spent.
 struct BudgetMeter {
     budget: String,
     percent: u8,
@@ -68,7 +68,7 @@ fn meter_of(key: &KeyView) -> Option<BudgetMeter> {
     })
 }
 
-/// What was spent, by currency.
+/// Formats the amounts spent, by currency.
 fn spent_text(key: &KeyView) -> String {
     let spent = key.spent_this_month.iter().flatten();
     let texts: Vec<String> = spent

@@ -22,7 +22,7 @@ use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
 /// The requests and models of the page.
 const ROWS: u16 = 10;
 
-/// What a key has used of a model.
+/// The usage of a model by a key.
 struct ModelUse {
     model: String,
     requests: String,
@@ -146,7 +146,7 @@ pub async fn one(
     })
 }
 
-/// What was used of each model. Requests without a charge have no currency, so a model may have several sums.
+/// Adds up the usage of each model. Requests without a charge have no currency, so a model may have several sums.
 fn by_model_only(used: &[UsageView]) -> Vec<ModelUse> {
     let mut models: Vec<(&str, Vec<&UsageView>)> = Vec::new();
     for of in used {

@@ -1,4 +1,4 @@
-//! What one does to one's own key: rotate it, and disable it.
+//! The actions on one's own key: rotate it, and disable it.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -28,7 +28,7 @@ struct OwnRotatePage {
     problems: FieldProblems,
 }
 
-/// What people call a key that one may see.
+/// Reads the name for people of a key that the person may see.
 async fn name(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> Result<String, PageProblem> {
     let caller = signed_in.api(Method::GET, "/api/v1/keys/{id}")?;
     let key = all_keys::get(State(state.clone()), caller, InPath(id.to_owned())).await?;

@@ -1,4 +1,4 @@
-//! What is one's own: keys, what is left for them, and why their requests fail; and the same of one key, by the key itself.
+//! The person's own pages: keys, their remaining budgets, and why their requests fail; and the same of one key, by the key itself.
 
 mod act;
 mod by_key;

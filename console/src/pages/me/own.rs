@@ -60,19 +60,19 @@ struct MePage {
     name: String,
     today: String,
     month: String,
-    /// What is left of one's own budgets of the day and the month, for all keys together.
+    /// The remaining amounts of one's own budgets of the day and the month, for all keys together.
     left: Vec<OwnBudget>,
     keys: Vec<OwnKey>,
     next: Option<String>,
     teams: Vec<OwnTeam>,
     requests: Vec<RequestRow>,
-    /// Where all of one's own requests are.
+    /// The path of the list of one's own requests.
     all_requests: String,
     may_create: bool,
     may_change: bool,
 }
 
-/// What was spent, by currency.
+/// Formats the amounts spent, by currency.
 pub fn sums(spent: &[SpentAmount]) -> String {
     let each = spent
         .iter()
@@ -101,7 +101,7 @@ pub fn has_room(team: &OwnTeamView) -> bool {
     allowed.is_some_and(|allowed| team.keys < i64::from(allowed))
 }
 
-/// What a team allows.
+/// Describes the allowance of a team.
 pub fn allows(team: &OwnTeamView) -> String {
     let Some(allowance) = &team.allowance else {
         return "Lets members make no keys: an admin makes them.".to_owned();
@@ -123,7 +123,7 @@ async fn spent(state: &ConsoleState, caller: &Caller, period: &str) -> Result<St
     Ok(sums(&found.0.spent))
 }
 
-/// What is left of one's own budgets.
+/// Reads the remaining amounts of the person's own budgets.
 async fn left(state: &ConsoleState, signed_in: &SignedIn) -> Result<Vec<OwnBudget>, PageProblem> {
     let caller = signed_in.api(Method::GET, "/api/v1/budgets/{kind}/{id}")?;
     let of = InPath((BudgetKind::Owner, caller.id.clone()));

@@ -59,7 +59,7 @@ impl Troubled {
     }
 }
 
-/// What needs somebody of the accounts in force.
+/// Lists the problems of the accounts in force that need attention.
 ///
 /// # Errors
 /// Those of the API.

@@ -1,4 +1,4 @@
-//! How soon responses began, over time.
+//! Times to the first byte of responses, over time.
 
 use axum::extract::State;
 
@@ -34,7 +34,7 @@ pub async fn chart(
     Ok(chart::in_order(title, &Unit::Count, days, &values, &names))
 }
 
-/// How many began how soon, by day.
+/// Counts responses by day and by their time to the first byte.
 fn values(counts: &[FirstBytesView]) -> Values {
     let mut values = Values::new();
     for day in counts {

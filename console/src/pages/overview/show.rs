@@ -48,7 +48,7 @@ struct OverviewPage {
     charts: Vec<Chart>,
 }
 
-/// Who may see it.
+/// Returns the caller, if the role may see the overview.
 fn caller(signed_in: &SignedIn) -> Result<Caller, PageProblem> {
     signed_in.api(Method::GET, "/api/v1/first-bytes")?;
     signed_in.api(Method::GET, "/api/v1/attempts")?;

@@ -1,4 +1,4 @@
-//! What happened today, in UTC.
+//! The requests and spend of today (UTC).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::ledger::Sum;
 use crate::pages::text::path_with;
 use crate::pages::{PageProblem, text};
 
-/// What an outcome says of us: what was refused, and what a client has left, is no failure of an upstream.
+/// Classifies an outcome. Rejected requests, and those that the client aborted, are no failure of an upstream.
 fn kind(outcome: &str) -> &'static str {
     match outcome {
         "finished" | "answered" => "good",
@@ -30,35 +30,35 @@ pub struct OutcomeLine {
     pub kind: &'static str,
     /// Those requests.
     pub path: String,
-    /// How many.
+    /// The number of requests.
     pub count: String,
 }
 
 /// An upstream account.
 pub struct AccountToday {
-    /// Its id.
+    /// The id of the account.
     pub id: String,
-    /// Its usage.
+    /// The path of the account's usage.
     pub path: String,
-    /// How often it was asked.
+    /// The number of attempts.
     pub attempts: String,
-    /// How often that failed.
+    /// The number of failed attempts.
     pub failed: String,
-    /// When it failed how.
+    /// The path of the account's failures over time.
     pub failures: String,
     /// `good`, `warn` or `bad`, and in words.
     pub state: (&'static str, String),
 }
 
-/// What happened today.
+/// The requests and spend of today (UTC).
 pub struct Today {
-    /// What was spent; one amount a currency.
+    /// The amounts spent today, one for each currency.
     pub spent: String,
-    /// What was spent this month.
+    /// The amounts spent this month, one for each currency.
     pub spent_this_month: String,
-    /// How many requests.
+    /// The number of requests.
     pub requests: String,
-    /// How many of them failed, and in percent.
+    /// The number of failed requests, and its percentage.
     pub failed: String,
     /// Whether there are some.
     pub has_failed: bool,
@@ -66,7 +66,7 @@ pub struct Today {
     pub tokens: [String; 2],
     /// Within which time half of the responses began, and 95 of 100; `None`: there are none.
     pub first_byte: Option<[String; 2]>,
-    /// How requests ended, the most frequent first.
+    /// The outcomes of requests, the most frequent first.
     pub outcomes: Vec<OutcomeLine>,
     /// The accounts, those with the most failures first.
     pub accounts: Vec<AccountToday>,
@@ -117,7 +117,7 @@ fn amounts(rows: &[UsageView]) -> Result<String, PageProblem> {
     Ok(amounts.collect::<Vec<_>>().join(" + "))
 }
 
-/// So many of a whole, in percent: a part that is not nothing is not shown as nothing.
+/// Writes a part of a whole in percent: a part that is not nothing is not shown as nothing.
 fn percent(part: u64, whole: u64) -> String {
     match part.saturating_mul(100).checked_div(whole) {
         Some(0) if part > 0 => "less than 1 %".to_owned(),

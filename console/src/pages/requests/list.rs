@@ -16,7 +16,7 @@ use crate::pages::{PageProblem, PageShell, SignedIn, live, page, text};
 /// The requests of a page.
 const ROWS: u16 = 50;
 
-/// What requests can be narrowed to, beside time, status and outcome.
+/// The filters of requests, beside time, status and outcome.
 const FILTERS: [(&str, &str); 6] = [
     ("key", "Key (its id)"),
     ("owner", "Owner"),
@@ -54,7 +54,7 @@ const STATUSES: [(&str, &str); 10] = [
     ("503", "503"),
 ];
 
-/// What is asked for, and what was found.
+/// A query for requests and its result.
 struct ListedRequests {
     rows: Vec<RequestRow>,
     next: Option<String>,
@@ -72,7 +72,7 @@ struct RequestsPage {
     shell: PageShell,
     fields: Fields,
     found: ListedRequests,
-    /// Where the rows come from, as they change.
+    /// The path that streams the rows as they change.
     live: String,
 }
 

@@ -71,7 +71,7 @@ struct RequestPage {
     tokens: Vec<(String, String)>,
     estimated: bool,
     bill: Option<BillShown>,
-    /// What would happen now: good or bad, in words, and the steps.
+    /// The decision that the gateway would make now: good or bad, in words, and the steps.
     now: Option<((&'static str, String), Vec<DecisionStepShown>)>,
     not_now: Option<&'static str>,
     line: String,

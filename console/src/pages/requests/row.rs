@@ -8,21 +8,21 @@ use crate::pages::text;
 
 /// A request in a line.
 pub struct RequestRow {
-    /// Its page.
+    /// The path of the request's page.
     pub path: String,
-    /// When it began.
+    /// The time at which the request began, as RFC 3339.
     pub at: String,
     /// The same as a clock shows it in UTC.
     pub clock: String,
-    /// Its key, and that one's page.
+    /// The path of the key's page, and the id of the key.
     pub key: Option<(String, String)>,
-    /// Whose the key is.
+    /// The id of the key's owner.
     pub owner: String,
     /// The model.
     pub model: String,
     /// The upstream account.
     pub account: String,
-    /// How it ended: `good`, `warn` or `bad`, the status and the outcome.
+    /// The kind of the ending (`good`, `warn` or `bad`), and the status with the outcome.
     pub state: (&'static str, String),
     /// Input and output tokens.
     pub tokens: String,
@@ -30,7 +30,7 @@ pub struct RequestRow {
     pub charge: String,
     /// The time to the first byte of the response.
     pub first: String,
-    /// How long it took.
+    /// The duration of the request; empty if the ledger line has none.
     pub took: String,
 }
 
@@ -72,14 +72,14 @@ pub fn path(id: &str) -> String {
     format!("/requests/{id}")
 }
 
-/// How a request ended: good, warn or bad, and in words.
+/// Classifies the ending of a request: good, warn or bad, and in words.
 pub fn state(line: &LedgerLine) -> (&'static str, String) {
     let status = line.number("http.response.status_code").unwrap_or_default();
     let outcome = line.text("trilane.outcome").unwrap_or("before the filter");
     ending(status, outcome)
 }
 
-/// How a request with this status and outcome ended: good, warn or bad, and in words.
+/// Classifies the ending of a request with this status and outcome: good, warn or bad, and in words.
 pub fn ending(status: u64, outcome: &str) -> (&'static str, String) {
     let whole = matches!(outcome, "finished" | "answered");
     let kind = match status {
@@ -119,7 +119,7 @@ pub fn first(line: &LedgerLine) -> String {
         .map_or_else(String::new, |us| text::duration(us.div_euclid(1000)))
 }
 
-/// How long it took.
+/// The duration of the request; empty if the ledger line has none.
 pub fn took(line: &LedgerLine) -> String {
     line.number("duration_ms")
         .map_or_else(String::new, text::duration)

@@ -52,7 +52,7 @@ struct StartPage {
     setup: SetupView,
     vendors: Vec<VendorLine>,
     presets: Vec<(&'static str, String)>,
-    /// What a gateway would say of the draft.
+    /// The faults that a gateway would find in the draft.
     wrong: Vec<PlacedProblem>,
     problems: FieldProblems,
     may_change: bool,
@@ -67,7 +67,7 @@ struct StartPage {
 }
 
 impl StartPage {
-    /// How an Envoy enrols.
+    /// Writes the commands that enrol an Envoy.
     fn enrolment(&self) -> String {
         let address = &self.address;
         format!(
@@ -94,7 +94,7 @@ fn title(preset: &VendorPreset) -> &'static str {
     }
 }
 
-/// What people call a protocol.
+/// Returns the name of a protocol for people.
 fn style(protocol: &str) -> &'static str {
     protocol_named(protocol).map_or("by path", protocol_style)
 }
@@ -122,14 +122,14 @@ fn line(vendor: SetupVendorView) -> VendorLine {
     }
 }
 
-/// Where somebody of this role begins who wants nothing else: here, as long as nothing is served and that role may change it.
+/// Returns the start page of a role: `/start` as long as nothing is served and the role may change that, otherwise `/`.
 pub(super) async fn home(state: &ConsoleState, role: Role) -> Result<&'static str, PageProblem> {
     let is_due =
         allows(&Method::PUT, PUT_VENDOR, role) && key_models::groups(state).await?.is_empty();
     Ok(if is_due { "/start" } else { "/" })
 }
 
-/// What is still to be done.
+/// Shows the remaining steps of the setup.
 pub async fn start(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,

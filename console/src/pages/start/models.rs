@@ -37,9 +37,9 @@ struct ModelRow {
     output: String,
     /// All of its prices, as JSON.
     base: String,
-    /// Its other prices, for reading.
+    /// The prices other than those of the fields, for reading.
     others: String,
-    /// Where its prices are from.
+    /// The source of its prices.
     from: String,
     problem: String,
 }

@@ -19,7 +19,7 @@ use crate::vendors::{COMPATIBLE, VendorPreset};
 
 /// The fields that have problems shown at them.
 const FIELDS: [&str; 5] = ["url", "protocol", "group", "value", "models"];
-/// What a vendor may speak.
+/// The protocols that a vendor may use, with their names for people.
 const PROTOCOLS: [(&str, &str); 3] = [
     ("A", "OpenAI-style (Responses, Chat Completions)"),
     ("B", "Anthropic-style (Messages)"),
@@ -36,7 +36,7 @@ struct VendorFormPage {
     names: Vec<&'static str>,
     fields: Fields,
     problems: FieldProblems,
-    /// What the vendor has said instead of a list.
+    /// The failure of the vendor's list, if there is no list.
     told: Option<VendorTestView>,
     /// Whether its models may be named, since it lists none.
     may_name: bool,

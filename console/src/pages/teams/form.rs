@@ -79,7 +79,7 @@ pub(super) fn fields_of(team: &TeamView) -> Fields {
     terms::with_limits(fields, allowance.limits.as_ref())
 }
 
-/// What a form allows; `None`: no keys.
+/// Reads the allowance from a form; `None`: no keys.
 pub(super) fn allowance(
     fields: &Fields,
     before: Option<&KeyAllowance>,
@@ -110,7 +110,7 @@ pub(super) fn allowance(
     })
 }
 
-/// What the API says of a team, at the fields of the form.
+/// Places the faults that the API reports for a team at the fields of the form.
 pub(super) fn placed(problem: ApiProblem) -> Result<FieldProblems, PageProblem> {
     let below = problem.placed().to_vec();
     let mut problems = FieldProblems::of(problem)?;

@@ -1,4 +1,4 @@
-//! Who is in a team.
+//! The members of a team.
 
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;

@@ -163,7 +163,7 @@ async fn find(
         .0)
 }
 
-/// What is shown of a team beside what is stored: a form that was sent, with what is wrong.
+/// The state of a team's page beside the stored one: a sent form, with its faults.
 #[derive(Default)]
 struct SentForms {
     cursor: Option<String>,

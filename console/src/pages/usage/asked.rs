@@ -1,4 +1,4 @@
-//! What the page is asked for, in its address.
+//! The query of the page, in its address.
 
 use http::Method;
 
@@ -6,7 +6,7 @@ use crate::api::usage::UsageParams;
 use crate::pages::form::Fields;
 use crate::pages::{PageProblem, SignedIn};
 
-/// What rows can be grouped by: the API's name, and the title.
+/// The columns that rows can be grouped by: the API's name, and the title.
 pub const COLUMNS: [(&str, &str); 12] = [
     ("day", "Day"),
     ("month", "Month"),
@@ -22,7 +22,7 @@ pub const COLUMNS: [(&str, &str); 12] = [
     ("outcome", "Outcome"),
 ];
 
-/// What rows can be narrowed to.
+/// The columns that rows can be filtered by.
 pub const FILTERS: [(&str, &str); 6] = [
     ("key", "Key (its id)"),
     ("owner", "Owner"),
@@ -32,11 +32,11 @@ pub const FILTERS: [(&str, &str); 6] = [
     ("account", "Account"),
 ];
 
-/// What the page is asked for.
+/// The query of the page.
 pub struct Asked {
     /// The fields, with what holds where nothing was said.
     pub fields: Fields,
-    /// What rows are grouped by.
+    /// The columns that rows are grouped by.
     pub by: Vec<&'static str>,
     /// The question to the API.
     pub params: UsageParams,

@@ -82,7 +82,7 @@ fn drawn(title: String, unit: &Unit, periods: &[String], values: Option<Values>)
     chart::stacked(title, unit, periods, &values?)
 }
 
-/// What a chart adds up.
+/// The measure that a chart sums.
 #[derive(Clone, Copy)]
 enum ChartMeasure<'a> {
     /// Charges in a currency.

@@ -6,7 +6,7 @@ use crate::store::{StoreError, Transaction, on_either};
 /// The most lines that one transaction changes.
 const MOST: i64 = 200;
 
-/// Where a line stands, and the line.
+/// The position of a ledger line, and the line.
 type LedgerLineRow = (String, String, String, i64, String);
 
 /// Gives some lines to the pseudonym. Whether there were any.

@@ -21,23 +21,23 @@ use super::{Store, StoreError, Transaction, on_either};
 use crate::in_transaction;
 use crate::secret;
 
-/// What pseudonyms begin with.
+/// The prefix of pseudonyms.
 const PREFIX: &str = "erased-";
 
 /// An erasure of a person's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Erasure {
-    /// What takes the place of the person's id.
+    /// The pseudonym that replaces the person's id.
     pub pseudonym: String,
     /// The id; `None`: it is erased everywhere.
     pub person: Option<String>,
-    /// What is erased now.
+    /// The current step.
     pub step: ErasureStep,
     /// Up to where that is done, as the step counts.
     pub place: String,
-    /// When it began, in microseconds since 1970.
+    /// The time at which the erasure began, in microseconds since 1970.
     pub begun_at: i64,
-    /// When it ended.
+    /// The time at which the erasure ended, in microseconds since 1970; `None`: it is going on.
     pub ended_at: Option<i64>,
 }
 
@@ -173,7 +173,7 @@ pub async fn run_some(store: &Store, pseudonym: &str) -> Result<bool, StoreError
     in_transaction!(store, transaction => go_on(transaction, pseudonym, now).await)
 }
 
-/// As [`run_some`] does, in this transaction: others that go on with the same erasure wait until it ends.
+/// Does the same as [`run_some`] in this transaction: others that go on with the same erasure wait until it ends.
 ///
 /// # Errors
 /// Those of the database.

@@ -1,4 +1,4 @@
-//! Who has done what: the makers of keys, and the audit. Both are walked through, a bounded number of rows at a time.
+//! The authors of past changes: the creators of keys, and the audit. Both are walked through, a bounded number of rows at a time.
 
 use serde_json::Value;
 
@@ -112,7 +112,7 @@ fn entry(row: ErasedAuditRow, both: (&str, &str)) -> ErasedAuditRow {
     )
 }
 
-/// What is left of a state of something, as JSON.
+/// Erases the id from the state of an audited object, as JSON.
 fn json(text: String, both: (&str, &str)) -> String {
     let Ok(mut value) = serde_json::from_str(&text) else {
         return text;

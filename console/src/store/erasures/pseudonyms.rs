@@ -13,7 +13,7 @@ use crate::store::{StoreError, Transaction, on_either};
 
 /// The lock of PostgreSQL.
 const LOCK: i64 = 0x0074_7269_6c61_6e68;
-/// How long whoever begins an erasure waits for the lock. Whoever takes lines in meanwhile waits behind.
+/// The longest wait for the lock at the start of an erasure. The intake of lines waits behind it meanwhile.
 const WAIT: &str = "SET LOCAL lock_timeout = '2s'";
 
 /// The pseudonyms that there are.

@@ -1,10 +1,10 @@
-//! What is erased in which order.
+//! The steps of an erasure, in their order.
 
 use super::{Erasure, bounded, lines, names, sums};
 use crate::store::usage_rows::UsageTable;
 use crate::store::{StoreError, Transaction};
 
-/// What is erased at once.
+/// A step of an erasure, named after the data that it erases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErasureStep {
     /// The person's keys are removed, so that gateways refuse them.
@@ -13,9 +13,9 @@ pub enum ErasureStep {
     Hours,
     /// Usage by day: after hours, which days are made of.
     Days,
-    /// What the person has spent.
+    /// The spend of the person.
     Spend,
-    /// What gateways are told of it, and a budget.
+    /// The person's shares in the spend feed, and a budget.
     Shares,
     /// The subject of what gateways are told.
     Subject,
@@ -29,15 +29,15 @@ pub enum ErasureStep {
     Aside,
     /// Answers that are kept for requests that come again.
     Answers,
-    /// Who published documents.
+    /// The publishers of documents.
     Documents,
-    /// Who wrote drafts.
+    /// The authors of drafts.
     Drafts,
-    /// Who set credentials.
+    /// The people who set credentials.
     Credentials,
-    /// Who made keys of others.
+    /// The creators of other people's keys.
     KeyMakers,
-    /// What the audit says.
+    /// The entries of the audit.
     Audit,
 }
 
@@ -60,10 +60,10 @@ impl ErasureStep {
         Self::KeyMakers,
         Self::Audit,
     ];
-    /// What comes first.
+    /// The first step of every erasure.
     pub const FIRST: Self = Self::Keys;
 
-    /// Its name.
+    /// Returns the name, as the database has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Keys => "keys",
@@ -89,7 +89,7 @@ impl ErasureStep {
         Self::ALL.into_iter().find(|step| step.name() == name)
     }
 
-    /// What comes after it; `None`: nothing.
+    /// Returns the step after it; `None`: it is the last.
     pub(super) fn next(self) -> Option<Self> {
         let mut after = Self::ALL.into_iter().skip_while(|step| *step != self);
         after.nth(1)

@@ -8,7 +8,7 @@ use crate::ledger::{line, position, send};
 
 /// The lines of an agent that has had something to catch up with: it sends them in parts of 1 MiB.
 const PART: usize = 1 << 20;
-/// What is sent at once on an ordinary second.
+/// The bytes that are sent at once on an ordinary second.
 const SMALL_PART: usize = 64 << 10;
 
 fn lines(count: u64) -> Vec<String> {

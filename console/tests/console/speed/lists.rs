@@ -25,7 +25,7 @@ fn keys(database: &TestDatabase, count: u64) -> String {
     )
 }
 
-/// What keys and their search take, in bytes.
+/// The size of keys and their search, in bytes.
 async fn keys_bytes(store: &Store) -> i64 {
     let whole = disk_use::read(store).await.unwrap();
     let data = disk_use::by_kind(store, whole).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the console bears, measured: `make bench`, or
+//! The console's capacity, measured: `make bench`, or
 //! `cargo test --release --package trilane-console --test console speed -- --ignored --nocapture --test-threads 1`.
 //!
 //! `TRILANE_BENCH_SHORT=1` has a fiftieth of the rows, to see that all of it runs. Times are also told as CPU time of this process
@@ -21,7 +21,7 @@ pub fn rows(all: u64) -> u64 {
     if short { all / 50 } else { all }
 }
 
-/// What something took.
+/// The measured cost of a step.
 #[derive(Debug)]
 pub struct Cost {
     wall: Duration,

@@ -25,7 +25,7 @@ fn append(file: &Path, text: &str) {
     file.write_all(text.as_bytes()).unwrap();
 }
 
-/// What a process is told of a key's day.
+/// Returns the unsent spend of a key today, as a process is told it.
 fn told(unsent: &UnsentSpend, key: &str, instance: &str) -> String {
     unsent.catch_up(instance);
     let today = OffsetDateTime::now_utc().date().to_string();

@@ -1,4 +1,4 @@
-//! What Envoy Gateway needs: an `EnvoyPatchPolicy` or two, and an `EnvoyProxy` for the bootstrap.
+//! The resources for Envoy Gateway: an `EnvoyPatchPolicy` or two, and an `EnvoyProxy` for the bootstrap.
 
 use yaml_serde::{Mapping, Value};
 
@@ -103,7 +103,7 @@ pub fn gateway(parts: &MeshParts) -> Result<String, String> {
     patches("--mode envoy-gateway", "", &policy, "jsonPatches", &all)
 }
 
-/// What groups with several accounts need besides, in Envoys that have the filter as a file.
+/// Renders the additions for groups with several accounts, in Envoys that have the filter as a file.
 ///
 /// # Errors
 /// The place that the configuration does not have.
@@ -131,7 +131,7 @@ pub fn failover(parts: &MeshParts) -> Result<String, String> {
     patches(origin, WHY_FAILOVER, &policy, "jsonPatches", &all)
 }
 
-/// What only the bootstrap can say.
+/// Renders the settings that only the bootstrap can have.
 ///
 /// # Errors
 /// It cannot be written.
@@ -195,7 +195,7 @@ fn metadata(name: &str) -> Value {
     map([("name", name.into()), ("namespace", "trilane".into())])
 }
 
-/// Where the HTTP filter `name` is.
+/// The JSON path of the HTTP filter `name`.
 fn http_filter(name: &str) -> String {
     format!("..http_filters[?(@.name=='{name}')]")
 }

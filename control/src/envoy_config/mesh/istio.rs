@@ -1,4 +1,4 @@
-//! What Istio needs: an `EnvoyFilter` or two, and a part of the bootstrap.
+//! The resources for Istio: an `EnvoyFilter` or two, and a part of the bootstrap.
 
 use yaml_serde::{Mapping, Value};
 
@@ -9,7 +9,7 @@ use crate::envoy_config::place;
 const WASM: &str = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm";
 const RBAC: &str = "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC";
 const MANAGER_TYPE: &str = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
-/// Where the filter gets the document: there is no singleton loader here, so its VMs agree on one that loads.
+/// The filter's configuration, with the document's source: without a singleton loader, its VMs agree on one that loads.
 const SOURCE: &str = r#"{"source": {"cluster": "outbound|8080||trilane-document.trilane.svc.cluster.local", "path": "/gateway.json", "authority": "trilane-document"}, "tick_ms": 1000}"#;
 
 const WHY_GATEWAY: &str =
@@ -111,7 +111,7 @@ pub fn gateway(parts: &MeshParts, image: &str) -> Result<String, String> {
     )
 }
 
-/// What groups with several accounts need besides, in gateways whose pods have the filter as a file.
+/// Renders the additions for groups with several accounts, in gateways whose pods have the filter as a file.
 ///
 /// # Errors
 /// The place that the configuration does not have.
@@ -133,7 +133,7 @@ pub fn failover(parts: &MeshParts) -> Result<String, String> {
     patches(origin, WHY_FAILOVER, &resource, "configPatches", &all)
 }
 
-/// What only the bootstrap can say. Istio's own is merged with it, lists one behind the other.
+/// Renders the settings that only the bootstrap can have. Istio's own is merged with it, lists one behind the other.
 ///
 /// # Errors
 /// It cannot be written.
@@ -172,7 +172,7 @@ fn fetched(parts: &MeshParts, image: &str) -> Result<Value, String> {
     Ok(map([("name", FILTER.into()), ("typed_config", typed)]))
 }
 
-/// Where the filter's resource comes from, and what it may be.
+/// The configuration source of the filter's resource, and the types that it may have.
 fn extension_discovery() -> Value {
     let source = map([
         ("ads", map([])),

@@ -31,7 +31,7 @@ pub fn patches(
     Ok(text)
 }
 
-/// What a resource begins with.
+/// Renders the head of a manifest: comments, and the resource without its patches.
 ///
 /// # Errors
 /// It cannot be written as YAML.

@@ -1,4 +1,4 @@
-//! What a control plane needs of the configuration, as resources for `kubectl apply`.
+//! The parts of the configuration that a control plane needs, as resources for `kubectl apply`.
 //!
 //! A control plane generates Envoy's configuration itself. The [`parts`] of the original that it lacks are wrapped in the form
 //! that it reads: by [`istio`] as patches of an `EnvoyFilter`, by [`envoy_gateway`] as those of an `EnvoyPatchPolicy`. Each
@@ -21,9 +21,9 @@ use crate::render::ControlPlane;
 /// A control plane, and what the names in its resources are.
 #[derive(Debug, Clone)]
 pub struct MeshSettings {
-    /// Which control plane.
+    /// The control plane that reads the resource.
     pub control_plane: ControlPlane,
-    /// Which of its resources.
+    /// The resource to write, of those for the control plane.
     pub part: MeshPart,
     /// The image of the filter, without a scheme.
     pub image: String,
@@ -36,9 +36,9 @@ pub struct MeshSettings {
 pub enum MeshPart {
     /// All that every gateway needs
     Gateway,
-    /// What groups with several accounts need besides: the filter must be a file of the pods
+    /// The additions for groups with several accounts: the filter must be a file of the pods
     Failover,
-    /// What only the bootstrap can say
+    /// The settings that only the bootstrap can have
     Bootstrap,
 }
 

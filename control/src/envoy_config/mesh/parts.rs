@@ -27,7 +27,7 @@ const INTERNAL_LISTENER: &str = "envoy.bootstrap.internal_listener";
 /// The parts.
 #[derive(Debug)]
 pub struct MeshParts {
-    /// How much of one connection is read at once, in bytes.
+    /// The number of bytes of one connection that are read at once.
     pub buffer: Value,
     /// The settings of the HTTP connection manager, but for those of the control plane.
     pub manager: Mapping,
@@ -44,7 +44,7 @@ pub struct MeshParts {
     pub routes: Vec<Mapping>,
     /// The internal listeners: the account hop, and the way out to proxies.
     pub internal_listeners: [Value; 2],
-    /// What internal listeners need of the bootstrap.
+    /// The bootstrap extension that internal listeners need.
     pub internal_listener_extension: Value,
     /// The labels of the filter's metrics, and the buckets of its histograms.
     pub statistics: Value,
@@ -94,7 +94,7 @@ impl MeshParts {
     /// An HTTP filter.
     ///
     /// # Errors
-    /// There is none of this name.
+    /// There is no filter of this name.
     pub fn filter(&self, name: &str) -> Result<Value, String> {
         let mut filters = self.filters.clone();
         let filter = place::find(&mut filters, &[name]);

@@ -21,13 +21,13 @@ use crate::usage::source::LedgerSource;
 const MOST: usize = 10;
 /// The variable that names the ledger's file, here and for `trilane up`.
 const VARIABLE: &str = "TRILANE_LEDGER";
-/// Where `make run` has its data directories, by port.
+/// The directory in which `make run` has its data directories, by port.
 const OF_RUNS: &str = "target/run";
 
 /// The lines, at least one.
 ///
 /// # Errors
-/// There is none, or an input cannot be read.
+/// There is no such request, or an input cannot be read.
 pub fn lines(args: &ExplainArgs, request: &OsStr) -> Result<Vec<LedgerLine>, Failure> {
     let what = request.to_string_lossy();
     if what == STDIN && args.ledger.is_empty() {

@@ -89,7 +89,7 @@ prop_compose! {
     }
 }
 
-/// How many bytes two texts have in common at their beginning, and behind that at their end.
+/// Counts the bytes that two texts have in common at their beginning, and behind that at their end.
 fn common(a: &[u8], b: &[u8]) -> usize {
     let same = |pair: &(&u8, &u8)| pair.0 == pair.1;
     let start = a.iter().zip(b).take_while(same).count();

@@ -1,4 +1,4 @@
-//! What is done to a console's database without its API, as whoever runs it types it.
+//! Repairs of a console's database without its API, as an operator types them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -72,7 +72,7 @@ impl Console {
         made["secret"].as_str().unwrap().to_owned()
     }
 
-    /// What the list of credentials says of each.
+    /// Lists the credentials as the API shows them.
     fn credentials(&self) -> String {
         self.get("/api/v1/credentials").1["items"].to_string()
     }

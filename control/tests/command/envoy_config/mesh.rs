@@ -1,4 +1,4 @@
-//! What Istio and Envoy Gateway get: the files that are kept, and what changes them.
+//! The files for Istio and Envoy Gateway: those that are kept, and what changes them.
 
 use super::{ORIGINAL, kept};
 use crate::desk::Desk;

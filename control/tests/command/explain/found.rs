@@ -1,4 +1,4 @@
-//! What is found on the way, and what changes before the request leaves.
+//! Findings on the way, and changes of a request before it leaves.
 
 use serde_json::{Value, json};
 

@@ -258,7 +258,7 @@ fn what_happened_and_what_to_do() {
     }
 }
 
-/// What the document says may have changed since.
+/// Explains by the document in force, which may have changed since.
 #[test]
 fn by_the_document() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! What came back instead of a list, in a sentence each; nothing is written.
+//! Failures to list models, in a sentence each; nothing is written.
 
 use super::vendor::{self, VendorServer};
 use super::{at, init};

@@ -1,4 +1,4 @@
-//! Which models are taken, and at what price.
+//! The models that are taken, and their prices.
 
 use super::vendor;
 use super::{at, init};

@@ -1,4 +1,4 @@
-//! What a key has of its own: models, multiplier and team.
+//! A key's own models, multiplier and team.
 
 use serde_json::{Value, json};
 
@@ -159,7 +159,7 @@ fn it_changes() {
     }
 }
 
-/// What came goes again, and the document is the one of before, also where the members stand first in the key.
+/// Undoes a change: the document is the one of before, also where the members stand first in the key.
 #[test]
 fn there_and_back() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! What is not done leaves the file as it was; what is done replaces it whole.
+//! A rejected change leaves the file as it was; a change that is made replaces it whole.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

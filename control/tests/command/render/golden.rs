@@ -1,4 +1,4 @@
-//! What a small document is rendered as, whole: `golden/`. After a change that is meant, run the
+//! A small document as it is rendered, whole: `golden/`. After a change that is meant, run the
 //! test with `BLESS=1` and read the difference.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is refused: all of it is named, and nothing is written.
+//! Refusals: all of it is named, and nothing is written.
 
 use std::fs;
 

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::command_output::CommandOutput;
 
-/// What every credential of a site has in it.
+/// The text that every credential of a site contains.
 pub const SECRET: &str = "sk-dont-tell-";
 /// The document of most tests: one account alone, four together, of every kind.
 pub const DOCUMENT: &str = include_str!("document.json");
 
-/// What changes on a host.
+/// A change on a host.
 pub type SiteChange = fn(&Site);
 
 /// A temporary host.

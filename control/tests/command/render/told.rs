@@ -1,4 +1,4 @@
-//! What a program gets to read.
+//! The output for programs.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What is in the way before an Envoy is started: one sentence each, and the way out.
+//! Obstacles before an Envoy is started: one sentence each, and the way out.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -2,7 +2,7 @@ use super::*;
 use crate::body::Field;
 use crate::body::json::JsonScanner;
 
-/// What a text says of other models and image tools, which must not depend on how it is cut.
+/// Returns the other models and image tools of a text, which must not depend on how it is cut.
 fn verdict(name: &str, text: &str) -> Result<(Vec<(String, ModelRole)>, bool), BodyError> {
     let read = |chunks: &[&[u8]]| {
         let mut scanner = JsonScanner::new();

@@ -1,7 +1,7 @@
 use super::*;
 use crate::body::json::JsonScanner;
 
-/// How large a text is, which must not depend on how it is cut.
+/// Returns the size of the input, and asserts that it does not depend on how the text is cut.
 fn size(name: &str, text: &str) -> InputSize {
     let read = |chunks: &mut dyn Iterator<Item = &[u8]>| {
         let mut scanner = JsonScanner::new();

@@ -1,7 +1,7 @@
 use crate::body::json::JsonScanner;
 use crate::body::{BodyError, FoundModel, MAX_DEPTH, UsageEdit};
 
-/// What a scanner says of a body.
+/// The result of scanning a body.
 #[derive(Debug, PartialEq)]
 struct ScannedBody {
     end: Result<(), BodyError>,

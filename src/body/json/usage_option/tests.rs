@@ -17,7 +17,7 @@ fn edited(text: &[u8], edit: &UsageEdit) -> String {
     String::from_utf8([&text[..span.start], edit.bytes, &text[span.end..]].concat()).unwrap()
 }
 
-/// What is where in a text: the option with `^` for the bytes it names, and the text after the edit.
+/// The expected option in a text, with `^` for the bytes it names, and the text after the edit.
 #[test]
 fn says_what_is_there_and_where_it_could_be_changed() {
     use UsageOption::{Absent, Asked};

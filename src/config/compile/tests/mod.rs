@@ -68,7 +68,7 @@ fn put(document: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-/// What is wrong with a document, a line each.
+/// Lists the problems of a document, a line each.
 fn problems_of(document: &Value) -> Vec<String> {
     let problems = compile_value(document).err().unwrap_or_default();
     problems.0.iter().map(ToString::to_string).collect()

@@ -1,4 +1,4 @@
-//! What requests reserve of budgets, and what becomes of it.
+//! Reservations of requests against budgets, and their settlement.
 
 use super::*;
 

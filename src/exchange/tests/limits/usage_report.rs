@@ -78,7 +78,7 @@ fn what_is_left_is_told_exactly() {
     assert_eq!(at("/rate_limits/1/window"), "1mo");
 }
 
-/// What others spend of a budget is not told, but that it is spent is: each request says so.
+/// The amounts that others spend of a budget are not reported, but its exhaustion is: each request shows it.
 #[test]
 fn a_group_s_budget_is_told_of_without_amounts() {
     let noon = "2026-11-22T12:00:00Z";

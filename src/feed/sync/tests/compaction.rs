@@ -185,7 +185,7 @@ fn a_loader_that_lost_its_lease_brings_nothing_back() {
     assert_eq!(gateway.filter.judge(8), Judged::Refused);
 }
 
-/// What a day of short-lived keys leaves behind is gone the next day. `make bench` shows the same by the clock, with a million
+/// Remains of a day of short-lived keys are gone the next day. `make bench` shows the same by the clock, with a million
 /// keys a day.
 #[test]
 fn thirty_days_of_short_lived_keys_leave_the_store_as_it_was() {

@@ -42,7 +42,7 @@ pub(super) fn digest(key: u8) -> KeyDigest {
     KeyDigest::of(&value(key))
 }
 
-/// How a filter judges a key.
+/// The decision of a filter on a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Judged {
     /// Good, for this group.
@@ -128,7 +128,7 @@ pub(super) struct Gateway {
     pub(super) now_ms: u64,
     /// Up to so many tombstones nothing is compacted.
     pub(super) tombstone_limit: u64,
-    /// What is compacted with every answer, where there is something to compact.
+    /// The keys that are compacted with every answer, where there is something to compact.
     pub(super) compacts: Vec<u8>,
 }
 

@@ -34,7 +34,7 @@ enum HistoryEvent {
     Unnamed,
 }
 
-/// What becomes of an answer.
+/// The fate of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum PageFate {
     Comes,
@@ -47,7 +47,7 @@ enum PageFate {
     IsOld(usize),
 }
 
-/// What must hold now.
+/// The invariants that must hold now.
 #[derive(Debug, Default)]
 struct Law {
     /// Good without a break since a filter first said so.
@@ -63,7 +63,7 @@ struct SyncHistory {
     service: Service,
     gateway: Gateway,
     law: RefCell<Law>,
-    /// What the service was, and has only gone on from since.
+    /// The former state of the service, from which it has only gone on since.
     backup: Service,
     /// The version that the service was at before it was set back.
     lost_head: u64,

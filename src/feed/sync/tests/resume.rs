@@ -1,4 +1,4 @@
-//! Where a reading begins: after another loader, with a state that is lost, with another document.
+//! Beginning of a reading: after another loader, with a state that is lost, with another document.
 
 use super::gateway::{Gateway, Judged};
 use super::service::Service;
@@ -113,7 +113,7 @@ fn a_state_that_cannot_be_read() {
     }
 }
 
-/// What a loader of 0.1 has read lacks what it was not given: all is read anew, and nothing is refused meanwhile.
+/// A state that a loader of 0.1 has read lacks what it was not given: all is read anew, and nothing is refused meanwhile.
 #[test]
 fn a_loader_of_0_1_before() {
     let mut service = service();

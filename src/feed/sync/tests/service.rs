@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::gateway::digest;
 
-/// What a service says of a key: its group, and whether it is switched off; `None` where it is removed.
+/// The statement of a service on a key: its group, and whether it is switched off; `None` where it is removed.
 pub(super) type Says = Option<(&'static str, bool)>;
 
 /// A service.
@@ -47,7 +47,7 @@ impl Service {
         self.log.push((self.version, key, says));
     }
 
-    /// What there is of a key.
+    /// Returns the statement on a key; `None` where there is none.
     pub(super) fn says(&self, key: u8) -> Says {
         self.keys.get(&key).and_then(|(_, says)| *says)
     }

@@ -9,10 +9,10 @@ use crate::limits::{Period, SpentElsewhere, ToldSpend, told_name};
 const ENVOYS: usize = 3;
 const TODAY: &str = "2026-11-22";
 
-/// Whose spend is told, and the budget that a feed gives them.
+/// A subject whose spend is reported, and the budget that a feed gives it.
 type SpendReport = (Scope, &'static str, Option<Amount>);
 
-/// What the ledger says of a request that is over.
+/// The ledger line of a request that is over.
 struct ChargeLine {
     instance: Option<String>,
     charge: u64,
@@ -48,7 +48,7 @@ impl FleetEnvoy {
         });
     }
 
-    /// What this Envoy takes the fleet's spend to be.
+    /// Returns the fleet's spend in the view of this Envoy.
     fn sees(&self, subject: &Subject) -> Option<Amount> {
         let subject = core::slice::from_ref(subject);
         let figures = self
@@ -75,7 +75,7 @@ impl SpendTotals {
         }
     }
 
-    /// What a process of an Envoy is told.
+    /// Gives a process of an Envoy the spend that it has not counted itself.
     fn tell(&self, envoy: usize, to: &FleetEnvoy, told: SpendReport) {
         let (scope, id, budget) = told;
         let instance = to.shared.get(INSTANCE).0.unwrap();
@@ -103,7 +103,7 @@ enum FleetEvent {
     /// The console takes in this many lines of an Envoy.
     Arrives(usize, usize),
     Told(usize),
-    /// Its requests are broken off: they cost nothing, and nobody knows of them.
+    /// The requests of this Envoy are broken off: they cost nothing, and nobody knows of them.
     Restarts(usize),
 }
 

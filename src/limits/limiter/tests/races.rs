@@ -14,10 +14,10 @@ const REQUESTS: u32 = 12;
 const TOKENS: u32 = 1_000;
 const SLOTS: u32 = 4;
 
-/// Of whom a request is: of the key, of the group, of both.
+/// The subjects that a request counts for: the key, the group, or both.
 const WHO: [&[usize]; 3] = [&[0], &[1], &[0, 1]];
 
-/// What a VM does.
+/// An action of a VM.
 #[derive(Debug, Clone, Copy)]
 enum VmAction {
     /// It admits a request: for the key, the group or both, with an estimate.
@@ -38,7 +38,7 @@ fn act() -> impl Strategy<Value = (usize, VmAction)> {
     (0..VMS, act)
 }
 
-/// What one subject has counted, if all that happened had happened one after the other.
+/// The counts of one subject, if all that happened had happened one after the other.
 #[derive(Debug, Default, Clone)]
 struct SerialCounts {
     requests: u64,
@@ -48,7 +48,7 @@ struct SerialCounts {
     reserved: u128,
 }
 
-/// What a request with so many tokens is expected to cost, in units of 10^-20: at most 0.4.
+/// Returns the expected cost of a request with so many tokens, in units of 10^-20: at most 0.4.
 fn expected(tokens: u64) -> u128 {
     u128::from(tokens) * 10_u128.pow(17)
 }
@@ -90,9 +90,9 @@ struct RacingVms {
     counted: RefCell<[SerialCounts; 2]>,
     /// All that was ever counted, the newest last.
     moments: RefCell<Vec<[SerialCounts; 2]>>,
-    /// How many changes others were faster than.
+    /// The number of changes that lost to a conflict.
     conflicts: Cell<u32>,
-    /// How many requests are being settled.
+    /// The number of requests being settled.
     settling: Cell<u32>,
 }
 

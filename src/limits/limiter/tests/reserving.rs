@@ -1,4 +1,4 @@
-//! What requests under way reserve of a budget: how many may be beside each other, and what is left when they are over.
+//! Budget reservations of requests under way: how many may be beside each other, and the remainder when they are over.
 
 use super::*;
 use crate::limits::elsewhere::COMPLETE;

@@ -117,7 +117,7 @@ fn event(of: &str, line_end: &str, filling: &[usize]) -> String {
     format!("data: {json}\n\n").replace('\n', line_end)
 }
 
-/// What a broken event is broken by is part of what it is like.
+/// The defect of a broken event counts when it is compared with another.
 #[test]
 fn an_event_is_not_broken_because_the_one_before_was() {
     let cases = [

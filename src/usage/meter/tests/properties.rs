@@ -18,7 +18,7 @@ struct Issued {
 }
 
 impl Issued {
-    /// As this form tells them apart.
+    /// Returns the numbers as this form tells them apart.
     fn expected(self, wire: Wire) -> Vec<(Kind, u64)> {
         let list = match wire {
             Wire::Chat | Wire::Responses => [
@@ -55,7 +55,7 @@ impl Issued {
         list.filter(|(_, tokens)| *tokens > 0).collect()
     }
 
-    /// As members of a usage object.
+    /// Writes the numbers as members of a usage object.
     fn members(self, wire: Wire) -> Vec<String> {
         let Self {
             input,
@@ -112,7 +112,7 @@ impl Issued {
 }
 
 impl Issued {
-    /// As much more of each.
+    /// Adds the numbers of `more`.
     fn and(self, more: Self) -> Self {
         Self {
             input: self.input + more.input,

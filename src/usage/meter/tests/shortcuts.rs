@@ -1,4 +1,4 @@
-//! What is read in one go reads as it does byte by byte, where no shortcut finds what it needs.
+//! Shortcuts: an answer read in one go reads as it does byte by byte, where no shortcut applies.
 
 use super::*;
 
@@ -34,7 +34,7 @@ const ANSWERS: [(Wire, &str); 7] = [
     ),
 ];
 
-/// What is put into an answer, or in place of one of its bytes.
+/// The pieces that are put into an answer, or in place of one of its bytes.
 const PIECES: [&str; 28] = [
     "", " ", "\t", "\n", "\r\n", "\"", ",", ":", "{", "}", "[", "]", "0", "7", "-", ".", "e",
     "null", "\\", "\\n", "\\u0041", "\\ud83d", "é", "x", "\0", "\"a\":1,", ",\"", ",1 ",

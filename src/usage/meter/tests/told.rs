@@ -1,4 +1,4 @@
-//! What an answer tells beside its tokens and its end.
+//! Facts in an answer beside its tokens and its end.
 
 use super::*;
 use crate::usage::{Call, Passed, Usage};
@@ -746,7 +746,7 @@ fn calls_of_answers_that_are_left() {
     }
 }
 
-/// What a number that no answer comes to was told as counts as not reported, and is told.
+/// A number that no answer comes to counts as not reported, and is flagged.
 #[test]
 fn numbers_that_no_answer_comes_to() {
     let usage = |output: u64| {

@@ -28,9 +28,9 @@ use trilane::shared_data::{Conflict, SharedData};
 use crate::kinds::ExchangeKind;
 
 const DOCUMENT: &[u8] = include_bytes!("../../../../envoy/gateway.json");
-/// How much of a request Envoy hands over at a time, in bytes.
+/// The amount of a request that Envoy hands over at a time, in bytes.
 const REQUEST_PIECE: usize = 64 * 1024;
-/// How much of an answer: what one read of the upstream's connection brings.
+/// The amount of a response that one read of the upstream's connection brings, in bytes.
 pub const ANSWER_PIECE: usize = 16 * 1024;
 
 /// The sample document in force, and all around it that an exchange asks.
@@ -43,7 +43,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// As the loader would publish it.
+    /// Compiles the sample document, as the loader would publish it.
     pub fn of_sample() -> Self {
         let document = Document::parse(DOCUMENT).expect("the sample document is one");
         let compiled = compile(&document).expect("the sample document is good");

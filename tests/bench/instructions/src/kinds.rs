@@ -29,7 +29,7 @@ pub const KINDS: [&str; 15] = [
 /// A kind of exchange.
 #[derive(Debug)]
 pub struct ExchangeKind {
-    /// What it is called.
+    /// The name, one of `KINDS`.
     pub name: &'static str,
     /// The request's head, as [`head::handed_over`] makes it.
     pub head: Vec<u8>,
@@ -154,7 +154,7 @@ pub fn kind(name: &str) -> Option<ExchangeKind> {
     })
 }
 
-/// One that is forwarded, and gets this answer.
+/// Builds an exchange that is forwarded, and gets this answer.
 fn passes(
     name: &'static str,
     path: &str,
@@ -171,7 +171,7 @@ fn passes(
     }
 }
 
-/// One that we answer ourselves.
+/// Builds an exchange that the filter answers itself, with this status.
 fn ends(
     name: &'static str,
     path: &str,

@@ -3,7 +3,7 @@
 /// Events of a stream.
 pub const EVENTS: usize = 200;
 
-/// Where a request has its model. SDKs send it near either end.
+/// The position of the model in a request. SDKs send it near either end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelPosition {
     /// Before the messages.

@@ -2,7 +2,7 @@
 
 use httparse::Status;
 
-/// How a body ends.
+/// The way in which the end of a body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFraming {
     /// After so many bytes.
@@ -12,7 +12,7 @@ pub enum BodyFraming {
 }
 
 impl BodyFraming {
-    /// What the head says. A message without either has no body.
+    /// Reads the framing from the head. A message without either header has no body.
     ///
     /// # Errors
     /// A length that is no number.
@@ -38,11 +38,11 @@ pub struct BodyReader(BodyState);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum BodyState {
-    /// So many bytes are to come.
+    /// The number of bytes still to come.
     Length(u64),
     /// The line with a chunk's size is to come.
     Size,
-    /// So many bytes of a chunk, with the line end behind it.
+    /// The number of bytes of a chunk still to come, with the line end behind it.
     Chunk(u64),
     /// Trailers, up to the empty line.
     Trailers,

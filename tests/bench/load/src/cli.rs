@@ -10,7 +10,7 @@ use lexopt::prelude::*;
 use crate::client::Slowness;
 use crate::target::Target;
 
-/// What `--help` prints.
+/// The text that `--help` prints.
 pub const HELP: &str = "\
 Usage:
   trilane-load mock --listen IP:PORT
@@ -44,7 +44,7 @@ mix   sends requests of the kinds in FILE, a JSON array, drawn by their weight, 
       `method`, `headers`, `body` (a file), `abort_after_ms` (the client leaves) and `expect` (a status, or how it fails)
 ";
 
-/// What to do.
+/// The command that the arguments select, with its settings.
 #[derive(Debug)]
 pub enum LoadCommand {
     /// `mock`
@@ -68,7 +68,7 @@ pub struct LoadPlan {
     pub method: Option<String>,
     /// Header lines.
     pub headers: Vec<String>,
-    /// How many numbers may stand for a run of `#`.
+    /// The number of different numbers that may stand for a run of `#`.
     pub keys: u64,
     /// The file with the body.
     pub body: Option<PathBuf>,
@@ -84,15 +84,15 @@ pub struct LoadPlan {
     pub expect: u16,
     /// Further statuses that it may have.
     pub also: Vec<u16>,
-    /// How many events every answer must have, where it is a stream.
+    /// The number of events that every response must have, where it is a stream.
     pub events: Option<u64>,
     /// Processes whose processor time is asked for.
     pub cpu: Vec<(String, u32)>,
-    /// How long after its time an exchange may go on.
+    /// The time for which an exchange may go on after the counted time.
     pub patience: Duration,
     /// The width of a step of the timeline; `None` for no timeline.
     pub step: Option<Duration>,
-    /// How slow the clients are.
+    /// The slowness of the clients.
     pub slow: Slowness,
 }
 
@@ -103,7 +103,7 @@ pub struct Mixture {
     pub to: Target,
     /// The file with the kinds.
     pub kinds: PathBuf,
-    /// How many requests in all.
+    /// The total number of requests.
     pub requests: u64,
     /// After how many it is told how it stands.
     pub every: u64,
@@ -114,7 +114,7 @@ pub struct Mixture {
 /// Reads the arguments after the program's name.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The mistake in them, as text.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<LoadCommand, String> {
     let mut parser = lexopt::Parser::from_args(arguments);
     match parser.next().map_err(text)? {

@@ -11,18 +11,18 @@ use crate::body::{BodyFraming, BodyReader};
 use crate::clock;
 use crate::target::Target;
 
-/// How much is read at once.
+/// The maximum number of bytes in one read.
 const BUFFER: usize = 256 * 1024;
 /// More headers than any answer here has.
 const HEADERS: usize = 64;
 
-/// What a slow reader's socket takes before it is read, in bytes. The system doubles it.
+/// The receive buffer of a slow reader's socket, in bytes. The system doubles it.
 const SLOW_SOCKET: u32 = 4096;
-/// Where an answer stands, as failures tell it.
+/// The place of a failure relative to the answer, as messages name it.
 const BEFORE: &str = "before the answer";
 const INSIDE: &str = "inside the answer";
 
-/// How slow a client is, for a while. After that it is as fast as it can be.
+/// The slowness of a client, for a while. After that it is as fast as it can be.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Slowness {
     /// For how long from an exchange's beginning.
@@ -40,11 +40,11 @@ pub struct Client {
     slow: Slowness,
     stream: Option<TcpStream>,
     buffer: Vec<u8>,
-    /// Where in the buffer what was not yet read ends.
+    /// The offset in the buffer at which the unread bytes end.
     end: usize,
-    /// How often it was connected.
+    /// The number of times that it was connected.
     pub connects: u64,
-    /// How often a kept connection was found closed when it was to be used. Nothing was sent, nothing lost.
+    /// The number of kept connections that were found closed when they were to be used. Nothing was sent, nothing lost.
     pub stale: u64,
 }
 
@@ -71,7 +71,7 @@ impl Client {
     /// Says the status.
     ///
     /// # Errors
-    /// What went wrong, in words that are the same whenever the same goes wrong.
+    /// The failure, as text that is the same for every failure of its kind.
     pub async fn exchange(
         &mut self,
         request: &[u8],
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use tokio::net::TcpListener;
 
-    /// What a client makes of a server that reads a request, writes this, and closes; and of asking it again.
+    /// Sends two requests to a server that reads one, writes this, and closes; returns both results, `stale` and `connects`.
     async fn twice(said: &'static str) -> (Result<u16, String>, Result<u16, String>, u64, u64) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();

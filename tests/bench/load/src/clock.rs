@@ -31,7 +31,7 @@ impl PreciseTimer {
     /// Makes one.
     ///
     /// # Errors
-    /// As the system says.
+    /// The error that the system reports.
     pub fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -45,7 +45,7 @@ impl PreciseTimer {
     /// Waits until the clock shows `at` nanoseconds.
     ///
     /// # Errors
-    /// As the system says.
+    /// The error that the system reports.
     pub async fn until(&self, at: u64) -> io::Result<()> {
         let at = at.max(1); // 0 would switch the timer off
         let setting = Itimerspec {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// What all threads of `pid` together have used until now, in nanoseconds; `self` where it is `None`.
+/// Returns the CPU time of all threads of `pid` until now, in nanoseconds; `self` where it is `None`.
 ///
 /// `schedstat` counts nanoseconds; the `utime` and `stime` of `stat` are rounded to 10 ms. A thread that
 /// ended is not counted, but the threads of an Envoy live as long as it does.

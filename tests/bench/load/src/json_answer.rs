@@ -1,6 +1,6 @@
 //! The mock's JSON answer: a chat completion with usage.
 
-/// What stands before and behind the text of the message.
+/// The JSON before and behind the text of the message.
 const BODY: (&str, &str) = (
     concat!(
         r#"{"id":"chatcmpl-9k2","object":"chat.completion","created":1763700000,"model":"gpt-5.1-2025-11-13","#,
@@ -39,7 +39,7 @@ server: cloudflare\r\n\
 cf-ray: 9a2f1c3d4e5f6071-FRA\r\n\
 alt-svc: h3=\":443\"; ma=86400\r\n";
 
-/// Which answer is asked for.
+/// The size and the headers of the requested answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonAnswer {
     /// Of its body. Less than the body has without any text counts as that.

@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Default)]
 pub struct Times(Vec<u64>);
 
-/// What is said of a distribution, in microseconds.
+/// The count, quantiles and maximum of a distribution; times are in microseconds.
 #[derive(Debug, Serialize, PartialEq)]
 pub struct Summary {
     count: usize,

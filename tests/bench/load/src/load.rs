@@ -67,10 +67,10 @@ pub async fn run(plan: LoadPlan) -> Result<LoadReport, String> {
     Ok(shared.report(in_time, cpu_us, cpu_until - cpu_from))
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct LoadRun {
     plan: LoadPlan,
-    /// What ends before is warm-up.
+    /// The end of the warm-up, by the clock. Exchanges that end before it are warm-up.
     from: u64,
     /// Nothing begins later.
     until: u64,
@@ -167,7 +167,7 @@ async fn schedule(shared: &LoadRun, begun: u64) {
 }
 
 impl LoadRun {
-    /// When the next request was due, which is now in a closed loop; `None` when there is no other. A `first` one there
+    /// Returns the time at which the next request was due, now in a closed loop; `None` when there is no other. A `first` one there
     /// always is in a closed loop: on a machine so busy that the time is over before it begins, something is counted.
     async fn next(&self, first: bool) -> Option<u64> {
         if self.plan.rate.is_none() {

@@ -19,7 +19,7 @@ use crate::request::Request;
 #[serde(deny_unknown_fields)]
 struct RequestKind {
     name: String,
-    /// How often it is drawn, beside the others' weights.
+    /// The weight of the kind in the draw, beside the others' weights.
     weight: u64,
     method: Option<String>,
     path: String,
@@ -28,7 +28,7 @@ struct RequestKind {
     body: Option<PathBuf>,
     /// After so many milliseconds the client leaves, unless the answer is there.
     abort_after_ms: Option<u64>,
-    /// How it must end: with a status, or in the words of a failure.
+    /// The expected ending: a status, or the words of a failure.
     #[serde(default = "good")]
     expect: ExpectedEnding,
 }
@@ -44,10 +44,10 @@ fn good() -> ExpectedEnding {
     ExpectedEnding::Status(200)
 }
 
-/// What the client did that left.
+/// The outcome of a request that the client abandoned.
 const LEFT: &str = "left";
 
-/// How it stands, after so many requests.
+/// The progress after a number of requests.
 #[derive(Debug, Default, Serialize)]
 struct MixProgress {
     requests: u64,

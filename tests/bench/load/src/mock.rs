@@ -14,25 +14,25 @@ use crate::clock::{self, PreciseTimer};
 use crate::json_answer::{JsonAnswer, json_answer};
 use crate::sse;
 
-/// How much is read at once.
+/// The maximum number of bytes in one read.
 const BUFFER: usize = 256 * 1024;
 /// More headers than any request here has.
 const HEADERS: usize = 64;
 
-/// What a request asks for.
+/// The answer that a request asks for.
 #[derive(Debug, Clone, Copy, Default)]
 struct MockRequest {
     /// A stream of so many events.
     events: Option<usize>,
     /// Nanoseconds between two of them.
     gap: u64,
-    /// Which JSON, where it is no stream.
+    /// The JSON answer, where it is no stream.
     json: JsonAnswer,
     /// No answer of a model, but what was seen.
     seen: bool,
 }
 
-/// What all connections together have seen since somebody asked.
+/// The counters of all connections together since they were last read.
 #[derive(Debug, Default)]
 struct Seen {
     requests: Cell<u64>,

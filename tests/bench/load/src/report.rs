@@ -1,4 +1,4 @@
-//! What the generator prints.
+//! The output of the generator.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::timeline::TimelineStep;
 pub struct LoadReport {
     /// `closed` or `open`.
     pub mode: &'static str,
-    /// How long was counted.
+    /// The length of the counted time, in seconds.
     pub seconds: f64,
     /// Exchanges that ended as they should.
     pub requests: u64,
@@ -25,7 +25,7 @@ pub struct LoadReport {
     pub statuses: BTreeMap<u16, u64>,
     /// Exchanges that failed, warm-up included.
     pub failed: u64,
-    /// What went wrong, and how often.
+    /// The number of failed exchanges, by failure.
     pub failures: BTreeMap<String, u64>,
     /// Open loop: due within the time, and not answered even a while after it. The gateway cannot keep up.
     pub unfinished: u64,
@@ -33,7 +33,7 @@ pub struct LoadReport {
     pub connects: u64,
     /// Kept connections that were found closed before anything was sent: nothing was lost.
     pub stale: u64,
-    /// What happened when, if that was asked for.
+    /// The exchanges step by step, if a timeline was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<TimelineStep>>,
     /// From when a request was due (open) or sent (closed) to the last byte of its answer.
@@ -42,12 +42,12 @@ pub struct LoadReport {
     /// Events that came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<u64>,
-    /// How long an event was on its way from the mock to here.
+    /// The delay of events on the way from the mock to the generator, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_delay_us: Option<Summary>,
     /// Processor time, in microseconds: of the processes asked for, and of the generator, `load`.
     pub cpu_us: BTreeMap<String, f64>,
-    /// How long that time was counted, in seconds: until the last exchange ended.
+    /// The time for which processor time was counted, in seconds: until the last exchange ended.
     pub cpu_seconds: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::cli::LoadPlan;
 #[derive(Debug, Clone)]
 pub struct Request {
     bytes: Vec<u8>,
-    /// Where the key's number stands.
+    /// The range of the key's number in the bytes.
     number: Option<Range<usize>>,
     keys: u64,
     /// The state of the generator that chooses a key: any order will do that no cache foresees.

@@ -6,7 +6,7 @@
 
 use memchr::memmem;
 
-/// What stands before the time.
+/// The bytes before the time.
 const BEFORE: &[u8] = br#""content":""#;
 /// The time's digits: every nanosecond of 300 years, and all events of one length.
 const DIGITS: usize = 20;
@@ -17,12 +17,12 @@ pub const EVENT: &[u8] = b"data: {\"id\":\"chatcmpl-9k2\",\"object\":\"chat.comp
 \"choices\":[{\"index\":0,\"delta\":{\"content\":\"00000000000000000000\"},\"logprobs\":null,\"finish_reason\":null}],\
 \"usage\":null}\n\n";
 
-/// How it ends.
+/// The end of a stream: the usage and `[DONE]`.
 pub const END: &[u8] = b"data: {\"id\":\"chatcmpl-9k2\",\"object\":\"chat.completion.chunk\",\"created\":1763700000,\
 \"model\":\"gpt-5.1-2025-11-13\",\"choices\":[],\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":200,\
 \"total_tokens\":212,\"prompt_tokens_details\":{\"cached_tokens\":0}}}\n\ndata: [DONE]\n\n";
 
-/// Where in [`EVENT`] the time stands.
+/// Finds the offset of the time in [`EVENT`].
 pub fn place() -> usize {
     memmem::find(EVENT, BEFORE).map_or(0, |at| at + BEFORE.len())
 }
@@ -73,7 +73,7 @@ impl SseReader {
     }
 }
 
-/// When an event was sent.
+/// Reads the time at which an event was sent, in nanoseconds of the clock.
 fn sent(event: &[u8]) -> Option<u64> {
     let at = memmem::find(event, BEFORE)? + BEFORE.len();
     std::str::from_utf8(event.get(at..at + DIGITS)?)

@@ -1,15 +1,15 @@
-//! Where the gateway is, which may change while it is under load.
+//! The address of the gateway, which may change while it is under load.
 
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Where new connections go.
+/// The address for new connections.
 #[derive(Debug, Clone)]
 pub enum Target {
-    /// There, always.
+    /// A fixed address.
     At(SocketAddr),
-    /// Where this file says, read for each connection: what a load balancer does that is told of another gateway.
+    /// The address in this file, read for each connection: as a load balancer does that is told of another gateway.
     Told(PathBuf),
 }
 
@@ -25,7 +25,7 @@ impl Target {
         }
     }
 
-    /// Where the next connection goes.
+    /// Returns the address for the next connection.
     ///
     /// # Errors
     /// The file cannot be read, or has no address in it.

@@ -1,4 +1,4 @@
-//! What happened when: exchanges that ended and failed, and the longest, step by step.
+//! A timeline of exchanges: those that ended and failed, and the longest, step by step.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Timeline {
 /// One step of a timeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TimelineStep {
-    /// When it begins, in milliseconds since counting began.
+    /// The start of the step, in milliseconds since counting began.
     pub at_ms: u64,
     /// Exchanges that ended in it, as they should or not.
     pub ended: u64,
@@ -28,7 +28,7 @@ pub struct TimelineStep {
 }
 
 impl Timeline {
-    /// One that begins at `from`, by the clock.
+    /// Creates a timeline that begins at `from`, by the clock.
     pub fn new(from: u64, width: Duration) -> Self {
         Self {
             from,

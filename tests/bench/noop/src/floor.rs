@@ -1,6 +1,6 @@
 //! The host calls of an exchange of trilane's, in their order, with as many bytes in them, and nothing between.
 //!
-//! What this filter costs no other code in trilane's place could save: the rest is trilane's own. It takes every request
+//! The cost of this filter is the least that any code in trilane's place has: the rest is trilane's own. It takes every request
 //! for one that may pass, but for two: one without a body is answered, as a model list is, and one with the wrong key is
 //! refused.
 
@@ -9,20 +9,20 @@ use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::{Action, BufferType, ContextType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block};
 
-/// Where the record of a key would be.
+/// The name in shared data that stands for a key record's.
 const KEY: &str = "trilane/key/0000000000000000000000000000000000000000000000000000000000000000";
-/// As long as such a record is.
+/// A record as long as that of a key.
 const KEY_RECORD: [u8; 64] = [b'-'; 64];
 /// The cluster of the benchmark's group.
 const CLUSTER: &[u8] = b"a_official";
-/// What the benchmark's wrong key has in it that no other has.
+/// The bytes that only the benchmark's wrong key contains.
 const WRONG: &[u8] = b"bench-wrong";
 /// About as long as what is logged, listed, and said of a wrong key.
 const RECORD: usize = 1130;
 const RECORD_OF_REPLY: usize = 240;
 const LIST: usize = 1290;
 const REFUSAL: usize = 330;
-/// How many counters a forwarded request moves, and one that is answered.
+/// The number of counters that a forwarded request changes, and that one answered here changes.
 const COUNTERS: usize = 7;
 const COUNTERS_OF_REPLY: usize = 2;
 

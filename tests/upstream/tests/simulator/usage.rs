@@ -9,7 +9,7 @@ const VERSION: &str = "anthropic-version: 2023-06-01";
 const ASKED: &str = "x-sim-usage: input=211,input_image=40,cache_read=1025,cache_write_5m=201,\
                      cache_write_1h=101,tool_use=11,output=57,reasoning=33";
 
-/// What each form can tell of `ASKED`.
+/// Returns the part of `ASKED` that an answer of this form can report.
 fn told(form: UsageCall) -> Value {
     match form {
         UsageCall::Chat | UsageCall::Responses => kinds(&[
