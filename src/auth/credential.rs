@@ -51,7 +51,7 @@ impl fmt::Debug for ApiKey {
 
 /// The credential that a request presents in one form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Presented {
+pub enum PresentedCredential {
     /// Nothing.
     Absent,
     /// Something that is no key: empty, repeated, too long, not visible ASCII, another scheme, or
@@ -93,7 +93,7 @@ impl CredentialForm {
     }
 
     /// Reads what the request presents in this form.
-    pub fn read(self, head: &Head, target: &RequestTarget<'_>) -> Presented {
+    pub fn read(self, head: &Head, target: &RequestTarget<'_>) -> PresentedCredential {
         match self {
             Self::Bearer => match head.single(responses::KEY_HEADER) {
                 Occurrence::Once(value) => bearer(value).into(),
@@ -110,17 +110,17 @@ impl CredentialForm {
     }
 }
 
-impl From<Option<ApiKey>> for Presented {
+impl From<Option<ApiKey>> for PresentedCredential {
     fn from(key: Option<ApiKey>) -> Self {
         key.map_or(Self::Malformed, Self::Key)
     }
 }
 
-fn from_header(occurrence: Occurrence<'_>) -> Presented {
+fn from_header(occurrence: Occurrence<'_>) -> PresentedCredential {
     match occurrence {
-        Occurrence::Absent => Presented::Absent,
+        Occurrence::Absent => PresentedCredential::Absent,
         Occurrence::Once(value) => ApiKey::parse(value).into(),
-        Occurrence::Repeated => Presented::Malformed,
+        Occurrence::Repeated => PresentedCredential::Malformed,
     }
 }
 
@@ -133,15 +133,17 @@ fn bearer(value: &[u8]) -> Option<ApiKey> {
 }
 
 /// Several places for one key: those that hold something must hold the same.
-fn agreed(mut places: impl Iterator<Item = Presented>) -> Presented {
+fn agreed(mut places: impl Iterator<Item = PresentedCredential>) -> PresentedCredential {
     places
-        .try_fold(Presented::Absent, |so_far, next| match (so_far, next) {
-            (_, Presented::Malformed) => Err(()),
-            (so_far, Presented::Absent) => Ok(so_far),
-            (Presented::Key(a), Presented::Key(b)) if a != b => Err(()),
-            (_, next) => Ok(next),
+        .try_fold(PresentedCredential::Absent, |so_far, next| {
+            match (so_far, next) {
+                (_, PresentedCredential::Malformed) => Err(()),
+                (so_far, PresentedCredential::Absent) => Ok(so_far),
+                (PresentedCredential::Key(a), PresentedCredential::Key(b)) if a != b => Err(()),
+                (_, next) => Ok(next),
+            }
         })
-        .unwrap_or(Presented::Malformed)
+        .unwrap_or(PresentedCredential::Malformed)
 }
 
 #[cfg(test)]

@@ -3,5 +3,5 @@
 pub mod credential;
 pub mod key_status;
 
-pub use credential::{ApiKey, CredentialForm, Presented};
+pub use credential::{ApiKey, CredentialForm, PresentedCredential};
 pub use key_status::{KeyStatus, KeyStore, authenticate};

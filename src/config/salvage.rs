@@ -55,7 +55,7 @@ fn problems(bytes: &[u8]) -> Problems {
     let Err(others) = compile(&document) else {
         return problems;
     };
-    let unsure = Unsure::new(&problems, &document);
+    let unsure = UncertainProblems::new(&problems, &document);
     let own = others.0.into_iter();
     let own = own.filter(|problem| !unsure.covers(problem));
     problems.0.extend(own);
@@ -203,7 +203,7 @@ impl Salvage {
 }
 
 /// Places at which problems of the rest mean nothing: they are there only because something else has a wrong form.
-struct Unsure {
+struct UncertainProblems {
     /// At these places and within them.
     within: Vec<String>,
     /// At these places themselves.
@@ -214,7 +214,7 @@ struct Unsure {
     names: bool,
 }
 
-impl Unsure {
+impl UncertainProblems {
     fn new(problems: &Problems, document: &Document) -> Self {
         let broken = || problems.0.iter().map(|problem| problem.path.as_str());
         let groups = document.groups.as_deref().unwrap_or_default();

@@ -67,7 +67,7 @@ pub struct Edition {
 
 /// The contents of a published snapshot, whether or not this release accepts its document.
 #[derive(Debug, Clone)]
-pub struct Peeked {
+pub struct SnapshotHeader {
     /// The place of the policy in the order of publications.
     pub edition: Edition,
     /// The terms by which the feed's records count; `None` where none is read.
@@ -161,9 +161,9 @@ impl Snapshot {
 }
 
 /// The contents of a published snapshot, whether or not this release accepts its document.
-pub fn peek(bytes: &[u8]) -> Option<Peeked> {
+pub fn peek(bytes: &[u8]) -> Option<SnapshotHeader> {
     let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
-    snapshot.is_known().then_some(Peeked {
+    snapshot.is_known().then_some(SnapshotHeader {
         edition: Edition {
             epoch: snapshot.epoch,
             generation: snapshot.generation,

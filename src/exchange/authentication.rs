@@ -3,7 +3,7 @@
 use super::key_place::{accepts, protocol_of};
 use super::misplaced::misplaced;
 use super::request::{AuthenticatedCaller, MisplacedKey};
-use crate::auth::{self, CredentialForm, KeyStatus, KeyStore, Presented};
+use crate::auth::{self, CredentialForm, KeyStatus, KeyStore, PresentedCredential};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
 use crate::protocol::Endpoint;
@@ -52,10 +52,10 @@ pub(super) fn authenticate(
         .iter()
         .map(|form| (*form, form.read(head, target)))
         // Whatever stands in a later form, a malformed one is wrong: in doubt the request is rejected.
-        .take_while(|(_, presented)| *presented != Presented::Malformed);
+        .take_while(|(_, presented)| *presented != PresentedCredential::Malformed);
     let mut presented = presented.filter_map(|(form, presented)| match presented {
-        Presented::Key(key) => Some((form, key)),
-        Presented::Absent | Presented::Malformed => None,
+        PresentedCredential::Key(key) => Some((form, key)),
+        PresentedCredential::Absent | PresentedCredential::Malformed => None,
     });
     let Some(in_force) = in_force else {
         return Err(if presented.next().is_none() {

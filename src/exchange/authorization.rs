@@ -87,7 +87,7 @@ impl From<ParameterError> for Rejection {
 /// which may also leave it out.
 fn check_version(head: &Head, strict: bool) -> Result<(), Rejection> {
     let taken = match version(head) {
-        Err(Disagree) => false,
+        Err(ConflictingVersions) => false,
         Ok(None) => !strict,
         Ok(Some(value)) if strict => value == messages::VERSION.as_bytes(),
         Ok(Some(value)) => is_date(value),
@@ -101,18 +101,18 @@ fn check_version(head: &Head, strict: bool) -> Result<(), Rejection> {
 
 /// A version header that is repeated, or two names for it with different values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Disagree;
+pub(super) struct ConflictingVersions;
 
 /// The version that a request names, under either name; both must agree.
-pub(super) fn version(head: &Head) -> Result<Option<&[u8]>, Disagree> {
+pub(super) fn version(head: &Head) -> Result<Option<&[u8]>, ConflictingVersions> {
     let mut named = None;
     for name in messages::VERSION_HEADERS {
         match head.single(name) {
             Occurrence::Absent => {}
-            Occurrence::Repeated => return Err(Disagree),
+            Occurrence::Repeated => return Err(ConflictingVersions),
             Occurrence::Once(value) => {
                 if named.is_some_and(|other| other != value) {
-                    return Err(Disagree);
+                    return Err(ConflictingVersions);
                 }
                 named = Some(value);
             }

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
+use super::admitted_request::AdmittedRequest;
 use super::authentication::{Authenticated, authenticate};
 use super::authorization::authorize;
 use super::edits::Edits;
 use super::environment::{Environment, Quotas};
-use super::forwarded::Forwarded;
 use super::limits::{LimitsService, local};
 use super::lists;
 use super::media::{self, Media};
@@ -37,7 +37,7 @@ pub(super) enum Decision {
     /// It is rejected.
     Reject(Box<RecordBuilder>, ReplyContext, Rejection),
     /// It goes upstream, if its body has nothing against it.
-    Forward(Box<Forwarded>),
+    Forward(Box<AdmittedRequest>),
 }
 
 impl Decision {
@@ -107,8 +107,8 @@ pub(super) fn decide(
     }
     let began_us = || environment.now_us();
     let upstream = upstream_request(head, end, &target, endpoint, &caller, policy, began_us);
-    let forwarded = match upstream {
-        Ok(upstream) => Forwarded {
+    let admitted = match upstream {
+        Ok(upstream) => AdmittedRequest {
             reply: context.with_left_out(endpoint, &target),
             line,
             caller,
@@ -128,12 +128,12 @@ pub(super) fn decide(
             return Decision::reject(known, context, rejection);
         }
     };
-    let service = forwarded.upstream.service.as_ref();
+    let service = admitted.upstream.service.as_ref();
     match service.map_or(Ok(()), |service| service.require(environment)) {
-        Ok(()) => Decision::Forward(Box::new(forwarded)),
+        Ok(()) => Decision::Forward(Box::new(admitted)),
         Err(rejection) => {
-            let context = forwarded.reply.clone();
-            let known = Box::new(forwarded).into_record(UpstreamResult::None);
+            let context = admitted.reply.clone();
+            let known = Box::new(admitted).into_record(UpstreamResult::None);
             Decision::Reject(known, context, rejection)
         }
     }

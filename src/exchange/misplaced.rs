@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::key_place::accepts;
 use super::request::MisplacedKey;
 use super::route::Route;
-use crate::auth::{CredentialForm, KeyStatus, KeyStore, Presented, authenticate};
+use crate::auth::{CredentialForm, KeyStatus, KeyStore, PresentedCredential, authenticate};
 use crate::config::policy::{Clients, Group, GroupKind};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
@@ -31,7 +31,7 @@ pub(super) fn misplaced(
         looked_at && allowed && accepts(group, clients, endpoint, form)
     };
     for form in forms {
-        let Presented::Key(key) = form.read(head, target) else {
+        let PresentedCredential::Key(key) = form.read(head, target) else {
             continue;
         };
         let KeyStatus::Valid { key, group } = authenticate(&key, in_force, world) else {

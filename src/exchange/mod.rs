@@ -7,6 +7,7 @@
 //! The response: `response_head` decides by the head, `response` reads the body.
 //! The end: `record` builds the record.
 
+mod admitted_request;
 mod affinity;
 mod attempts;
 mod authentication;
@@ -16,9 +17,7 @@ mod decision;
 mod edits;
 mod environment;
 mod estimating;
-mod forwarded;
 mod include_usage;
-mod kept_back;
 mod key_place;
 mod limits;
 mod lists;
@@ -36,18 +35,19 @@ mod response_head;
 mod route;
 mod several_accounts;
 mod silence;
-mod unasked;
+mod stripped_headers;
 mod upstream_head;
 mod upstream_request;
+mod usage_event_filter;
 mod usage_report;
 
 pub use edits::{ACCOUNT_HEADER, BodyEdit, Edits, FINAL_HEADER, HeaderEdit, PATH_HEADER};
 pub use environment::{
     AccountStates, Clock, Environment, Forwarding, Quotas, ResponseHeaders, StreamEnd,
 };
-pub use kept_back::is_withheld;
 pub use outcome::Outcome;
 pub use route::Route;
+pub use stripped_headers::is_withheld;
 
 use phase::Phase;
 

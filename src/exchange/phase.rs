@@ -13,9 +13,9 @@
 
 use core::mem;
 
+use super::admitted_request::AdmittedRequest;
 use super::decision::{self, Decision};
 use super::environment::{Environment, Forwarding, Quotas, ResponseHeaders, StreamEnd};
-use super::forwarded::Forwarded;
 use super::limits::local;
 use super::outcome::Outcome;
 use super::record::{LocalReply, RecordBuilder};
@@ -35,11 +35,11 @@ pub(super) enum Phase {
     #[default]
     Start,
     /// The key is valid; the head is held because the body must say which model.
-    AwaitingModel(Box<Forwarded>),
+    AwaitingModel(Box<AdmittedRequest>),
     /// The head is on its way upstream; the rest of the body is read as it follows.
-    Forwarding(Box<Forwarded>),
+    Forwarding(Box<AdmittedRequest>),
     /// A response passes through; what is left of the request body is still read.
-    Relaying(Box<Forwarded>, Response),
+    Relaying(Box<AdmittedRequest>, Response),
     /// The request was answered here; the local reply passes untouched.
     Replied(Box<RecordBuilder>),
     /// Nothing more will come.
@@ -68,10 +68,10 @@ impl Phase {
             Decision::Reject(known, context, rejection) => {
                 reject(known, &context, rejection, environment)
             }
-            Decision::Forward(forwarded) if end => {
-                Self::Forwarding(forwarded).on_request_body(&[], true, environment)
+            Decision::Forward(admitted) if end => {
+                Self::Forwarding(admitted).on_request_body(&[], true, environment)
             }
-            Decision::Forward(forwarded) => (Self::AwaitingModel(forwarded), Outcome::Pause),
+            Decision::Forward(admitted) => (Self::AwaitingModel(admitted), Outcome::Pause),
         }
     }
 
@@ -82,9 +82,9 @@ impl Phase {
         end: bool,
         environment: &impl Forwarding,
     ) -> (Self, Outcome) {
-        let (mut forwarded, response) = match self {
-            Self::AwaitingModel(forwarded) | Self::Forwarding(forwarded) => (forwarded, None),
-            Self::Relaying(forwarded, response) => (forwarded, Some(response)),
+        let (mut admitted, response) = match self {
+            Self::AwaitingModel(admitted) | Self::Forwarding(admitted) => (admitted, None),
+            Self::Relaying(admitted, response) => (admitted, Some(response)),
             // A body without a head, which Envoy never hands over: nothing is known of it.
             Self::Start => {
                 let context = ReplyContext::default();
@@ -93,31 +93,31 @@ impl Phase {
             // Rejected: what the client still sends goes nowhere.
             Self::Replied(_) | Self::Done => return (self, Outcome::Pause),
         };
-        let outcome = match forwarded.read(bytes, end, environment) {
+        let outcome = match admitted.read(bytes, end, environment) {
             Ok(BodyStep::Hold) => Outcome::Pause,
             Ok(BodyStep::Release(edits)) => Outcome::Continue(edits),
             Err(rejection) => {
-                let context = forwarded.reply.clone();
+                let context = admitted.reply.clone();
                 let result = response.map_or(UpstreamResult::None, UpstreamResult::Relayed);
-                let known = forwarded.into_record(result);
+                let known = admitted.into_record(result);
                 return reject(known, &context, rejection, environment);
             }
         };
         let next = match response {
-            Some(response) => Self::Relaying(forwarded, response),
-            None if forwarded.upstream.body.head_released() => Self::Forwarding(forwarded),
-            None => Self::AwaitingModel(forwarded),
+            Some(response) => Self::Relaying(admitted, response),
+            None if admitted.upstream.body.head_released() => Self::Forwarding(admitted),
+            None => Self::AwaitingModel(admitted),
         };
         (next, outcome)
     }
 
     /// Reads a part of the request body that more follows at once.
     pub(super) fn on_request_bytes(&mut self, bytes: &[u8]) {
-        if let Self::AwaitingModel(forwarded)
-        | Self::Forwarding(forwarded)
-        | Self::Relaying(forwarded, _) = self
+        if let Self::AwaitingModel(admitted)
+        | Self::Forwarding(admitted)
+        | Self::Relaying(admitted, _) = self
         {
-            forwarded.upstream.body.read_ahead(bytes);
+            admitted.upstream.body.read_ahead(bytes);
         }
     }
 
@@ -128,34 +128,31 @@ impl Phase {
         end: bool,
         environment: &impl Forwarding,
     ) -> (Self, Outcome) {
-        let forwarded = match self {
-            Self::AwaitingModel(forwarded)
-            | Self::Forwarding(forwarded)
-            | Self::Relaying(forwarded, _) => forwarded,
+        let admitted = match self {
+            Self::AwaitingModel(admitted)
+            | Self::Forwarding(admitted)
+            | Self::Relaying(admitted, _) => admitted,
             // Our own local reply, or Envoy's before the filter saw a head.
             Self::Start | Self::Replied(_) | Self::Done => return (self, Outcome::pass()),
         };
-        match response_head::decide(head, &forwarded, environment) {
+        match response_head::decide(head, &admitted, environment) {
             ResponseDecision::Relay(mut response, mut edits) => {
                 response.ended = end;
-                let reservation = forwarded.upstream.reservation.as_ref();
-                local::add_to_response(&mut edits, &forwarded.caller, reservation, environment);
-                edits.headers.extend(forwarded.reply.detail());
-                (
-                    Self::Relaying(forwarded, response),
-                    Outcome::Continue(edits),
-                )
+                let reservation = admitted.upstream.reservation.as_ref();
+                local::add_to_response(&mut edits, &admitted.caller, reservation, environment);
+                edits.headers.extend(admitted.reply.detail());
+                (Self::Relaying(admitted, response), Outcome::Continue(edits))
             }
             ResponseDecision::Replace(replaced, rejection) => {
-                let context = forwarded.reply.clone();
-                let known = forwarded.into_record(UpstreamResult::Replaced(replaced));
+                let context = admitted.reply.clone();
+                let known = admitted.into_record(UpstreamResult::Replaced(replaced));
                 reject(known, &context, rejection, environment)
             }
             ResponseDecision::Envoys(code) => {
                 let mut edits = Default::default();
-                let reservation = forwarded.upstream.reservation.as_ref();
-                local::add_to_response(&mut edits, &forwarded.caller, reservation, environment);
-                let mut known = forwarded.into_record(UpstreamResult::None);
+                let reservation = admitted.upstream.reservation.as_ref();
+                local::add_to_response(&mut edits, &admitted.caller, reservation, environment);
+                let mut known = admitted.into_record(UpstreamResult::None);
                 known.reply = Some(LocalReply::of_envoy(code));
                 (Self::Replied(known), Outcome::Continue(edits))
             }
@@ -188,11 +185,11 @@ impl Phase {
     ) -> Option<Record> {
         let mut known = match self {
             Self::Start | Self::Done => return None,
-            Self::AwaitingModel(forwarded) | Self::Forwarding(forwarded) => {
-                forwarded.into_record(UpstreamResult::None)
+            Self::AwaitingModel(admitted) | Self::Forwarding(admitted) => {
+                admitted.into_record(UpstreamResult::None)
             }
-            Self::Relaying(forwarded, response) => {
-                forwarded.into_record(UpstreamResult::Relayed(response))
+            Self::Relaying(admitted, response) => {
+                admitted.into_record(UpstreamResult::Relayed(response))
             }
             Self::Replied(known) => known,
         };

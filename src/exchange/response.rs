@@ -2,7 +2,7 @@
 
 use super::environment::Clock;
 use super::silence::Silence;
-use super::unasked::UnaskedUsage;
+use super::usage_event_filter::UsageEventFilter;
 use crate::usage::{Meter, Reading, Wire};
 
 /// The outcome at the upstream.
@@ -33,7 +33,7 @@ pub(super) struct Response {
     /// Reads its body; `None` where there is nothing to meter.
     metered: Option<Box<MeteredBody>>,
     /// Takes out of its body what the client did not ask for.
-    unasked: Option<Box<UnaskedUsage>>,
+    unasked: Option<Box<UsageEventFilter>>,
 }
 
 /// The meter of a body.

@@ -1,8 +1,8 @@
 //! The decision on a response's head: which responses are relayed, and which a local reply replaces.
 
+use super::admitted_request::AdmittedRequest;
 use super::edits::{Edits, HeaderEdit};
 use super::environment::{AccountStates, Clock, ResponseHeaders};
-use super::forwarded::Forwarded;
 use super::limits::service;
 use super::response::{Replaced, Response};
 use crate::failover::RequestAttempts;
@@ -32,27 +32,27 @@ pub(super) enum ResponseDecision {
 /// Decides on a response's head.
 pub(super) fn decide(
     head: &impl ResponseHeaders,
-    forwarded: &Forwarded,
+    admitted: &AdmittedRequest,
     accounts: &(impl AccountStates + Clock),
 ) -> ResponseDecision {
     let status = head.status();
     if !is_status(status) {
-        return replace(status, head, forwarded, Rejection::UpstreamFailed);
+        return replace(status, head, admitted, Rejection::UpstreamFailed);
     }
     if status >= 300
-        && let Some(decision) = decide_error(status, head, forwarded, accounts)
+        && let Some(decision) = decide_error(status, head, admitted, accounts)
     {
         return decision;
     }
     if status < 300
-        && let Some(several) = &forwarded.upstream.several
+        && let Some(several) = &admitted.upstream.several
     {
         several.on_success(accounts);
     }
-    let (request_id, mut edits) = identify(head, forwarded);
-    let body = &forwarded.upstream.body;
-    let usage = forwarded.upstream.spec.usage;
-    let reasons = forwarded.upstream.may_reason_unseen();
+    let (request_id, mut edits) = identify(head, admitted);
+    let body = &admitted.upstream.body;
+    let usage = admitted.upstream.spec.usage;
+    let reasons = admitted.upstream.may_reason_unseen();
     let response = Response::new(status, request_id, usage, body.usage_added, reasons);
     let withheld = head
         .withheld_headers()
@@ -71,7 +71,7 @@ pub(super) fn decide(
 fn decide_error(
     status: u16,
     head: &impl ResponseHeaders,
-    forwarded: &Forwarded,
+    admitted: &AdmittedRequest,
     accounts: &(impl AccountStates + Clock),
 ) -> Option<ResponseDecision> {
     let details = head.details();
@@ -79,7 +79,7 @@ fn decide_error(
         return Some(ResponseDecision::Replace(Replaced::default(), rejection));
     }
     let relayed = details == VIA_UPSTREAM;
-    let several = forwarded.upstream.several.as_ref();
+    let several = admitted.upstream.several.as_ref();
     let by_foreign_hop = several.is_some_and(|it| it.is_refused_by_foreign_hop(status));
     let is_clients_fault = !relayed && matches!(status, 400 | 408 | 413 | 431) && !by_foreign_hop;
     if let Some(several) = several
@@ -87,21 +87,19 @@ fn decide_error(
     {
         several.on_error(status, &details, accounts);
     }
-    let hop = attempt_failure(status, relayed, forwarded);
+    let hop = attempt_failure(status, relayed, admitted);
     match (relayed, &hop, status) {
         (true, None, 401) => {
-            let rejection = if every_account_refused(forwarded) {
+            let rejection = if every_account_refused(admitted) {
                 Rejection::AccountsRefused
             } else {
                 Rejection::UpstreamFailed
             };
-            Some(replace(status, head, forwarded, rejection))
+            Some(replace(status, head, admitted, rejection))
         }
         // Clients would follow, with the key in their hands.
-        (true, None, 300..=399) => {
-            Some(replace(status, head, forwarded, Rejection::UpstreamFailed))
-        }
-        (true, None, 403) => Some(replace(status, head, forwarded, Rejection::UpstreamForbade)),
+        (true, None, 300..=399) => Some(replace(status, head, admitted, Rejection::UpstreamFailed)),
+        (true, None, 403) => Some(replace(status, head, admitted, Rejection::UpstreamForbade)),
         (true, None, _) => None,
         // Too large, too slow. On the way to an account there is nothing that the client could have done wrong.
         (false, None, _) if is_clients_fault => {
@@ -126,12 +124,12 @@ fn decide_error(
 fn replace(
     status: u16,
     head: &impl ResponseHeaders,
-    forwarded: &Forwarded,
+    admitted: &AdmittedRequest,
     rejection: Rejection,
 ) -> ResponseDecision {
     let replaced = Replaced {
         status: Some(status),
-        request_id: upstream_id(head, forwarded.caller.protocol),
+        request_id: upstream_id(head, admitted.caller.protocol),
         failure: None,
     };
     ResponseDecision::Replace(replaced, rejection)
@@ -148,10 +146,10 @@ fn upstream_id(head: &impl ResponseHeaders, protocol: Protocol) -> Option<String
 
 /// The id that the upstream gave the response, and the headers in which a client finds an id, where the upstream left
 /// them out: `x-request-id` with the id of the request, for clients of protocol B also `request-id`.
-fn identify(head: &impl ResponseHeaders, forwarded: &Forwarded) -> (Option<String>, Edits) {
+fn identify(head: &impl ResponseHeaders, admitted: &AdmittedRequest) -> (Option<String>, Edits) {
     let mut edits = Edits::default();
-    let protocol = forwarded.caller.protocol;
-    let ours = forwarded.reply.request_id.as_deref();
+    let protocol = admitted.caller.protocol;
+    let ours = admitted.reply.request_id.as_deref();
     let usual = head.header(REQUEST_ID);
     if let (None, Some(id)) = (&usual, ours) {
         edits
@@ -173,8 +171,8 @@ fn identify(head: &impl ResponseHeaders, forwarded: &Forwarded) -> (Option<Strin
 
 /// Returns the reason why a seeming error of an account is not one: on the way to one of several accounts Envoy passes
 /// through itself, and its own responses there look like the account's.
-fn attempt_failure(status: u16, relayed: bool, forwarded: &Forwarded) -> Option<String> {
-    match attempts(forwarded)?.failed().pop() {
+fn attempt_failure(status: u16, relayed: bool, admitted: &AdmittedRequest) -> Option<String> {
+    match attempts(admitted)?.failed().pop() {
         Some(last) if last.status == status => None,
         Some(last) if !last.reason.is_empty() => Some(last.reason),
         // The account's response would be the last that was noted.
@@ -183,17 +181,17 @@ fn attempt_failure(status: u16, relayed: bool, forwarded: &Forwarded) -> Option<
 }
 
 /// The attempts at several accounts.
-fn attempts(forwarded: &Forwarded) -> Option<&RequestAttempts> {
-    forwarded.upstream.several.as_ref()?.attempts()
+fn attempts(admitted: &AdmittedRequest) -> Option<&RequestAttempts> {
+    admitted.upstream.several.as_ref()?.attempts()
 }
 
 /// Whether no account of the source could have done better than the one that answered, which refused its credential: it
 /// is the only one, or every other was asked too and refused its own. Who asks again would meet the same.
-fn every_account_refused(forwarded: &Forwarded) -> bool {
-    let Some(several) = forwarded.upstream.route.source.alternatives() else {
+fn every_account_refused(admitted: &AdmittedRequest) -> bool {
+    let Some(several) = admitted.upstream.route.source.alternatives() else {
         return true;
     };
-    let failed = attempts(forwarded)
+    let failed = attempts(admitted)
         .map(RequestAttempts::failed)
         .unwrap_or_default();
     let asked = |id: &str| failed.iter().any(|failed| failed.account == id);

@@ -4,8 +4,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::authorization;
 use super::edits::{CLUSTER_HEADER, HeaderEdit, PATH_HEADER};
-use super::kept_back::kept_back;
 use super::route::Route;
+use super::stripped_headers::stripped;
 use crate::config::base::without_version;
 use crate::head::Head;
 use crate::protocol::query::{PassingParameters, RequestTarget};
@@ -32,7 +32,7 @@ pub(super) fn head_edits(
     path: &[u8],
 ) -> Vec<HeaderEdit> {
     let mut headers: Vec<HeaderEdit> = Vec::with_capacity(USUAL_EDITS);
-    for name in head.names().filter_map(kept_back) {
+    for name in head.names().filter_map(stripped) {
         let mut idempotency = IDEMPOTENCY_HEADERS.into_iter();
         let edit = match idempotency.find(|known| **known == *name) {
             Some(name) => HeaderEdit::Set(name, idempotency_digest(key, head.values(name))),

@@ -44,7 +44,7 @@ pub trait AttemptHost: Clocks + SharedData + Stats {
 
 /// The treatment of an attempt's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Course {
+pub enum AttemptDecision {
     /// It goes to an account.
     To {
         /// The account's cluster.
@@ -72,49 +72,53 @@ pub enum Attempt {
 
 impl Attempt {
     /// The request's headers have come.
-    pub fn on_request(&mut self, registry: &Registry, host: &impl AttemptHost) -> Course {
+    pub fn on_request(&mut self, registry: &Registry, host: &impl AttemptHost) -> AttemptDecision {
         let id = host.request_id().unwrap_or_default();
         // Without its bounds and its list of failures no attempt would be safe.
         let Some(attempts) = registry.find(&id) else {
-            return Course::Refused;
+            return AttemptDecision::Refused;
         };
         if attempts.asked() > 0 && !attempts.has_whole_body() {
             *self = Self::Waiting(attempts);
-            return Course::Wait;
+            return AttemptDecision::Wait;
         }
         self.make(attempts, host)
     }
 
     /// More of the request's body has come, `held` bytes in all; or its end, with trailers. Gives what becomes of an attempt that
     /// waited for it.
-    pub fn on_request_body(&mut self, held: usize, host: &impl AttemptHost) -> Option<Course> {
+    pub fn on_request_body(
+        &mut self,
+        held: usize,
+        host: &impl AttemptHost,
+    ) -> Option<AttemptDecision> {
         let Self::Waiting(attempts) = self else {
             return None;
         };
         if !attempts.has_whole_body() && held <= MOST_AWAITED {
-            return Some(Course::Wait);
+            return Some(AttemptDecision::Wait);
         }
         let attempts = Rc::clone(attempts);
         Some(self.make(attempts, host))
     }
 
-    fn make(&mut self, attempts: Rc<RequestAttempts>, host: &impl AttemptHost) -> Course {
+    fn make(&mut self, attempts: Rc<RequestAttempts>, host: &impl AttemptHost) -> AttemptDecision {
         *self = Self::Idle;
         let (states, now_us) = (states_of(&attempts, host), host.steady_us());
         let Some(index) = attempts.next(&states, now_us) else {
-            return Course::Refused;
+            return AttemptDecision::Refused;
         };
         let (Some(account), Some(cluster)) = (attempts.account(index), attempts.cluster(index))
         else {
-            return Course::Refused;
+            return AttemptDecision::Refused;
         };
         let is_retry = attempts.asked() > 0;
         if is_retry && now_us > attempts.bounds().until_us {
             attempts.record(FailedAttempt::not_made(account.id.clone()));
-            return Course::Refused;
+            return AttemptDecision::Refused;
         }
         attempts.begin(index, true, &states, now_us);
-        let course = Course::To {
+        let course = AttemptDecision::To {
             cluster: cluster.clone(),
             path: attempts.path().map(<[u8]>::to_vec),
         };

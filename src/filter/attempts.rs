@@ -7,7 +7,7 @@ use proxy_wasm::types::{Action, ContextType};
 
 use super::host::{self, Host};
 use crate::exchange::{ACCOUNT_HEADER, FINAL_HEADER, PATH_HEADER};
-use crate::failover::attempt::{Attempt, Course, NO_MORE_ATTEMPTS};
+use crate::failover::attempt::{Attempt, AttemptDecision, NO_MORE_ATTEMPTS};
 use crate::failover::{Registry, note_report};
 
 /// The root with the id `tries`, for the filter in the cluster that leads to the hop.
@@ -43,17 +43,17 @@ struct HttpAttempt {
 
 impl HttpAttempt {
     /// Does what a course asks for.
-    fn take(&self, course: Course) -> Action {
+    fn take(&self, course: AttemptDecision) -> Action {
         match course {
-            Course::To { cluster, path } => {
+            AttemptDecision::To { cluster, path } => {
                 host::set_request_header(ACCOUNT_HEADER, cluster.as_bytes());
                 if let Some(path) = path {
                     host::set_request_header(PATH_HEADER, &path);
                 }
                 Action::Continue
             }
-            Course::Wait => Action::Pause,
-            Course::Refused => {
+            AttemptDecision::Wait => Action::Pause,
+            AttemptDecision::Refused => {
                 host::send_status(NO_MORE_ATTEMPTS);
                 Action::Pause
             }

@@ -15,7 +15,7 @@ const MAX_LOGGED: usize = 20;
 
 /// The result of a poll.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Polled {
+pub(super) enum PollOutcome {
     /// The source serves the document that was seen last.
     Unchanged,
     /// It serves another one.
@@ -28,7 +28,7 @@ pub(super) enum Polled {
     Failed(LoadFailure, String),
 }
 
-impl Polled {
+impl PollOutcome {
     /// Reads a response, `None` for a call that failed, where `seen` was seen last.
     pub(super) fn read(
         response: Option<&impl FetchResponse>,
@@ -144,13 +144,13 @@ mod tests {
     fn what_a_response_says() {
         let digest = |text: &str| DocumentDigest::from(Sha256::digest(text));
         let seen = digest("seen");
-        let changed = |etag: Option<&str>| Polled::Changed {
+        let changed = |etag: Option<&str>| PollOutcome::Changed {
             bytes: b"other".to_vec(),
             digest: digest("other"),
             etag: etag.map(str::to_owned),
         };
-        let unreachable = |why: &str| Polled::Failed(LoadFailure::Unreachable, why.to_owned());
-        let long = Polled::Failed(
+        let unreachable = |why: &str| PollOutcome::Failed(LoadFailure::Unreachable, why.to_owned());
+        let long = PollOutcome::Failed(
             LoadFailure::Oversize,
             "it has 11 bytes, 10 are allowed".to_owned(),
         );
@@ -162,7 +162,7 @@ mod tests {
                 "the same",
                 Some(FakeResponse::ok("seen")),
                 true,
-                Polled::Unchanged,
+                PollOutcome::Unchanged,
             ),
             (
                 "another",
@@ -180,7 +180,7 @@ mod tests {
                 "as long as allowed",
                 Some(FakeResponse::ok("0123456789")),
                 true,
-                Polled::Changed {
+                PollOutcome::Changed {
                     bytes: b"0123456789".to_vec(),
                     digest: digest("0123456789"),
                     etag: None,
@@ -196,7 +196,7 @@ mod tests {
                 "304",
                 Some(FakeResponse::status("304", "")),
                 true,
-                Polled::Unchanged,
+                PollOutcome::Unchanged,
             ),
             (
                 "304 to an unconditional request",
@@ -213,7 +213,11 @@ mod tests {
         ];
         for (case, response, has_seen, want) in cases {
             let seen = has_seen.then_some(&seen);
-            assert_eq!(Polled::read(response.as_ref(), seen, 10), want, "{case}");
+            assert_eq!(
+                PollOutcome::read(response.as_ref(), seen, 10),
+                want,
+                "{case}"
+            );
         }
     }
 }

@@ -30,23 +30,23 @@ use crate::shared_data::SharedData;
 
 mod document;
 mod feed_driver;
+mod leader_term;
 pub mod lease;
 mod next_page;
 pub mod plugin_config;
 pub(crate) mod publisher;
 mod schedule;
 mod spend_driver;
-mod tenure;
 
-use document::{DocumentDigest, Polled};
+use document::{DocumentDigest, PollOutcome};
 use feed_driver::FeedDriver;
+use leader_term::LeaderTerm;
 use lease::{Acquisition, Candidate, LoaderRole};
 use plugin_config::{DocumentSource, HttpSource, PluginConfig};
 use publisher::Superseded;
 pub use schedule::LONGEST_TICK_MS;
 use schedule::PollSchedule;
 use spend_driver::SpendDriver;
-use tenure::Tenure;
 
 /// The functions of the host that a loader needs.
 pub trait LoaderHost: SharedData + Clocks + Entropy + Fetch + Timer + Stats + Log {}
@@ -74,7 +74,7 @@ pub struct Loader {
     source: DocumentSource,
     schedule: PollSchedule,
     candidate: Candidate,
-    tenure: Tenure,
+    tenure: LeaderTerm,
     /// The keys that the document does not name itself.
     feed: FeedDriver,
     /// The driver of the spend feed.
@@ -116,7 +116,7 @@ impl Loader {
             source,
             schedule: PollSchedule::new(config.tick, eager, now),
             candidate: Candidate::enter(role, configuration, host.random(), duration_ms, host),
-            tenure: Tenure::begin(now),
+            tenure: LeaderTerm::begin(now),
             feed: FeedDriver::default(),
             spend: SpendDriver::default(),
             stats: ConfigStats::define(host),
@@ -136,7 +136,7 @@ impl Loader {
         };
         let bytes = bytes.clone();
         let digest = Sha256::digest(&bytes).into();
-        if tenure::is_published(&digest, host) {
+        if leader_term::is_published(&digest, host) {
             return Ok(());
         }
         if host.get(GENERATION).0.is_none() && self.lead(host) != Leadership::Follower {
@@ -225,9 +225,9 @@ impl Loader {
         if self.lead(host) != Leadership::Continued {
             return;
         }
-        match Polled::read(response, self.tenure.seen_digest(), max_bytes) {
-            Polled::Unchanged => self.confirm(host),
-            Polled::Changed {
+        match PollOutcome::read(response, self.tenure.seen_digest(), max_bytes) {
+            PollOutcome::Unchanged => self.confirm(host),
+            PollOutcome::Changed {
                 bytes,
                 digest,
                 etag,
@@ -235,7 +235,7 @@ impl Loader {
                 self.failure_logged = false;
                 self.load(&bytes, digest, etag, host);
             }
-            Polled::Failed(failure, why) => self.fail(failure, &why, host),
+            PollOutcome::Failed(failure, why) => self.fail(failure, &why, host),
         }
     }
 
@@ -292,7 +292,7 @@ impl Loader {
 
     /// Discards all that is known here: the state in effect may be another root's, or may be soon.
     fn forget(&mut self, host: &impl LoaderHost) {
-        self.tenure = Tenure::begin(host.steady_ms());
+        self.tenure = LeaderTerm::begin(host.steady_ms());
         self.feed.forget();
         self.spend.forget();
     }
@@ -330,7 +330,7 @@ impl Loader {
     /// since. Then only the sync of its feed continues.
     fn load_inline(&mut self, bytes: &[u8], host: &impl LoaderHost) {
         let digest = Sha256::digest(bytes).into();
-        if !tenure::is_published(&digest, host) {
+        if !leader_term::is_published(&digest, host) {
             self.load(bytes, digest, None, host);
             return;
         }

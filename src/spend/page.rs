@@ -42,13 +42,13 @@ struct SubjectDocument<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow)]
     id: Cow<'a, str>,
-    budget: Option<ToldBudgetDocument>,
+    budget: Option<BudgetSpendDocument>,
     #[serde(borrow, default)]
     elsewhere: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct ToldBudgetDocument {
+struct BudgetSpendDocument {
     per_day: Option<String>,
     per_month: Option<String>,
 }
@@ -97,7 +97,7 @@ impl SubjectDocument<'_> {
                 .ok_or("elsewhere: a period must be a day or a month, such as 2026-11-25")?;
             elsewhere.0.push((period, amount(sum, "elsewhere")?));
         }
-        let budget = self.budget.as_ref().map(ToldBudgetDocument::read);
+        let budget = self.budget.as_ref().map(BudgetSpendDocument::read);
         let told = ToldSpend {
             budget: budget.transpose()?.filter(Budget::is_set),
             elsewhere,
@@ -106,7 +106,7 @@ impl SubjectDocument<'_> {
     }
 }
 
-impl ToldBudgetDocument {
+impl BudgetSpendDocument {
     fn read(&self) -> Result<Budget, String> {
         let limit = |written: &Option<String>| {
             let written = written.as_deref();

@@ -8,11 +8,11 @@
 //! `extractor` (JSON), which follows the table of the answer's [`Wire`] form, to the `tally`.
 
 mod cached_content;
-mod carry;
 mod chat;
 mod cost;
 mod doubt;
 pub mod estimate;
+mod event_buffer;
 mod extractor;
 mod generate;
 mod holes;

@@ -5,10 +5,10 @@
 //! An event that the end of the answer cuts before its blank line counts if its JSON is whole: the standard drops it, but the
 //! vendors' clients read it, and what it tells was used. Of one that is cut inside its JSON only what the model wrote counts.
 
-use super::carry::Carry;
+use super::event_buffer::EventBuffer;
 use super::extractor::Extractor;
 use super::tally::{Effect, UsageTally};
-use super::template::{EventTemplate, Likeness, MAX_EVENT};
+use super::template::{EventTemplate, MAX_EVENT, TemplateMatch};
 use crate::text::is_line_break;
 use memchr::memchr2;
 
@@ -29,7 +29,7 @@ pub(super) struct EventReader {
     /// The last event.
     template: EventTemplate,
     /// The event's bytes from the chunks before. Unless it has begun it may be like the last one.
-    carry: Carry,
+    carry: EventBuffer,
 }
 
 /// The position in a line at which the bytes so far end.
@@ -87,7 +87,7 @@ impl EventReader {
                 len: StreamStart::SIZE,
             },
             begun: true,
-            carry: Carry::lacking(),
+            carry: EventBuffer::lacking(),
             ..Self::default()
         }
     }
@@ -138,14 +138,14 @@ impl EventReader {
         let before = self.carry.len();
         let after = self.carry.fill(bytes);
         match self.template.compare(self.carry.as_bytes()) {
-            Likeness::Alike(left) => {
+            TemplateMatch::Alike(left) => {
                 let read = self.carry.len().saturating_sub(left.len());
                 self.carry.clear();
                 let rest = bytes.get(read.saturating_sub(before)..);
                 self.repeat(rest.unwrap_or_default(), tally)
             }
-            Likeness::Open if after.is_empty() => after,
-            Likeness::Open | Likeness::Unlike => {
+            TemplateMatch::Open if after.is_empty() => after,
+            TemplateMatch::Open | TemplateMatch::Unlike => {
                 let carry = core::mem::take(&mut self.carry);
                 self.read(carry.as_bytes(), extractor, tally);
                 after
@@ -257,12 +257,12 @@ impl EventReader {
         let mut rest = bytes;
         loop {
             match self.template.compare(rest) {
-                Likeness::Alike(after) => rest = self.repeat(after, tally),
-                Likeness::Open if rest.len() < MAX_EVENT => {
+                TemplateMatch::Alike(after) => rest = self.repeat(after, tally),
+                TemplateMatch::Open if rest.len() < MAX_EVENT => {
                     self.carry.add(rest);
                     return Default::default();
                 }
-                Likeness::Open | Likeness::Unlike => {
+                TemplateMatch::Open | TemplateMatch::Unlike => {
                     extractor.note_from(rest.len());
                     return rest;
                 }

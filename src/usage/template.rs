@@ -52,7 +52,7 @@ impl Changes {
 
 /// The likeness of the bytes at the start of an event.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Likeness<'a> {
+pub(super) enum TemplateMatch<'a> {
     /// An event like the one remembered, and what comes behind it.
     Alike(&'a [u8]),
     /// Something else.
@@ -179,13 +179,13 @@ impl EventTemplate {
     }
 
     /// Compares the bytes of an event, from its first on, with the one remembered.
-    pub(super) fn compare<'a>(&mut self, bytes: &'a [u8]) -> Likeness<'a> {
+    pub(super) fn compare<'a>(&mut self, bytes: &'a [u8]) -> TemplateMatch<'a> {
         if self.len == 0 || self.outgrown {
-            return Likeness::Unlike;
+            return TemplateMatch::Unlike;
         }
         match self.follow_as_usual(bytes) {
-            Some(rest) => Likeness::Alike(rest),
-            None => self.follow(bytes).unwrap_or(Likeness::Unlike),
+            Some(rest) => TemplateMatch::Alike(rest),
+            None => self.follow(bytes).unwrap_or(TemplateMatch::Unlike),
         }
     }
 
@@ -215,7 +215,7 @@ impl EventTemplate {
         same(end, like).then_some(rest)
     }
 
-    fn follow<'a>(&mut self, bytes: &'a [u8]) -> Option<Likeness<'a>> {
+    fn follow<'a>(&mut self, bytes: &'a [u8]) -> Option<TemplateMatch<'a>> {
         self.changes.clear();
         let known = self.bytes.get(..self.len)?;
         let (mut at, mut rest) = (0_usize, bytes);
@@ -226,10 +226,10 @@ impl EventTemplate {
             let same = common_prefix(want, rest);
             if same == want.len() {
                 self.usual |= differing;
-                return Some(Likeness::Alike(rest.get(same..)?));
+                return Some(TemplateMatch::Alike(rest.get(same..)?));
             }
             if same == rest.len() {
-                return Some(Likeness::Open);
+                return Some(TemplateMatch::Open);
             }
             let differs = at.saturating_add(same);
             let (number, hole) = holes.find(|(_, hole)| hole.end() >= differs)?;
@@ -243,7 +243,7 @@ impl EventTemplate {
             let kind = hole_length(hole.kind, was, from, &mut self.changes)?;
             rest = from.get(kind..)?;
             if rest.is_empty() {
-                return Some(Likeness::Open);
+                return Some(TemplateMatch::Open);
             }
             at = hole.end();
         }

@@ -231,7 +231,7 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the event is not withheld",
-        "src/exchange/unasked.rs",
+        "src/exchange/usage_event_filter.rs",
         "rest = if is_usage_event(event) {",
         "rest = if is_usage_event(event) && event.is_empty() {",
         (
@@ -243,7 +243,7 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the event is not withheld at the end of a stream",
-        "src/exchange/unasked.rs",
+        "src/exchange/usage_event_filter.rs",
         "Err(_) if end && is_usage_event(rest) =>",
         "Err(_) if end && is_usage_event(rest) && rest.is_empty() =>",
         (f"{_event}test_as_the_last_bytes_of_a_stream",),
@@ -528,34 +528,34 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "headers go on",
         "src/exchange/upstream_head.rs",
-        "for name in head.names().filter_map(kept_back) {",
-        'for name in head.names().filter_map(kept_back).filter(|name| name.contains("api-key")) {',
+        "for name in head.names().filter_map(stripped) {",
+        'for name in head.names().filter_map(stripped).filter(|name| name.contains("api-key")) {',
         ("abuse/test_wire_headers.py::test_headers_that_stay_here", "abuse/test_abuse_paths.py::test_headers_that_choose"),
     ),
     Mutation(
         "conditions go on",
-        "src/exchange/kept_back.rs",
+        "src/exchange/stripped_headers.rs",
         '        | b"if"\n',
         "",
         ("abuse/test_wire_headers.py::test_headers_that_stay_here",),
     ),
     Mutation(
         "headers of answers lead elsewhere",
-        "src/exchange/kept_back.rs",
+        "src/exchange/stripped_headers.rs",
         "                || leads_elsewhere(before, word)\n",
         "",
         ("abuse/test_wire_headers.py::test_headers_of_answers",),
     ),
     Mutation(
         "headers of answers name accounts",
-        "src/exchange/kept_back.rs",
+        "src/exchange/stripped_headers.rs",
         "                || names_an_account(before, word);",
         "                || false;",
         ("abuse/test_wire_headers.py::test_headers_of_answers",),
     ),
     Mutation(
         "headers of answers speak for the gateway's origin",
-        "src/exchange/kept_back.rs",
+        "src/exchange/stripped_headers.rs",
         "        || speaks_for_an_origin(name)\n",
         "",
         ("abuse/test_wire_headers.py::test_headers_of_answers",),
@@ -603,7 +603,7 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what stands behind the window is not reserved",
-        "src/exchange/forwarded.rs",
+        "src/exchange/admitted_request.rs",
         "                    extended?;\n",
         "",
         (f"{_budgets}test_a_cap_behind_the_window_is_reserved_before_the_last_byte_goes",),

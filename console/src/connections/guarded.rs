@@ -6,7 +6,7 @@ use core::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
-use super::pulse::{Pulse, ResponseGuard};
+use super::connection_activity::{ConnectionActivity, ResponseGuard};
 
 /// A body. Dropped, its response is over.
 #[derive(Debug)]
@@ -49,13 +49,13 @@ impl<B: Body<Data = Bytes> + Unpin> Body for GuardedBody<B> {
 #[derive(Debug)]
 pub struct ReceivedBody {
     body: Incoming,
-    pulse: Pulse,
+    activity: ConnectionActivity,
 }
 
 impl ReceivedBody {
     /// This body.
-    pub(super) const fn new(body: Incoming, pulse: Pulse) -> Self {
-        Self { body, pulse }
+    pub(super) const fn new(body: Incoming, activity: ConnectionActivity) -> Self {
+        Self { body, activity }
     }
 }
 
@@ -69,7 +69,7 @@ impl Body for ReceivedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
         if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.pulse.is_whole();
+            self.activity.is_whole();
         }
         frame
     }
@@ -85,6 +85,6 @@ impl Body for ReceivedBody {
 
 impl Drop for ReceivedBody {
     fn drop(&mut self) {
-        self.pulse.is_whole();
+        self.activity.is_whole();
     }
 }

@@ -1,11 +1,11 @@
 //! Connections of a server: how many there are, of one address and of all, and how long each may do nothing.
 //!
-//! A connection that says nothing, or says it slowly, is closed in time (`pulse`). Where all places are taken, whoever has waited longest
+//! A connection that says nothing, or says it slowly, is closed in time (`activity`). Where all places are taken, whoever has waited longest
 //! for nothing makes room (`open`): so a crowd of connections keeps out nobody who has something to say, not even from the same address.
 
+mod connection_activity;
 mod guarded;
 mod open;
-mod pulse;
 
 use core::convert::Infallible;
 use core::error::Error;
@@ -24,11 +24,11 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+pub use connection_activity::ConnectionTimeouts;
+use connection_activity::{ActivityStream, ConnectionActivity};
 use guarded::GuardedBody;
 pub use guarded::ReceivedBody;
 use open::ClientConnections;
-pub use pulse::ConnectionTimeouts;
-use pulse::{Noted, Pulse};
 
 /// The buffer of a connection, in bytes: the longest head of a request.
 const BUFFER: usize = 64 * 1024;
@@ -86,9 +86,9 @@ pub async fn serve<L, H, F, B>(
     loop {
         tokio::select! {
             (stream, peer) = listener.accept(), if open.has_room() => {
-                let pulse = Pulse::new();
-                let conversation = converse(stream, peer, handler.clone(), pulse.clone(), limits, ended.clone());
-                open.add(peer.ip(), pulse, conversation);
+                let activity = ConnectionActivity::new();
+                let conversation = converse(stream, peer, handler.clone(), activity.clone(), limits, ended.clone());
+                open.add(peer.ip(), activity, conversation);
             }
             () = open.one_ended() => {}
             // All are busy. One that stays busy is closed.
@@ -107,7 +107,7 @@ async fn converse<H, F, B>(
     stream: TcpStream,
     peer: SocketAddr,
     handler: H,
-    pulse: Pulse,
+    activity: ConnectionActivity,
     limits: ConnectionLimits,
     mut stop: watch::Receiver<bool>,
 ) where
@@ -117,8 +117,8 @@ async fn converse<H, F, B>(
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let _ = stream.set_nodelay(true);
-    let stream = Noted::new(stream, pulse.clone());
-    let noted = pulse.clone();
+    let stream = ActivityStream::new(stream, activity.clone());
+    let noted = activity.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let answering = noted.answering(request.body().is_end_stream());
         let request = request.map(|body| ReceivedBody::new(body, noted.clone()));
@@ -129,7 +129,7 @@ async fn converse<H, F, B>(
         }
     });
     let mut http = http1::Builder::new();
-    // `pulse` has the timeouts.
+    // `activity` has the timeouts.
     http.header_read_timeout(None).max_buf_size(BUFFER);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     let mut look = interval(LOOK);
@@ -143,7 +143,7 @@ async fn converse<H, F, B>(
                 ending = true;
                 connection.as_mut().graceful_shutdown();
             }
-            _ = look.tick() => if pulse.is_over(limits.timeouts, Instant::now()) {
+            _ = look.tick() => if activity.is_over(limits.timeouts, Instant::now()) {
                 (limits.watch)(ConnectionEvent::TimedOut);
                 break;
             }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tokio::task::{self, AbortHandle, JoinSet};
 
-use super::pulse::{self, Pulse};
+use super::connection_activity::{self, ConnectionActivity};
 use super::{ConnectionEvent, ConnectionLimits};
 
 /// The connections that are open.
@@ -24,7 +24,7 @@ pub(super) struct ClientConnections {
 #[derive(Debug)]
 struct ClientConnection {
     address: IpAddr,
-    pulse: Pulse,
+    activity: ConnectionActivity,
     handle: AbortHandle,
 }
 
@@ -48,7 +48,7 @@ impl ClientConnections {
     pub(super) fn add(
         &mut self,
         address: IpAddr,
-        pulse: Pulse,
+        activity: ConnectionActivity,
         conversation: impl Future<Output = ()> + Send + 'static,
     ) {
         let address = address.to_canonical();
@@ -56,7 +56,7 @@ impl ClientConnections {
         let id = handle.id();
         let connection = ClientConnection {
             address,
-            pulse,
+            activity,
             handle,
         };
         self.open.insert(id, connection);
@@ -65,8 +65,10 @@ impl ClientConnections {
         *count = count.saturating_add(1);
         if *count > self.limits.of_an_address {
             let of_address = self.open.iter().filter(|(_, of)| of.address == address);
-            let spared =
-                pulse::to_spare(of_address.map(|(id, of)| (*id, &of.pulse)), Instant::now());
+            let spared = connection_activity::to_spare(
+                of_address.map(|(id, of)| (*id, &of.activity)),
+                Instant::now(),
+            );
             self.close(spared.unwrap_or(id), ConnectionEvent::AddressCrowded);
         }
     }
@@ -91,8 +93,8 @@ impl ClientConnections {
         if self.has_room() {
             return;
         }
-        let all = self.open.iter().map(|(id, of)| (*id, &of.pulse));
-        if let Some(spared) = pulse::to_spare(all, Instant::now()) {
+        let all = self.open.iter().map(|(id, of)| (*id, &of.activity));
+        if let Some(spared) = connection_activity::to_spare(all, Instant::now()) {
             self.close(spared, ConnectionEvent::Crowded);
         }
     }

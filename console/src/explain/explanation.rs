@@ -19,7 +19,7 @@ use super::words::{
     group_text, limits, limits_text, message, model_text, own_list_lacks, own_list_text, prices,
     prices_text, route_text,
 };
-use crate::gateway::{BodyChange, KeyHolder, LocalGateway, Ran};
+use crate::gateway::{BodyChange, KeyHolder, LocalGateway, RequestResult};
 
 /// A decision, with its reasons.
 #[derive(Debug, Serialize)]
@@ -116,7 +116,7 @@ impl Explanation {
         gateway: &LocalGateway,
         request: &DescribedRequest,
         asker: Option<&KeyHolder>,
-        ran: &Ran,
+        ran: &RequestResult,
     ) -> Self {
         let head = &request.head;
         let target = RequestTarget::parse(head.target());
@@ -241,7 +241,7 @@ impl Resolved {
 
 impl ForwardedRequest {
     /// `path` is the request's.
-    fn new(route: &Route, path: &[u8], ran: &Ran) -> Self {
+    fn new(route: &Route, path: &[u8], ran: &RequestResult) -> Self {
         let accounts = route.source.accounts.iter().flat_map(|all| &all.accounts);
         let rewritten = ran.headers.iter().find_map(|edit| match edit {
             HeaderEdit::Set(":path", target) => Some(RequestTarget::parse(target).path),

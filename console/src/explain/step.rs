@@ -1,13 +1,13 @@
 //! The steps of a decision, in the gateway's order, and their results.
 
 use serde::Serialize;
-use trilane::auth::{CredentialForm, KeyStatus, Presented, authenticate};
+use trilane::auth::{CredentialForm, KeyStatus, PresentedCredential, authenticate};
 use trilane::head::Head;
 use trilane::keys::KeyRecord;
 use trilane::protocol::query::RequestTarget;
 use trilane::protocol::{Endpoint, Mismatch};
 
-use crate::gateway::{KeyHolder, LocalGateway, Ran};
+use crate::gateway::{KeyHolder, LocalGateway, RequestResult};
 use crate::timestamp;
 
 /// A step and its result.
@@ -173,7 +173,7 @@ pub fn endpoint(found: &Result<Endpoint, Mismatch>) -> String {
 /// The keys that a request presents, as the gateway reads them.
 pub struct Credentials {
     /// Each place that the endpoint reads, and its content.
-    read: Vec<(CredentialForm, Presented)>,
+    read: Vec<(CredentialForm, PresentedCredential)>,
 }
 
 impl Credentials {
@@ -182,7 +182,7 @@ impl Credentials {
         let mut read = Vec::new();
         for form in CredentialForm::of(endpoint) {
             let presented = form.read(head, target);
-            let malformed = presented == Presented::Malformed;
+            let malformed = presented == PresentedCredential::Malformed;
             read.push((*form, presented));
             if malformed {
                 break;
@@ -195,17 +195,17 @@ impl Credentials {
     pub fn any(&self) -> bool {
         self.read
             .iter()
-            .any(|(_, presented)| matches!(presented, Presented::Key(_)))
+            .any(|(_, presented)| matches!(presented, PresentedCredential::Key(_)))
     }
 
     /// The places with a key, or those where one is expected.
     pub fn found(&self) -> String {
-        let places = |wanted: fn(&Presented) -> bool| {
+        let places = |wanted: fn(&PresentedCredential) -> bool| {
             let read = self.read.iter().filter(|(_, presented)| wanted(presented));
             read.map(|(form, _)| place(*form)).collect::<Vec<_>>()
         };
-        let malformed = places(|presented| *presented == Presented::Malformed);
-        let keys = places(|presented| matches!(presented, Presented::Key(_)));
+        let malformed = places(|presented| *presented == PresentedCredential::Malformed);
+        let keys = places(|presented| matches!(presented, PresentedCredential::Key(_)));
         if !keys.is_empty() {
             return format!("a key in {}", keys.join(" and in "));
         }
@@ -229,8 +229,8 @@ impl Credentials {
             .read
             .iter()
             .filter_map(|(form, presented)| match presented {
-                Presented::Key(key) => Some((form, key)),
-                Presented::Absent | Presented::Malformed => None,
+                PresentedCredential::Key(key) => Some((form, key)),
+                PresentedCredential::Absent | PresentedCredential::Malformed => None,
             });
         let said = keys.map(|(form, key)| {
             if *form == CredentialForm::Query && !gateway.policy().query_key {
@@ -292,7 +292,7 @@ fn place(form: CredentialForm) -> &'static str {
 /// The steps in order: those before the end are good, those after it were not reached.
 pub fn ordered(
     names: &[StepName],
-    ran: &Ran,
+    ran: &RequestResult,
     end: Option<StepName>,
     mut reason: impl FnMut(StepName) -> String,
 ) -> Vec<DecisionStep> {

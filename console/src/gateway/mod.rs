@@ -7,7 +7,7 @@ mod world;
 
 pub use key_holder::KeyHolder;
 pub use place::{CredentialPlace, protocol_of};
-pub use run::{BodyChange, Ran, run};
+pub use run::{BodyChange, RequestResult, run};
 pub use world::World;
 
 use std::rc::Rc;

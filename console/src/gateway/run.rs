@@ -13,7 +13,7 @@ const CHUNK: usize = 16 * 1024;
 
 /// The result of a request.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RequestResult {
     /// The gateway's own response: an error, or a list.
     pub reply: Option<Reply>,
     /// Whether the headers were forwarded. With a reply, the rest of the body then ended the request.
@@ -37,7 +37,7 @@ pub struct BodyChange {
     pub bytes: Vec<u8>,
 }
 
-impl Ran {
+impl RequestResult {
     /// Whether the gateway rejects the request.
     pub fn is_refused(&self) -> bool {
         let record = self.record.as_ref();
@@ -46,10 +46,10 @@ impl Ran {
 }
 
 /// Runs a request through the gateway's own state machine.
-pub fn run(gateway: &LocalGateway, head: &Head, body: &[u8]) -> Ran {
+pub fn run(gateway: &LocalGateway, head: &Head, body: &[u8]) -> RequestResult {
     let LocalGateway { in_force, world } = gateway;
     let mut exchange = Exchange::default();
-    let mut ran = Ran {
+    let mut ran = RequestResult {
         reply: None,
         forwarded: false,
         headers: Vec::new(),
@@ -81,7 +81,7 @@ pub fn run(gateway: &LocalGateway, head: &Head, body: &[u8]) -> Ran {
     ran
 }
 
-impl Ran {
+impl RequestResult {
     /// Adds edits of what is forwarded; `gone` bytes of the body were forwarded before.
     fn note(&mut self, edits: Edits, gone: usize) {
         self.forwarded = true;

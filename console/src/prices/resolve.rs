@@ -71,7 +71,7 @@ pub fn resolve<'a>(text: &'a [u8], catalogue: &PriceCatalogue) -> ResolvedPrices
 }
 
 /// A place where the word stands.
-struct CatalogueWord {
+struct CatalogueReference {
     at: Range<usize>,
     /// The path in the document, such as `groups[2].models[0].prices`.
     path: String,
@@ -81,7 +81,7 @@ struct CatalogueWord {
     model: String,
 }
 
-fn prices(word: &CatalogueWord, catalogue: &PriceCatalogue) -> Result<String, String> {
+fn prices(word: &CatalogueReference, catalogue: &PriceCatalogue) -> Result<String, String> {
     let protocol = protocol_named(&word.protocol).ok_or_else(|| {
         "cannot be \"catalogue\" here: only a model of a group of protocol A, B or C has prices"
             .to_owned()
@@ -100,7 +100,7 @@ fn prices(word: &CatalogueWord, catalogue: &PriceCatalogue) -> Result<String, St
 }
 
 /// Every place where the word stands, in the order of the text.
-fn words(text: &[u8]) -> Option<Vec<CatalogueWord>> {
+fn words(text: &[u8]) -> Option<Vec<CatalogueReference>> {
     let document = json_span::members(text, &json_span::root(text)?)?;
     let mut words = Vec::new();
     for (group, members) in objects(text, &document, "groups") {
@@ -109,7 +109,7 @@ fn words(text: &[u8]) -> Option<Vec<CatalogueWord>> {
             let prices = model.iter().filter(|member| member.name == "prices");
             for prices in prices.filter(|prices| text.get(prices.value.clone()) == Some(WORD)) {
                 let name = string(text, &model, "upstream");
-                words.push(CatalogueWord {
+                words.push(CatalogueReference {
                     at: prices.value.clone(),
                     path: format!("groups[{group}].models[{position}].prices"),
                     protocol: protocol.clone(),

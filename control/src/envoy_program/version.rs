@@ -17,7 +17,7 @@ pub struct EnvoyVersion([u32; 3]);
 
 /// Whether a version can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fitness {
+pub enum VersionSupport {
     /// It is tested.
     Tested,
     /// Another patch of a tested one.
@@ -46,15 +46,15 @@ impl EnvoyVersion {
     }
 
     /// Whether it can be run.
-    pub fn fitness(self) -> Fitness {
+    pub fn fitness(self) -> VersionSupport {
         let Self([major, minor, _]) = self;
         let is_near = |tested: &Self| matches!(tested.0, [m, n, _] if (m, n) == (major, minor));
         if TESTED.contains(&self) {
-            Fitness::Tested
+            VersionSupport::Tested
         } else if TESTED.iter().any(is_near) {
-            Fitness::Untested
+            VersionSupport::Untested
         } else {
-            Fitness::Unfit
+            VersionSupport::Unfit
         }
     }
 }
@@ -121,11 +121,11 @@ mod tests {
     #[test]
     fn fitness() {
         for (version, want) in [
-            ([1, 40, 0], Fitness::Tested),
-            ([1, 40, 3], Fitness::Untested),
-            ([1, 39, 0], Fitness::Unfit),
-            ([1, 41, 0], Fitness::Unfit),
-            ([2, 40, 0], Fitness::Unfit),
+            ([1, 40, 0], VersionSupport::Tested),
+            ([1, 40, 3], VersionSupport::Untested),
+            ([1, 39, 0], VersionSupport::Unfit),
+            ([1, 41, 0], VersionSupport::Unfit),
+            ([2, 40, 0], VersionSupport::Unfit),
         ] {
             assert_eq!(EnvoyVersion(version).fitness(), want, "{version:?}");
         }

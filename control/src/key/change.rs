@@ -22,7 +22,7 @@ pub struct Opened<'a> {
 }
 
 /// A key of the document.
-struct There<'o> {
+struct DocumentKey<'o> {
     position: usize,
     key: &'o KeyText,
     says: &'o KeyDocument,
@@ -86,7 +86,7 @@ impl<'a> Opened<'a> {
     /// # Errors
     /// There is no such key.
     pub fn disable(&self, id: &str, disabled: bool) -> Changed {
-        let There { key, says, .. } = self.find(id)?;
+        let DocumentKey { key, says, .. } = self.find(id)?;
         if says.disabled.unwrap_or(false) == disabled {
             return Ok(None);
         }
@@ -103,7 +103,7 @@ impl<'a> Opened<'a> {
     /// # Errors
     /// There is no such key.
     pub fn expire(&self, id: &str, ends: Option<OffsetDateTime>) -> Changed {
-        let There { key, says, .. } = self.find(id)?;
+        let DocumentKey { key, says, .. } = self.find(id)?;
         if seconds(ends) == seconds(end_of(says)) && ends.is_some() == says.expires_at.is_some() {
             return Ok(None);
         }
@@ -121,7 +121,7 @@ impl<'a> Opened<'a> {
     /// # Errors
     /// There is no such key.
     pub fn limit(&self, id: &str, terms: &LimitArgs, anew: bool) -> Changed {
-        let There { key, says, .. } = self.find(id)?;
+        let DocumentKey { key, says, .. } = self.find(id)?;
         let before = says.limits.as_ref();
         let limits = terms.apply(before.filter(|_| !anew));
         let written = |limits: &LimitsDocument| terms::written(limits, self.text.is_compact());
@@ -140,7 +140,7 @@ impl<'a> Opened<'a> {
     /// # Errors
     /// There is no such key.
     pub fn access(&self, id: &str, access: &AccessArgs) -> Changed {
-        let There { position, says, .. } = self.find(id)?;
+        let DocumentKey { position, says, .. } = self.find(id)?;
         let changes = access.changes(says, self.text.is_compact());
         if changes.is_empty() {
             return Ok(None);
@@ -169,7 +169,7 @@ impl<'a> Opened<'a> {
         overlap: Option<Duration>,
         new: &NewSecret,
     ) -> Result<(Vec<u8>, Option<String>), String> {
-        let There {
+        let DocumentKey {
             position,
             key,
             says,
@@ -241,14 +241,14 @@ impl<'a> Opened<'a> {
             .position(|key| key.id.as_deref() == Some(id))
     }
 
-    fn find(&self, id: &str) -> Result<There<'_>, String> {
+    fn find(&self, id: &str) -> Result<DocumentKey<'_>, String> {
         let none = || {
             format!("the document has no key with the id {id}: `trilane key list` has all of them")
         };
         let position = self.position(id).ok_or_else(none)?;
         let key = self.text.key(position).ok_or_else(misread)?;
         let says = self.keys.get(position).ok_or_else(misread)?;
-        Ok(There {
+        Ok(DocumentKey {
             position,
             key,
             says,

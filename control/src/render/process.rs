@@ -9,7 +9,7 @@ use super::args::Args;
 use super::pass;
 use super::paths::Paths;
 use super::stop::Stop;
-use super::watch::{self, News};
+use super::watch::{self, RenderChanges};
 use crate::failure::Failure;
 use crate::watched_files::WatchedFiles;
 
@@ -56,7 +56,7 @@ impl Follower {
             watch::follow(&args, &paths, &stopped, |report, told| {
                 let number = u64::try_from(report.without_credential);
                 counted.store(number.unwrap_or(u64::MAX), Ordering::Relaxed);
-                let News { troubles, changes } = News::of(report, told);
+                let RenderChanges { troubles, changes } = RenderChanges::of(report, told);
                 // The first pass finds what is in force already.
                 if told.is_some() || report.has_changes() || !report.done {
                     troubles.iter().chain(&changes).for_each(|line| tell(line));

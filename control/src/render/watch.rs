@@ -50,7 +50,7 @@ pub fn follow(
     tell: impl Fn(&RenderReport, Option<&Findings>),
 ) {
     let mut told = None;
-    let mut later = Later(None);
+    let mut later = PendingCleanUp(None);
     loop {
         let mut seen = WatchedFiles::default();
         let (mut report, clean_up) = pass::run(args, paths, &mut seen, Some(stop));
@@ -61,7 +61,7 @@ pub fn follow(
         }
         // A refused document is not in force, so the clean-up for the previous one stays due.
         if report.done {
-            later = Later(clean_up.map(|clean_up| (Instant::now(), clean_up)));
+            later = PendingCleanUp(clean_up.map(|clean_up| (Instant::now(), clean_up)));
         }
         told = Some(report.findings);
         while !seen.have_changed() {
@@ -80,9 +80,9 @@ pub fn follow(
 }
 
 /// A clean-up that is due later, and since when it waits.
-struct Later(Option<(Instant, CleanUp)>);
+struct PendingCleanUp(Option<(Instant, CleanUp)>);
 
-impl Later {
+impl PendingCleanUp {
     /// The time until it is due.
     fn due(&self, settle: Duration) -> Duration {
         let since = self.0.as_ref().map(|(since, _)| since.elapsed());
@@ -107,7 +107,7 @@ fn tell(report: &RenderReport, json: bool, told: Option<&Findings>) {
         return;
     }
     let time = report.time.as_deref().unwrap_or_default();
-    let news = News::of(report, told);
+    let news = RenderChanges::of(report, told);
     for line in news.troubles {
         say(&format!("{time} {line}"));
     }
@@ -124,14 +124,14 @@ fn is_news(report: &RenderReport, told: Option<&Findings>) -> bool {
 
 /// The lines to print about a pass: those that are new since the pass before.
 #[derive(Debug, Default)]
-pub struct News {
+pub struct RenderChanges {
     /// Problems, and what they mean.
     pub troubles: Vec<String>,
     /// The changes that were made.
     pub changes: Vec<String>,
 }
 
-impl News {
+impl RenderChanges {
     /// That of a pass, after one with the findings `told`.
     pub fn of(report: &RenderReport, told: Option<&Findings>) -> Self {
         let mut news = Self::default();

@@ -7,27 +7,27 @@ use serde::Deserialize;
 
 /// The parts of a document that are told. A document that cannot be read has none.
 #[derive(Debug, Default, Deserialize)]
-pub struct ToldDocument {
+pub struct DocumentSummary {
     #[serde(default)]
-    groups: Vec<ToldGroup>,
+    groups: Vec<GroupSummary>,
     /// The keys of the document, by their digests.
     #[serde(default)]
-    pub keys: Vec<ToldKey>,
+    pub keys: Vec<KeySummary>,
 }
 
 /// A group.
 #[derive(Debug, Deserialize)]
-pub struct ToldGroup {
+pub struct GroupSummary {
     /// The id, as the document has it.
     pub id: String,
     /// The accounts of the group, in the order of the document.
     #[serde(default)]
-    pub accounts: Vec<ToldAccount>,
+    pub accounts: Vec<AccountSummary>,
 }
 
 /// An upstream account.
 #[derive(Debug, Deserialize)]
-pub struct ToldAccount {
+pub struct AccountSummary {
     /// The id, as the document has it.
     pub id: String,
     /// The priority of the account: the lowest is asked first.
@@ -39,7 +39,7 @@ pub struct ToldAccount {
 
 /// A key.
 #[derive(Debug, Deserialize)]
-pub struct ToldKey {
+pub struct KeySummary {
     /// The digest of its value, in hexadecimal.
     pub sha256: String,
     /// The group that it may use.
@@ -51,7 +51,7 @@ pub struct ToldKey {
     pub expires_at: Option<String>,
 }
 
-impl ToldDocument {
+impl DocumentSummary {
     /// That in a file.
     pub fn read(file: &Path) -> Self {
         let text = fs::read(file).unwrap_or_default();
@@ -59,7 +59,7 @@ impl ToldDocument {
     }
 
     /// The groups that have accounts.
-    pub fn groups(&self) -> impl Iterator<Item = &ToldGroup> {
+    pub fn groups(&self) -> impl Iterator<Item = &GroupSummary> {
         let groups = self.groups.iter();
         groups.filter(|group| !group.accounts.is_empty())
     }
@@ -86,7 +86,7 @@ mod tests {
             {"id": "t", "cluster": "c"}
         ], "keys": [{"id": "k", "sha256": "00", "group": "s"}]}"#;
         fs::write(&file, text).unwrap();
-        let document = ToldDocument::read(&file);
+        let document = DocumentSummary::read(&file);
         let groups: Vec<&str> = document.groups().map(|group| group.id.as_str()).collect();
         assert_eq!(groups, ["s"], "which has accounts");
         assert_eq!(document.credential("s", "b"), Some("other"));
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(document.credential("t", "a"), None);
         assert_eq!(document.keys[0].group, "s");
         fs::write(&file, "{").unwrap();
-        let document = ToldDocument::read(&file);
+        let document = DocumentSummary::read(&file);
         assert!(document.groups().next().is_none() && document.keys.is_empty());
     }
 }

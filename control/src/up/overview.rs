@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::document::{ToldDocument, ToldGroup};
+use super::document::{DocumentSummary, GroupSummary};
 use super::prepare::PreparedGateway;
 use super::sample;
 use crate::host_port::HostPort;
@@ -94,7 +94,7 @@ pub fn lines(gateway: &PreparedGateway, admin: &HostPort, envoy: u32) -> Vec<Str
 
 /// A line for each source: its accounts in the order of their priorities.
 fn accounts(document: &Path) -> Vec<String> {
-    let line = |group: &ToldGroup| {
+    let line = |group: &GroupSummary| {
         let tiers: BTreeSet<u32> = group.accounts.iter().map(|each| each.priority).collect();
         let tier = |tier: &u32| {
             let of_tier = group.accounts.iter().filter(|each| each.priority == *tier);
@@ -104,7 +104,7 @@ fn accounts(document: &Path) -> Vec<String> {
         let tiers: Vec<String> = tiers.iter().map(tier).collect();
         format!("{}: {}", group.id, tiers.join(", then "))
     };
-    ToldDocument::read(document).groups().map(line).collect()
+    DocumentSummary::read(document).groups().map(line).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::document::ToldDocument;
+use super::document::DocumentSummary;
 
 /// The permissions of others.
 const OTHERS: u32 = 0o007;
@@ -16,7 +16,7 @@ pub fn warnings(document: &Path, credentials: &Path) -> Vec<String> {
         let mode = fs::metadata(path).ok()?.permissions().mode();
         (mode & OTHERS != 0).then_some(mode & 0o777)
     };
-    let document = ToldDocument::read(document);
+    let document = DocumentSummary::read(document);
     let accounts = document.groups().flat_map(|group| &group.accounts);
     let mut files: Vec<_> = accounts
         .filter_map(|account| Some(credentials.join(account.credential.as_deref()?)))

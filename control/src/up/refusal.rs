@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::document::ToldDocument;
+use super::document::DocumentSummary;
 
 /// The text before a line of the filter in Envoy's log, of its half that handles requests.
 const GATEWAY: &str = " wasm log trilane gateway trilane: ";
@@ -75,7 +75,7 @@ impl<'a> Refusal<'a> {
 
     /// The file of its credential, as the document names it.
     fn credential(&self, document: &Path) -> Option<String> {
-        let document = ToldDocument::read(document);
+        let document = DocumentSummary::read(document);
         let credential = document.credential(self.source, self.account?);
         credential.map(str::to_owned)
     }

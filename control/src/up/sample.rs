@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::document::ToldDocument;
+use super::document::DocumentSummary;
 use crate::data_directory::DataDirectory;
 use crate::host_port::HostPort;
 
@@ -106,7 +106,7 @@ pub struct SampleKey {
 
 /// Those that are valid in a document.
 pub fn keys(document: &Path) -> Vec<SampleKey> {
-    let document = ToldDocument::read(document);
+    let document = DocumentSummary::read(document);
     let valid = |value: &&'static str| {
         let digest = hex::encode(Sha256::digest(value.as_bytes()));
         let mut keys = document.keys.iter();

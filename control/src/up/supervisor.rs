@@ -14,7 +14,7 @@ use super::log::{self, LogReader};
 use super::plan::Plan;
 use super::prepare::PreparedGateway;
 use super::refusal::Refusals;
-use super::watchdog::{Hang, Watchdog};
+use super::watchdog::{EnvoyHang, Watchdog};
 use super::{metrics, overview, tell};
 use crate::envoy_admin::{self, Admin};
 use crate::failure::Failure;
@@ -176,7 +176,7 @@ async fn ready(gateway: &PreparedGateway) -> Result<Admin, String> {
 struct Supervisor {
     gateway: PreparedGateway,
     envoy: EnvoyProcess,
-    hang: Hang,
+    hang: EnvoyHang,
     started: Instant,
     /// Whether the Envoy of now was ready already.
     was_ready: bool,

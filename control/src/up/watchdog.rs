@@ -22,7 +22,7 @@ const TIMES: u32 = 2;
 const START: Duration = Duration::from_secs(60);
 
 /// Ends when Envoy hangs.
-pub type Hang = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type EnvoyHang = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The liveness check of an Envoy.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Waits until an Envoy that has been started, and perhaps has been ready already, answers nothing any more.
-    pub fn hang(self, was_ready: bool) -> Hang {
+    pub fn hang(self, was_ready: bool) -> EnvoyHang {
         Box::pin(async move {
             let mut patience = if was_ready {
                 self.patience

@@ -6,6 +6,7 @@
 
 mod args;
 mod column;
+mod filter_values;
 mod groups;
 pub mod lines;
 mod pick;
@@ -13,7 +14,6 @@ mod progress;
 mod reading;
 mod render;
 mod report;
-mod sought;
 pub mod source;
 mod spent;
 mod tally;
@@ -23,12 +23,12 @@ use std::io::{self, IsTerminal as _};
 use std::rc::Rc;
 
 pub use args::UsageArgs;
+use filter_values::FilterValues;
 use groups::Groups;
 use lines::LineRead;
 use progress::ProgressLine;
 use reading::{Book, LedgerReader, LinePlace};
 use report::UsageReport;
-use sought::Sought;
 use source::LedgerSource;
 use spent::SpentBook;
 use tally::LineTally;
@@ -69,7 +69,7 @@ fn read<B: Book>(
     args: &UsageArgs,
     sources: &[LedgerSource],
     book: B,
-) -> Result<(B, LineTally, Sought), Failure> {
+) -> Result<(B, LineTally, FilterValues), Failure> {
     let mut reading = LedgerReader::new(args, book);
     let taken = Rc::new(Cell::new(0));
     let size = sources.iter().map(LedgerSource::size).sum();

@@ -5,9 +5,9 @@ use std::fmt;
 use trilane_console::ledger::{LedgerRecord, Unread};
 
 use super::args::UsageArgs;
+use super::filter_values::FilterValues;
 use super::groups::Groups;
 use super::lines::LONGEST;
-use super::sought::Sought;
 use super::source::LedgerSource;
 use super::tally::LineTally;
 use crate::failure::Failure;
@@ -54,7 +54,7 @@ pub struct LedgerReader<'a, B> {
     args: &'a UsageArgs,
     book: B,
     tally: LineTally,
-    sought: Sought,
+    sought: FilterValues,
 }
 
 impl<'a, B: Book> LedgerReader<'a, B> {
@@ -64,7 +64,7 @@ impl<'a, B: Book> LedgerReader<'a, B> {
             args,
             book,
             tally: LineTally::default(),
-            sought: Sought::new(args),
+            sought: FilterValues::new(args),
         }
     }
 
@@ -118,7 +118,7 @@ impl<'a, B: Book> LedgerReader<'a, B> {
     }
 
     /// The results.
-    pub fn finish(self) -> (B, LineTally, Sought) {
+    pub fn finish(self) -> (B, LineTally, FilterValues) {
         (self.book, self.tally, self.sought)
     }
 }

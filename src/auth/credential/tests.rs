@@ -1,7 +1,7 @@
 use super::*;
 
-fn key(text: &str) -> Presented {
-    Presented::Key(ApiKey(text.as_bytes().to_vec()))
+fn key(text: &str) -> PresentedCredential {
+    PresentedCredential::Key(ApiKey(text.as_bytes().to_vec()))
 }
 
 /// (case, form, headers, query, what it presents)
@@ -10,12 +10,12 @@ type Case<'a> = (
     CredentialForm,
     &'a [(&'a str, &'a str)],
     &'a str,
-    Presented,
+    PresentedCredential,
 );
 
 #[test]
 fn what_counts_as_a_credential() {
-    use Presented::{Absent, Malformed};
+    use PresentedCredential::{Absent, Malformed};
     let long = "k".repeat(257);
     let longest = "k".repeat(256);
     let cases: &[Case<'_>] = &[
@@ -223,7 +223,7 @@ fn what_counts_as_a_credential() {
 fn header_bytes_that_are_no_text() {
     let head = Head::new(vec![("x-api-key".to_owned(), b"\xff\xfe".to_vec())]);
     let got = CredentialForm::XApiKey.read(&head, &RequestTarget::parse(b"/"));
-    assert_eq!(got, Presented::Malformed);
+    assert_eq!(got, PresentedCredential::Malformed);
 }
 
 #[test]

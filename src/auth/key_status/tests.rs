@@ -1,6 +1,6 @@
 use super::*;
 use crate::auth::CredentialForm;
-use crate::auth::Presented;
+use crate::auth::PresentedCredential;
 use crate::config::Document;
 use crate::config::compile::compile_policy;
 use crate::head::Head;
@@ -53,7 +53,7 @@ impl KeyStore for Records {
 fn key() -> ApiKey {
     let head = Head::new(vec![("x-api-key".to_owned(), b"k".to_vec())]);
     match CredentialForm::XApiKey.read(&head, &RequestTarget::parse(b"/")) {
-        Presented::Key(key) => key,
+        PresentedCredential::Key(key) => key,
         other => panic!("{other:?}"),
     }
 }

@@ -208,17 +208,17 @@ fn attempts_of_a_request() {
             let mut attempt = Attempt::default();
             let course = attempt.on_request(&registry, &host);
             let went = match &course {
-                Course::To {
+                AttemptDecision::To {
                     cluster,
                     path: None,
                 } => cluster.strip_prefix("account/s/").unwrap(),
-                Course::To { .. } | Course::Wait => panic!("{case}: {course:?}"),
-                Course::Refused => "",
+                AttemptDecision::To { .. } | AttemptDecision::Wait => panic!("{case}: {course:?}"),
+                AttemptDecision::Refused => "",
             };
             assert_eq!(went, *account, "{case}: {place}");
             // Envoy's filters see a local reply like any response.
             let got = match (course, does) {
-                (Course::Refused, _) => {
+                (AttemptDecision::Refused, _) => {
                     assert!(
                         attempt.on_response(&registry, &host),
                         "{case}: {place}: it is final"
@@ -258,7 +258,7 @@ fn a_request_that_nobody_knows_goes_nowhere() {
         report: Cell::default(),
     };
     let course = Attempt::default().on_request(&Registry::default(), &host);
-    assert_eq!(course, Course::Refused);
+    assert_eq!(course, AttemptDecision::Refused);
 }
 
 fn host_of(process: &Rc<FakeProcess>) -> FakeAttempt {
@@ -279,15 +279,15 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
     );
     // (case, what comes of the body while it waits, with its size and whether it is the end, when in microseconds; what becomes of it)
     type Part = (usize, bool, u64);
-    let goes = || Course::To {
+    let goes = || AttemptDecision::To {
         cluster: "account/s/y".into(),
         path: None,
     };
-    let cases: &[(&str, &[Part], Course)] = &[
+    let cases: &[(&str, &[Part], AttemptDecision)] = &[
         (
             "not the end",
             &[(100, false, 0), (MOST_AWAITED, false, 0)],
-            Course::Wait,
+            AttemptDecision::Wait,
         ),
         ("the end", &[(100, false, 0), (200, true, 0)], goes()),
         ("the end, without a byte", &[(0, true, 0)], goes()),
@@ -295,7 +295,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
         (
             "the end, too late",
             &[(200, true, UNTIL_US + 1)],
-            Course::Refused,
+            AttemptDecision::Refused,
         ),
     ];
     for (case, parts, want) in cases {
@@ -305,7 +305,10 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
         registry.begin(&"id".into(), &attempts);
         let mut first = Attempt::default();
         assert!(
-            matches!(first.on_request(&registry, &host), Course::To { .. }),
+            matches!(
+                first.on_request(&registry, &host),
+                AttemptDecision::To { .. }
+            ),
             "{case}: the first"
         );
         assert_eq!(
@@ -318,7 +321,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
         let mut second = Attempt::default();
         let mut course = Some(second.on_request(&registry, &host));
         for (held, end, at_us) in *parts {
-            assert_eq!(course, Some(Course::Wait), "{case}");
+            assert_eq!(course, Some(AttemptDecision::Wait), "{case}");
             if *end {
                 attempts.end_body(host.steady_us());
             }
@@ -326,7 +329,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
             course = second.on_request_body(*held, &host);
         }
         assert_eq!(course.as_ref(), Some(want), "{case}");
-        if *want == Course::Wait {
+        if *want == AttemptDecision::Wait {
             second.on_done();
             assert_eq!(attempts.failed().len(), 1, "{case}: it never was");
         } else {

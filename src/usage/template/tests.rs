@@ -44,15 +44,15 @@ fn template(text: &str) -> Known {
 fn compared(known: &mut Known, other: &str) -> Result<(Vec<u64>, String), &'static str> {
     let Known { template, numbers } = known;
     match template.compare(other.as_bytes()) {
-        Likeness::Alike(rest) => {
+        TemplateMatch::Alike(rest) => {
             for (slot, value) in template.changed_numbers() {
                 numbers.set(*slot, *value);
             }
             let numbers = (0..8).map_while(|slot| numbers.get(slot)).collect();
             Ok((numbers, core::str::from_utf8(rest).unwrap().to_owned()))
         }
-        Likeness::Unlike => Err("unlike"),
-        Likeness::Open => Err("open"),
+        TemplateMatch::Unlike => Err("unlike"),
+        TemplateMatch::Open => Err("open"),
     }
 }
 

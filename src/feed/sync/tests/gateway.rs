@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 
 use super::*;
-use crate::auth::{ApiKey, CredentialForm, KeyStatus, KeyStore, Presented, authenticate};
+use crate::auth::{ApiKey, CredentialForm, KeyStatus, KeyStore, PresentedCredential, authenticate};
 use crate::config::snapshot::InForce;
 use crate::config::snapshot_cache::SnapshotCache;
 use crate::config::{Document, compile};
@@ -82,7 +82,7 @@ impl Filter {
 fn api_key(key: u8) -> ApiKey {
     let head = Head::new(vec![("x-api-key".to_owned(), value(key))]);
     match CredentialForm::XApiKey.read(&head, &RequestTarget::parse(b"/")) {
-        Presented::Key(key) => key,
+        PresentedCredential::Key(key) => key,
         other => panic!("{other:?}"),
     }
 }

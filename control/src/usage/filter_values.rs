@@ -11,8 +11,8 @@ const HANDFUL: usize = 5;
 
 /// One value of `--key`, `--group` or `--model`.
 #[derive(Debug)]
-struct SoughtValue {
-    what: SoughtColumn,
+struct FilterValue {
+    what: FilterColumn,
     wanted: String,
     /// Whether any request has it.
     there: bool,
@@ -21,13 +21,13 @@ struct SoughtValue {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SoughtColumn {
+enum FilterColumn {
     Key,
     Group,
     Model,
 }
 
-impl SoughtColumn {
+impl FilterColumn {
     const ALL: [Self; 3] = [Self::Key, Self::Group, Self::Model];
 
     fn name(self) -> &'static str {
@@ -50,19 +50,19 @@ impl SoughtColumn {
 
 /// The values that were named, and some that exist.
 #[derive(Debug)]
-pub struct Sought {
-    values: Vec<SoughtValue>,
-    /// The first few existing ids, by [`SoughtColumn`]; one more than a message lists.
-    known: [Vec<String>; SoughtColumn::ALL.len()],
+pub struct FilterValues {
+    values: Vec<FilterValue>,
+    /// The first few existing ids, by [`FilterColumn`]; one more than a message lists.
+    known: [Vec<String>; FilterColumn::ALL.len()],
 }
 
-impl Sought {
+impl FilterValues {
     /// The values that the command line names.
     pub fn new(args: &UsageArgs) -> Self {
         let lists = [&args.key, &args.group, &args.model];
-        let lists = SoughtColumn::ALL.into_iter().zip(lists);
+        let lists = FilterColumn::ALL.into_iter().zip(lists);
         let values = lists.flat_map(|(what, list)| {
-            list.iter().map(move |wanted| SoughtValue {
+            list.iter().map(move |wanted| FilterValue {
                 what,
                 wanted: wanted.clone(),
                 there: false,
@@ -86,7 +86,7 @@ impl Sought {
                 value.counted = counts;
             }
         }
-        for (what, known) in SoughtColumn::ALL.into_iter().zip(&mut self.known) {
+        for (what, known) in FilterColumn::ALL.into_iter().zip(&mut self.known) {
             let id = what.of(record);
             if known.len() <= HANDFUL && id != "-" && !known.iter().any(|known| known == id) {
                 known.push(id.to_owned());
@@ -99,9 +99,9 @@ impl Sought {
     /// # Errors
     /// The ledger has none of a value: an empty result must not pass for an answer.
     pub fn verdict(&self) -> Result<(), Failure> {
-        let missing: Vec<&SoughtValue> =
+        let missing: Vec<&FilterValue> =
             self.values.iter().filter(|value| !value.counted).collect();
-        for SoughtValue {
+        for FilterValue {
             what,
             wanted,
             there,
@@ -129,7 +129,7 @@ impl Sought {
     }
 
     /// A handful of existing ids.
-    fn known_text(&self, what: SoughtColumn) -> String {
+    fn known_text(&self, what: FilterColumn) -> String {
         let known = self.known.get(what as usize).map(Vec::as_slice);
         let known = known.unwrap_or_default();
         if known.is_empty() {

@@ -8,7 +8,7 @@ const WORD: &str =
 
 /// Returns the bytes that go on of pieces, the last of which ends the stream.
 fn passed(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
-    let mut filter = UnaskedUsage::default();
+    let mut filter = UsageEventFilter::default();
     let last = pieces.len().saturating_sub(1);
     let piece = |(i, piece): (usize, &&[u8])| {
         let changed = filter.pass(piece, i == last);
@@ -142,7 +142,7 @@ fn what_cannot_be_that_event_is_not_held() {
         ("a name", "da", true),
         ("another field", "event: x\n", true),
     ] {
-        let mut filter = UnaskedUsage::default();
+        let mut filter = UsageEventFilter::default();
         let went = filter.pass(beginning.as_bytes(), false);
         let holds = went.is_some_and(|bytes| bytes.is_empty());
         assert_eq!(holds, held, "{case}");
@@ -162,7 +162,7 @@ fn what_grows_too_long_is_let_go() {
 
 #[test]
 fn bytes_that_nothing_is_taken_from_are_not_copied() {
-    let mut filter = UnaskedUsage::default();
+    let mut filter = UsageEventFilter::default();
     let stream = format!("{WORD}\n\n{WORD}\n\n");
     assert_eq!(filter.pass(stream.as_bytes(), false), None);
     assert_eq!(filter.pass(b"", true), None);

@@ -42,10 +42,10 @@ enum ConnectionPhase {
 
 /// The event that a connection waits for, and since when.
 #[derive(Debug, Clone)]
-pub struct Pulse(Arc<Mutex<Beat>>);
+pub struct ConnectionActivity(Arc<Mutex<ActivityState>>);
 
 #[derive(Debug, Clone, Copy)]
-struct Beat {
+struct ActivityState {
     phase: ConnectionPhase,
     since: Instant,
     /// The time at which bytes were last received or sent.
@@ -54,12 +54,12 @@ struct Beat {
 
 /// A response is being sent while this is held.
 #[derive(Debug)]
-pub struct ResponseGuard(Pulse);
+pub struct ResponseGuard(ConnectionActivity);
 
-impl Pulse {
+impl ConnectionActivity {
     /// A new connection.
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(Beat {
+        Self(Arc::new(Mutex::new(ActivityState {
             phase: ConnectionPhase::Head,
             since: Instant::now(),
             moved: Instant::now(),
@@ -98,14 +98,14 @@ impl Pulse {
 
     fn beat(&self, phase: ConnectionPhase) {
         let since = Instant::now();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Beat {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = ActivityState {
             phase,
             since,
             moved: since,
         };
     }
 
-    fn now(&self) -> Beat {
+    fn now(&self) -> ActivityState {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -126,10 +126,13 @@ impl Pulse {
 ///
 /// The oldest without a whole request goes first, except the youngest [`NEW`], which may be about to send one; then the longest
 /// idle; then the longest response.
-pub fn to_spare<'a, K: Copy>(all: impl Iterator<Item = (K, &'a Pulse)>, now: Instant) -> Option<K> {
+pub fn to_spare<'a, K: Copy>(
+    all: impl Iterator<Item = (K, &'a ConnectionActivity)>,
+    now: Instant,
+) -> Option<K> {
     let (mut heads, mut idle, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-    for (key, pulse) in all {
-        let beat = pulse.now();
+    for (key, activity) in all {
+        let beat = activity.now();
         match beat.phase {
             ConnectionPhase::Head | ConnectionPhase::Body => heads.push((beat.since, key)),
             ConnectionPhase::Idle => idle.push((beat.since, key)),
@@ -155,19 +158,19 @@ impl Drop for ResponseGuard {
 
 /// A stream that notes received bytes.
 #[derive(Debug)]
-pub struct Noted<S> {
+pub struct ActivityStream<S> {
     stream: S,
-    pulse: Pulse,
+    activity: ConnectionActivity,
 }
 
-impl<S> Noted<S> {
+impl<S> ActivityStream<S> {
     /// Notes bytes received on `stream`.
-    pub fn new(stream: S, pulse: Pulse) -> Self {
-        Self { stream, pulse }
+    pub fn new(stream: S, activity: ConnectionActivity) -> Self {
+        Self { stream, activity }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for ActivityStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -176,13 +179,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if buffer.filled().len() > before {
-            self.pulse.received();
+            self.activity.received();
         }
         read
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for ActivityStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -190,7 +193,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         if matches!(written, Poll::Ready(Ok(count)) if count > 0) {
-            self.pulse.moved();
+            self.activity.moved();
         }
         written
     }
@@ -214,7 +217,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
         if matches!(written, Poll::Ready(Ok(count)) if count > 0) {
-            self.pulse.moved();
+            self.activity.moved();
         }
         written
     }
@@ -235,16 +238,21 @@ mod tests {
     };
 
     /// Connections in each state, by what has happened to them.
-    fn connections() -> [(&'static str, Pulse, Option<ResponseGuard>, Duration); 5] {
-        let new = Pulse::new();
-        let answering = Pulse::new();
+    fn connections() -> [(
+        &'static str,
+        ConnectionActivity,
+        Option<ResponseGuard>,
+        Duration,
+    ); 5] {
+        let new = ConnectionActivity::new();
+        let answering = ConnectionActivity::new();
         let on_its_way = answering.answering(true);
-        let answered = Pulse::new();
+        let answered = ConnectionActivity::new();
         drop(answered.answering(true));
-        let next = Pulse::new();
+        let next = ConnectionActivity::new();
         drop(next.answering(true));
         next.received();
-        let ahead = Pulse::new();
+        let ahead = ConnectionActivity::new();
         let still = ahead.answering(true);
         ahead.received();
         [
@@ -269,8 +277,8 @@ mod tests {
     #[test]
     fn for_how_long_it_may_be_still() {
         let second = Duration::from_secs(1);
-        for (case, pulse, _answering, patience) in &connections() {
-            let over = |after| pulse.is_over(TIMEOUTS, Instant::now() + after);
+        for (case, activity, _answering, patience) in &connections() {
+            let over = |after| activity.is_over(TIMEOUTS, Instant::now() + after);
             assert!(!over(*patience - second), "{case}");
             assert!(over(*patience + second), "{case}");
         }
@@ -278,37 +286,40 @@ mod tests {
 
     #[test]
     fn more_bytes_of_a_head_win_it_no_time() {
-        let pulse = Pulse::new();
-        let since = pulse.now().since;
+        let activity = ConnectionActivity::new();
+        let since = activity.now().since;
         std::thread::sleep(Duration::from_millis(2));
-        pulse.received();
-        assert_eq!(pulse.now().since, since);
+        activity.received();
+        assert_eq!(activity.now().since, since);
     }
 
     #[test]
     fn more_bytes_of_a_response_win_it_time_where_that_is_meant() {
-        let pulse = Pulse::new();
-        let _answering = pulse.answering(true);
-        let begun = pulse.now().since;
+        let activity = ConnectionActivity::new();
+        let _answering = activity.answering(true);
+        let begun = activity.now().since;
         std::thread::sleep(Duration::from_millis(20));
-        pulse.moved();
+        activity.moved();
         let later = begun + ANSWER + Duration::from_millis(10);
         let renewed = ConnectionTimeouts {
             renewed: true,
             ..TIMEOUTS
         };
-        assert!(pulse.is_over(TIMEOUTS, later));
-        assert!(!pulse.is_over(renewed, later));
-        assert!(pulse.is_over(renewed, later + ANSWER));
-        assert_eq!(pulse.now().since, begun, "it is as old as before");
+        assert!(activity.is_over(TIMEOUTS, later));
+        assert!(!activity.is_over(renewed, later));
+        assert!(activity.is_over(renewed, later + ANSWER));
+        assert_eq!(activity.now().since, begun, "it is as old as before");
     }
 
     #[test]
     fn a_body_that_does_not_come_makes_room_as_a_head_does() {
         let now = Instant::now() + Duration::from_secs(1);
-        let bodies: Vec<Pulse> = (0..=NEW).map(|_| Pulse::new()).collect();
-        let guards: Vec<ResponseGuard> =
-            bodies.iter().map(|pulse| pulse.answering(false)).collect();
+        let bodies: Vec<ConnectionActivity> =
+            (0..=NEW).map(|_| ConnectionActivity::new()).collect();
+        let guards: Vec<ResponseGuard> = bodies
+            .iter()
+            .map(|activity| activity.answering(false))
+            .collect();
         assert_eq!(to_spare(bodies.iter().enumerate(), now), Some(0));
         bodies[0].is_whole();
         assert_eq!(
@@ -326,17 +337,21 @@ mod tests {
         let now = Instant::now() + Duration::from_secs(1);
         let later = now + ANSWER_AT_LEAST;
         let idle = || {
-            let pulse = Pulse::new();
-            drop(pulse.answering(true));
-            pulse
+            let activity = ConnectionActivity::new();
+            drop(activity.answering(true));
+            activity
         };
         let answering = || {
-            let pulse = Pulse::new();
-            std::mem::forget(pulse.answering(true));
-            pulse
+            let activity = ConnectionActivity::new();
+            std::mem::forget(activity.answering(true));
+            activity
         };
-        let heads = |count| (0..count).map(|_| Pulse::new()).collect::<Vec<_>>();
-        let with = |mut all: Vec<Pulse>, more: Vec<Pulse>| {
+        let heads = |count| {
+            (0..count)
+                .map(|_| ConnectionActivity::new())
+                .collect::<Vec<_>>()
+        };
+        let with = |mut all: Vec<ConnectionActivity>, more: Vec<ConnectionActivity>| {
             all.extend(more);
             all
         };

@@ -3,14 +3,14 @@
 use super::template::MAX_EVENT;
 
 /// All bytes of an event in the chunks before, as long as there is room for them.
-pub(super) struct Carry {
+pub(super) struct EventBuffer {
     bytes: [u8; MAX_EVENT],
     len: usize,
     /// Whether the event has more bytes than these.
     lacks: bool,
 }
 
-impl Default for Carry {
+impl Default for EventBuffer {
     fn default() -> Self {
         Self {
             bytes: [0; MAX_EVENT],
@@ -20,7 +20,7 @@ impl Default for Carry {
     }
 }
 
-impl Carry {
+impl EventBuffer {
     /// That of an event that is never known whole.
     pub(super) fn lacking() -> Self {
         Self {

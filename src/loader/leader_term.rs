@@ -12,7 +12,7 @@ use crate::shared_data::SharedData;
 
 /// The time for which this root leads without a break.
 #[derive(Debug)]
-pub(super) struct Tenure {
+pub(super) struct LeaderTerm {
     /// `None` until it publishes first.
     publisher: Option<Publisher>,
     /// The call whose response is awaited.
@@ -36,7 +36,7 @@ pub(super) fn is_published(digest: &DocumentDigest, shared: &impl SharedData) ->
     publisher::is_published(digest, shared)
 }
 
-impl Tenure {
+impl LeaderTerm {
     /// Begins now, with nothing seen or published.
     pub(super) fn begin(now_ms: u64) -> Self {
         Self {

@@ -13,18 +13,18 @@ use crate::reply::Rejection;
 
 // Every forwarded request has one: docs/memory.md says what that comes to.
 #[cfg(target_arch = "wasm32")]
-const _: () = assert!(size_of::<Forwarded>() <= 880);
+const _: () = assert!(size_of::<AdmittedRequest>() <= 880);
 
 /// A request that goes upstream, or will once its body has named the model.
 #[derive(Debug)]
-pub(super) struct Forwarded {
+pub(super) struct AdmittedRequest {
     pub line: RequestLine,
     pub caller: AuthenticatedCaller,
     pub reply: ReplyContext,
     pub upstream: UpstreamRequest,
 }
 
-impl Forwarded {
+impl AdmittedRequest {
     /// Reads the next bytes of the body; `end` says that they are the last. Before the head is released the request is
     /// counted against its limits: one that is rejected for another reason costs nothing. Where the head had to be
     /// released before the body was known, budgets are asked again before its last bytes are.

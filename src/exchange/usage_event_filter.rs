@@ -18,7 +18,7 @@ pub(super) const MAX_HELD: usize = 8 * 1024;
 
 /// Takes the event out of a stream.
 #[derive(Debug, Default)]
-pub(super) struct UnaskedUsage {
+pub(super) struct UsageEventFilter {
     /// The beginning of an event whose end has not come.
     held: Vec<u8>,
     /// The position in an event that was let go before its end.
@@ -38,7 +38,7 @@ enum Passing {
     Blank,
 }
 
-impl UnaskedUsage {
+impl UsageEventFilter {
     /// Returns the bytes that go on in place of `bytes`, the next of the stream; `None` where these go on as they are. `end` says
     /// that nothing follows them.
     pub(super) fn pass(&mut self, bytes: &[u8], end: bool) -> Option<Vec<u8>> {

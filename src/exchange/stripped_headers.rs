@@ -32,8 +32,8 @@ const USUAL: [&str; 6] = [
 ];
 
 /// The name, where a header of a request stays here. `name` is in lower case.
-pub(super) fn kept_back(name: &[u8]) -> Option<Cow<'static, str>> {
-    if !is_kept_back(name) {
+pub(super) fn stripped(name: &[u8]) -> Option<Cow<'static, str>> {
+    if !is_stripped(name) {
         return None;
     }
     let usual = USUAL.iter().find(|usual| usual.as_bytes() == name);
@@ -44,7 +44,7 @@ pub(super) fn kept_back(name: &[u8]) -> Option<Cow<'static, str>> {
 }
 
 /// Whether a header of a request stays here. `name` is in lower case.
-fn is_kept_back(name: &[u8]) -> bool {
+fn is_stripped(name: &[u8]) -> bool {
     if is_usual(name) {
         return false;
     }
