@@ -229,7 +229,10 @@ fn broken_off_at_any_byte() {
             assert!(got.generated_bytes <= whole.generated_bytes, "{context}");
             assert!(!got.unreadable, "{context}");
             if got.finished {
-                assert!(body[end..].trim_ascii().is_empty(), "too early: {context}");
+                let left = body[end..].trim_ascii();
+                // Chat Completions may have told all before its last word.
+                let is_word = wire == Wire::Chat && b"data: [DONE]".ends_with(left);
+                assert!(left.is_empty() || is_word, "too early: {context}");
             }
             before = got;
         }

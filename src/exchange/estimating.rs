@@ -83,7 +83,11 @@ impl UnreportedExchange<'_> {
     /// responses, also in a stream: their text says nothing. In other streams silence counts, where the model reasons.
     pub(super) fn complete(&self, reading: &mut Reading) -> Estimated {
         let mut usage = reading.usage.unwrap_or_default();
-        let mut added = Estimated::complete(&self.estimate(reading), &mut usage);
+        let mut estimate = self.estimate(reading);
+        if let Some(total) = reading.unsplit_total {
+            split_total(total, &mut estimate);
+        }
+        let mut added = Estimated::complete(&estimate, &mut usage);
         reading.usage = (usage != Usage::default()).then_some(usage);
         let of_tool = self.pictures_of_tool(reading);
         added.output = added.output.saturating_add(of_tool);
@@ -187,6 +191,16 @@ impl UnreportedExchange<'_> {
         }
         sound_tokens(&passed)
     }
+}
+
+/// Splits a total that is reported by what its input is estimated at.
+fn split_total(total: u64, estimate: &mut Usage) {
+    let input = estimate.input_tokens().min(total);
+    let images = estimate.images;
+    *estimate = Usage::default();
+    estimate.images = images;
+    estimate.set(Kind::Input, input);
+    estimate.set(Kind::Output, total.saturating_sub(input));
 }
 
 /// Tokens of the request's body: of its text, and of the images, sounds and files in it.

@@ -23,6 +23,7 @@ pub(super) static TABLE: WireTable = WireTable {
     ends: Ends::Reason,
     calls: &[],
     reports_calls: true,
+    images_made: None,
     roles: Roles {
         input: bit(TOTAL),
         output: 0,

@@ -12,18 +12,22 @@ use super::Call;
 use super::doubt::Terms;
 use super::numbers::Slot;
 use super::responses::{
-    self, CACHE_WRITE, CACHED, CREATION, CREATION_1H, CREATION_5M, HITS, INPUT, INPUT_AUDIO,
-    INPUT_IMAGE, MISSES, OUTPUT, OUTPUT_AUDIO, OUTPUT_IMAGE, REASONING, TICKS, TOP_CACHED,
-    TOP_CREATION, TOP_READ, TOP_REASONING, TOTAL,
+    self, CACHE_CREATION, CACHE_WRITE, CACHED, CITATIONS, CLAUDE_1H, CLAUDE_5M, CREATED, CREATION,
+    CREATION_1H, CREATION_5M, HITS, INPUT, INPUT_AUDIO, INPUT_IMAGE, METRIC_INPUT, METRIC_OUTPUT,
+    METRIC_READ, METRIC_WRITTEN, MISSES, NUM_CACHED, OTHER_INPUT, OTHER_OUTPUT, OUTPUT,
+    OUTPUT_AUDIO, OUTPUT_IMAGE, REASONING, SINGULAR_CACHED, TICKS, TIMED_CACHED, TIMED_INPUT,
+    TIMED_OUTPUT, TOP_CACHED, TOP_CREATION, TOP_READ, TOP_REASONING, TOTAL,
 };
 use super::table::{
-    COST, ERROR, Ends, EventClass, Generated, Marker, Merge, Node, NodeMember, TextField,
+    COST, ERROR, Ends, EventClass, FAILURE, Generated, Marker, Merge, Node, NodeMember, TextField,
     WireTable, array, number, object, root, text,
 };
 
 const ACCEPTED: Slot = 10;
 const REJECTED: Slot = 11;
 const SEARCHES: Slot = 12;
+const QUERIES: Slot = 13;
+const SOURCES: Slot = 14;
 
 pub(super) static TABLE: WireTable = WireTable {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),
@@ -42,8 +46,8 @@ pub(super) static TABLE: WireTable = WireTable {
         "completion_tokens_details.accepted_prediction_tokens",
         "completion_tokens_details.rejected_prediction_tokens",
         "server_tool_use.web_search_requests",
-        "",
-        "",
+        "num_search_queries",
+        "num_sources_used",
         "",
         "cost_in_usd_ticks",
         "",
@@ -59,12 +63,33 @@ pub(super) static TABLE: WireTable = WireTable {
         "prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens",
         "prompt_tokens_details.cache_creation.ephemeral_1h_input_tokens",
         "reasoning_tokens",
+        "prompt_tokens_details.cached_creation_tokens",
+        "prompt_tokens_details.cache_creation_tokens",
+        "num_cached_tokens",
+        "prompt_token_details.cached_tokens",
+        "input_tokens",
+        "output_tokens",
+        "claude_cache_creation_5_m_tokens",
+        "claude_cache_creation_1_h_tokens",
+        "citation_tokens",
+        "",
+        "amazon-bedrock-invocationMetrics.inputTokenCount",
+        "amazon-bedrock-invocationMetrics.outputTokenCount",
+        "amazon-bedrock-invocationMetrics.cacheReadInputTokenCount",
+        "amazon-bedrock-invocationMetrics.cacheWriteInputTokenCount",
+        "timings.prompt_n",
+        "timings.cache_n",
+        "timings.predicted_n",
     ],
     merge: Merge::Replace,
-    beside: 0,
+    beside: responses::BESIDE_USAGE,
     event_of: |_| Some(EventClass::Plain),
     ends: Ends::Word,
-    calls: &[(Call::WebSearch, SEARCHES)],
+    calls: &[
+        (Call::WebSearch, SEARCHES),
+        (Call::WebSearch, QUERIES),
+        (Call::WebSearch, SOURCES),
+    ],
     roles: responses::ROLES,
     terms: Terms {
         input: "prompt_tokens",
@@ -75,6 +100,7 @@ pub(super) static TABLE: WireTable = WireTable {
         reasoning: "reasoning_tokens",
     },
     reports_calls: true,
+    images_made: None,
     usage: responses::usage,
 };
 
@@ -84,7 +110,7 @@ const EVENT_ELEMENT: Node = object(EVENT).marked(Marker::Element);
 const DOCUMENT: &[NodeMember] = &members(&MESSAGE_CHOICE);
 const EVENT: &[NodeMember] = &members(&DELTA_CHOICE);
 
-const fn members(choice: &'static Node) -> [NodeMember; 7] {
+const fn members(choice: &'static Node) -> [NodeMember; 10] {
     [
         ("id", text(TextField::Id)),
         ("model", text(TextField::Model)),
@@ -93,19 +119,42 @@ const fn members(choice: &'static Node) -> [NodeMember; 7] {
         ("x_groq", object(&[("usage", USAGE)])),
         ("service_tier", text(TextField::Tier)),
         ("error", ERROR),
+        ("timings", object(TIMINGS)),
+        ("amazon-bedrock-invocationMetrics", object(INVOCATION)),
+        ("base_resp", object(BASE_RESPONSE)),
     ]
 }
+
+/// Of MiniMax, which says 200 to everything.
+const BASE_RESPONSE: &[NodeMember] = &[("status_code", number(FAILURE))];
+
+/// Of llama.cpp: its prompt has nothing of what came from the cache.
+const TIMINGS: &[NodeMember] = &[
+    ("prompt_n", number(TIMED_INPUT)),
+    ("cache_n", number(TIMED_CACHED)),
+    ("predicted_n", number(TIMED_OUTPUT)),
+];
+
+/// Of Bedrock: its input has nothing of a cache.
+const INVOCATION: &[NodeMember] = &[
+    ("inputTokenCount", number(METRIC_INPUT)),
+    ("outputTokenCount", number(METRIC_OUTPUT)),
+    ("cacheReadInputTokenCount", number(METRIC_READ)),
+    ("cacheWriteInputTokenCount", number(METRIC_WRITTEN)),
+];
 
 const MESSAGE_CHOICE: Node = object(&[
     ("message", object(WRITTEN).marked(Marker::Written)),
     ("finish_reason", text(TextField::Finish)),
     ("usage", USAGE),
+    ("error", ERROR),
 ]);
 
 const DELTA_CHOICE: Node = object(&[
     ("delta", object(WRITTEN).marked(Marker::Written)),
     ("finish_reason", text(TextField::Finish)),
     ("usage", USAGE),
+    ("error", ERROR),
 ]);
 
 /// Text of the model: some upstreams have `content` in parts, the reasoning under a name of their own or under several,
@@ -191,6 +240,18 @@ const USAGE: Node = object(&[
             ..object(&[("total_cost", number(COST))])
         },
     ),
+    ("input_tokens", number(OTHER_INPUT)),
+    ("output_tokens", number(OTHER_OUTPUT)),
+    ("num_cached_tokens", number(NUM_CACHED)),
+    (
+        "prompt_token_details",
+        object(&[("cached_tokens", number(SINGULAR_CACHED))]),
+    ),
+    ("claude_cache_creation_5_m_tokens", number(CLAUDE_5M)),
+    ("claude_cache_creation_1_h_tokens", number(CLAUDE_1H)),
+    ("citation_tokens", number(CITATIONS)),
+    ("num_search_queries", number(QUERIES)),
+    ("num_sources_used", number(SOURCES)),
 ])
 .marked(Marker::Usage);
 
@@ -198,6 +259,8 @@ const PROMPT_DETAILS: &[NodeMember] = &[
     ("cached_tokens", number(CACHED)),
     ("cache_write_tokens", number(CACHE_WRITE)),
     ("cache_creation_input_tokens", number(CREATION)),
+    ("cached_creation_tokens", number(CREATED)),
+    ("cache_creation_tokens", number(CACHE_CREATION)),
     (
         "cache_creation",
         object(&[

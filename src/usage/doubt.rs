@@ -27,6 +27,8 @@ pub(super) enum Doubt {
     Cost,
     /// A number is more than any answer comes to: it counts as not reported.
     Excess,
+    /// A number is no count, such as one below zero: likewise.
+    NoCount,
 }
 
 /// A protocol's names of the numbers that doubts are about.
@@ -44,7 +46,7 @@ pub(super) struct Terms {
 pub(super) struct Doubts(u16);
 
 impl Doubt {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::TotalMore,
         Self::TotalLess,
         Self::Cache,
@@ -56,6 +58,7 @@ impl Doubt {
         Self::CacheMisses,
         Self::Cost,
         Self::Excess,
+        Self::NoCount,
     ];
 
     fn bit(self) -> u16 {
@@ -85,6 +88,7 @@ impl Doubt {
             Self::CacheMisses => write!(out, "cache hits and misses are not {input}"),
             Self::Cost => write!(out, "the cost is no exact amount"),
             Self::Excess => write!(out, "a number is more than any answer comes to"),
+            Self::NoCount => write!(out, "a number is no count"),
         };
     }
 }

@@ -242,6 +242,7 @@ impl Extractor {
         match byte {
             b'"' => match self.node.text {
                 Some(what) => self.told_text(what, tail, lines, tally),
+                None if self.node.number.is_some() => self.quoted_number(tail, lines, tally),
                 None => {
                     self.counts = Counts::of(self.node.generated, tally);
                     self.state = ExtractorState::SkippingText;

@@ -75,6 +75,7 @@ pub(super) static TABLE: WireTable = WireTable {
         reasoning: "thoughtsTokenCount",
     },
     reports_calls: true,
+    images_made: None,
     usage,
 };
 

@@ -21,6 +21,7 @@ const OUTPUT_IMAGE: Slot = 5;
 const TOTAL: Slot = 6;
 const CACHED: Slot = 7;
 const TOP_CACHED: Slot = 8;
+const GENERATED: Slot = 9;
 const TICKS: Slot = super::responses::TICKS;
 
 pub(super) static TABLE: WireTable = WireTable {
@@ -36,7 +37,7 @@ pub(super) static TABLE: WireTable = WireTable {
         "total_tokens",
         "input_tokens_details.cached_tokens",
         "cached_tokens",
-        "",
+        "generated_images",
         "",
         "",
         "",
@@ -49,6 +50,8 @@ pub(super) static TABLE: WireTable = WireTable {
     beside: 0,
     event_of: |name| match name {
         b"error" => Some(EventClass::Error),
+        // One of several, of which each may fail; `completed` comes behind all of them.
+        b"image_generation.partial_succeeded" => Some(EventClass::OneImage),
         // image_generation.completed, image_edit.completed
         name if name.ends_with(b".completed") => Some(EventClass::Image),
         name if name.ends_with(b".partial_image") => Some(EventClass::PartialPicture),
@@ -75,6 +78,7 @@ pub(super) static TABLE: WireTable = WireTable {
         reasoning: "",
     },
     reports_calls: true,
+    images_made: Some(GENERATED),
     usage,
 };
 
@@ -103,6 +107,7 @@ const USAGE: &[NodeMember] = &[
     ("output_tokens", number(OUTPUT)),
     ("total_tokens", number(TOTAL)),
     ("cached_tokens", number(TOP_CACHED)),
+    ("generated_images", number(GENERATED)),
     (
         "input_tokens_details",
         object(&[

@@ -1,14 +1,14 @@
 //! How the reports of one answer become one: a later one stands for those before, but a poorer one erases nothing.
 
-use super::numbers::{Numbers, Slot, bit, slots};
+use super::numbers::{Numbers, Slot, SlotSet, bit, slots};
 use super::table::{Merge, WireTable};
 
-/// The roles of the numbers of a usage object. Sets of slots: bit n is slot n.
+/// The roles of the numbers of a usage object.
 pub(super) struct Roles {
     /// All input, in a number or in several.
-    pub(super) input: u32,
+    pub(super) input: SlotSet,
     /// All output.
-    pub(super) output: u32,
+    pub(super) output: SlotSet,
     /// The sum of both.
     pub(super) total: Option<Slot>,
     /// A stream begins with it, its output not counted yet.
@@ -16,11 +16,11 @@ pub(super) struct Roles {
     /// By the protocol's page, the total has output that stands in no part.
     pub(super) unnamed_output: bool,
     /// Sets in which tokens may move from one number to another: in a report that comes to no less, zero means zero.
-    pub(super) moves: &'static [u32],
+    pub(super) moves: &'static [SlotSet],
     /// Made up of the entries of a list: a list stands for the one before.
-    pub(super) lists: u32,
+    pub(super) lists: SlotSet,
     /// Those of the entry that is being read: they have no other role.
-    pub(super) scratch: u32,
+    pub(super) scratch: SlotSet,
 }
 
 /// Adds a report to what is known. Whether all that it says is known now as it says it, so that one with greater
@@ -31,7 +31,7 @@ pub(super) struct Roles {
 pub(super) fn merge(known: &mut Numbers, report: &Numbers, table: &WireTable) -> bool {
     let roles = &table.roles;
     let sides = [roles.input, roles.output];
-    let whole = sides.iter().all(|side| report.sum(*side) > 0);
+    let whole = is_whole(report, table);
     let less = || {
         sides
             .iter()
@@ -43,7 +43,7 @@ pub(super) fn merge(known: &mut Numbers, report: &Numbers, table: &WireTable) ->
     let moving = roles.moves.iter();
     let moving = moving.filter(|set| report.sum(**set) >= known.sum(**set));
     let moving = moving.fold(roles.lists, |all, set| all | set);
-    let firm = if whole { u32::MAX } else { moving };
+    let firm = if whole { SlotSet::MAX } else { moving };
     let mut as_it_says = keep_total(known, report, roles, whole);
     for slot in slots(report.present() & !roles.scratch) {
         let (said, was) = (report.or_zero(slot), known.or_zero(slot));
@@ -57,6 +57,12 @@ pub(super) fn merge(known: &mut Numbers, report: &Numbers, table: &WireTable) ->
         as_it_says &= counts;
     }
     as_it_says
+}
+
+/// Whether a report has input and output.
+pub(super) fn is_whole(report: &Numbers, table: &WireTable) -> bool {
+    let sides = [table.roles.input, table.roles.output];
+    sides.iter().all(|side| report.sum(*side) > 0)
 }
 
 /// A total belongs to its report: forgets it where another one has other sums and no total. Whether the report says

@@ -16,7 +16,7 @@
 use super::doubt::{Doubt, Doubts, Terms};
 use super::merge::Roles;
 use super::model_sums::SUMS as ENTRY_SUMS;
-use super::numbers::{Numbers, Slot, bit};
+use super::numbers::{Numbers, Slot, SlotSet, bit, slots};
 use super::responses::by_time;
 use super::table::{
     COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable,
@@ -33,6 +33,9 @@ const FETCHES: Slot = 13;
 const EXECUTIONS: Slot = 14;
 /// Those of the entry that is being read.
 const ENTRY: Slot = 15;
+/// Those that Bedrock counts beside the usage, in the order of the first four in common.
+const METRICS: Slot = 21;
+const METRICS_OF_INVOCATION: SlotSet = 0xF << METRICS;
 
 // Among the numbers in common:
 const INPUT: Slot = 0;
@@ -41,7 +44,7 @@ const CACHE_READ: Slot = 2;
 const CACHE_WRITE: Slot = 3;
 const CACHE_WRITE_5M: Slot = 4;
 const CACHE_WRITE_1H: Slot = 5;
-const MOVES_OF_INPUT: u32 = bit(INPUT) | bit(CACHE_READ) | bit(CACHE_WRITE);
+const MOVES_OF_INPUT: SlotSet = bit(INPUT) | bit(CACHE_READ) | bit(CACHE_WRITE);
 const COMMON: core::ops::RangeInclusive<Slot> = INPUT..=CACHE_WRITE_1H;
 
 pub(super) static TABLE: WireTable = WireTable {
@@ -63,6 +66,16 @@ pub(super) static TABLE: WireTable = WireTable {
         "server_tool_use.web_search_requests",
         "server_tool_use.web_fetch_requests",
         "server_tool_use.code_execution_requests",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "amazon-bedrock-invocationMetrics.inputTokenCount",
+        "amazon-bedrock-invocationMetrics.outputTokenCount",
+        "amazon-bedrock-invocationMetrics.cacheReadInputTokenCount",
+        "amazon-bedrock-invocationMetrics.cacheWriteInputTokenCount",
     ],
     merge: Merge::Update,
     beside: 0,
@@ -98,6 +111,7 @@ pub(super) static TABLE: WireTable = WireTable {
         reasoning: "",
     },
     reports_calls: true,
+    images_made: None,
     usage,
 };
 
@@ -111,6 +125,15 @@ const EVENT: &[NodeMember] = &[
     ("content_block", BLOCK),
     ("usage", object(USAGE)),
     ("error", ERROR),
+    ("amazon-bedrock-invocationMetrics", object(INVOCATION)),
+];
+
+/// It ends a stream of Bedrock's; its input has nothing of a cache in it.
+const INVOCATION: &[NodeMember] = &[
+    ("inputTokenCount", number(METRICS + INPUT)),
+    ("outputTokenCount", number(METRICS + OUTPUT)),
+    ("cacheReadInputTokenCount", number(METRICS + CACHE_READ)),
+    ("cacheWriteInputTokenCount", number(METRICS + CACHE_WRITE)),
 ];
 
 const DELTA: &[NodeMember] = &[
@@ -245,7 +268,26 @@ pub(super) fn usage_of(sums: [u64; ENTRY_SUMS]) -> Usage {
     usage
 }
 
+/// Adds what Bedrock counts beside the usage: of the output the greater number, and the input where nobody else reports it.
+fn with_metrics(mut numbers: Numbers) -> Numbers {
+    let metric = |numbers: &Numbers, slot: Slot| numbers.get(METRICS.saturating_add(slot));
+    if numbers.sum(MOVES_OF_INPUT) == 0 {
+        for slot in slots(MOVES_OF_INPUT) {
+            if let Some(tokens) = metric(&numbers, slot) {
+                numbers.set(slot, tokens);
+            }
+        }
+    }
+    if let Some(tokens) = metric(&numbers, OUTPUT) {
+        numbers.set(OUTPUT, tokens.max(numbers.or_zero(OUTPUT)));
+    }
+    numbers
+}
+
 fn usage(numbers: &Numbers) -> Counted {
+    let completed =
+        (numbers.present() & METRICS_OF_INVOCATION != 0).then(|| with_metrics(*numbers));
+    let numbers = completed.as_ref().unwrap_or(numbers);
     let mut usage = Usage::default();
     let mut doubts = Doubts::default();
     let known = COMMON.into_iter().any(|slot| {

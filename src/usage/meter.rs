@@ -117,6 +117,8 @@ pub struct Reading {
     /// What other models used for this answer, by the names that the upstream gives them: at most four, of which the last has
     /// all that the others have not. None is the model that answered.
     pub others: Vec<(String, Usage)>,
+    /// The total, where nothing says what of it is input and what is output.
+    pub unsplit_total: Option<u64>,
     /// Tokens of the total that stand in no part, where the vendor counts such as output.
     pub unnamed_output: u64,
     /// The numbers that contradict each other, in fixed words.
@@ -159,7 +161,7 @@ impl Reading {
 
 impl Meter {
     /// The most that a meter takes up, in bytes.
-    pub const MAX_BYTES: usize = 8736;
+    pub const MAX_BYTES: usize = 9312;
 
     /// A meter that has read nothing.
     pub fn new(wire: Wire) -> Self {
@@ -210,9 +212,16 @@ impl Meter {
             doubts.remove(Doubt::TotalMore);
             unnamed_output = counted.unnamed;
         }
+        let usage = counted.usage.unwrap_or_default();
+        let no_tokens = usage.input_tokens() == 0 && usage.output_tokens() == 0;
+        let unsplit_total = tally.total().filter(|_| no_tokens);
+        if unsplit_total.is_some() {
+            doubts.remove(Doubt::TotalMore);
+        }
         // A document comes when all is made, whatever is in it, but for an error in its place.
         let streams = tally.is_stream() || !matches!(self.form, ResponseForm::Document);
-        let in_place = streams || (tally.error().is_some() && counted.usage.is_none());
+        let failed = tally.error().is_some() || tally.images_made() == Some(0);
+        let in_place = streams || (failed && no_tokens);
         let made_nothing = in_place && tally.made_nothing(&counted) && !unreadable;
         Reading {
             made_nothing,
@@ -231,6 +240,7 @@ impl Meter {
             image_model: owned(tally.image_model()),
             excessive: tally.is_excessive(),
             others: tally.others(),
+            unsplit_total,
             unnamed_output,
             doubt: doubts.words(&tally.table().terms),
             reported_cost: tally.cost(),

@@ -1,20 +1,33 @@
 //! The numbers of one usage object, by slot, and how a total is split into its parts.
 
+use super::cost;
+
 /// The place of a number among those of its table.
 pub(super) type Slot = u8;
 
 /// How many slots there are: the most that any table needs.
-pub(super) const SLOTS: usize = 32;
+pub(super) const SLOTS: usize = 56;
+
+/// A set of slots: bit n is slot n.
+pub(super) type SlotSet = u64;
 
 /// The greatest number that is taken for a count. No answer has as many tokens; one that claims to is not believed.
 pub(super) const MAX_COUNT: u64 = 1_000_000_000;
 
 /// Numbers that were reported, and which were.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers {
     values: [u64; SLOTS],
-    /// Bit n: slot n was reported.
-    present: u32,
+    present: SlotSet,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self {
+            values: [0; SLOTS],
+            present: 0,
+        }
+    }
 }
 
 impl Numbers {
@@ -47,8 +60,8 @@ impl Numbers {
         self.present = 0;
     }
 
-    /// Forgets all but these: bit n is slot n.
-    pub(super) fn clear_but(&mut self, kept: u32) {
+    /// Forgets all but these.
+    pub(super) fn clear_but(&mut self, kept: SlotSet) {
         self.present &= kept;
     }
 
@@ -56,13 +69,13 @@ impl Numbers {
         self.present == 0
     }
 
-    /// The numbers that were reported: bit n is slot n.
-    pub(super) fn present(&self) -> u32 {
+    /// The numbers that were reported.
+    pub(super) fn present(&self) -> SlotSet {
         self.present
     }
 
-    /// The sum of those of these that were reported: bit n is slot n.
-    pub(super) fn sum(&self, of: u32) -> u64 {
+    /// The sum of those of these that were reported.
+    pub(super) fn sum(&self, of: SlotSet) -> u64 {
         slots(self.present & of).fold(0, |sum: u64, slot| sum.saturating_add(self.or_zero(slot)))
     }
 
@@ -117,6 +130,14 @@ pub(super) fn integer(word: &[u8]) -> Option<u64> {
     })
 }
 
+/// The value of a number that is written with a fraction or an exponent and is whole all the same; nothing of any other.
+pub(super) fn whole(word: &[u8]) -> Option<u64> {
+    if !matches!(word, [b'1'..=b'9', ..] | [b'0', b'.' | b'e' | b'E', ..]) {
+        return None;
+    }
+    integer(cost::amount(core::str::from_utf8(word).ok()?)?.as_bytes())
+}
+
 /// So many digits are never more than 64 bits.
 const SHORT: usize = 19;
 
@@ -136,15 +157,15 @@ pub(super) fn short_integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// The bit of a slot in a set of them; none for a slot beyond all.
-pub(super) const fn bit(slot: Slot) -> u32 {
-    match 1_u32.checked_shl(slot as u32) {
+pub(super) const fn bit(slot: Slot) -> SlotSet {
+    match 1_u64.checked_shl(slot as u32) {
         Some(bit) => bit,
         None => 0,
     }
 }
 
 /// The slots of a set, in their order.
-pub(super) fn slots(set: u32) -> impl Iterator<Item = Slot> {
+pub(super) fn slots(set: SlotSet) -> impl Iterator<Item = Slot> {
     let mut left = set;
     core::iter::from_fn(move || {
         let slot = (left != 0).then(|| left.trailing_zeros() as Slot)?;
@@ -218,21 +239,50 @@ mod tests {
     }
 
     #[test]
+    fn whole_numbers_by_any_spelling() {
+        for (word, want) in [
+            ("12.0", Some(12)),
+            ("12.000", Some(12)),
+            ("1.2e1", Some(12)),
+            ("12E0", Some(12)),
+            ("120e-1", Some(12)),
+            ("0.0", Some(0)),
+            ("12", Some(12)),
+            ("12.5", None),
+            ("1e-1", None),
+            ("-12.0", None),
+            ("-0", None),
+            ("1e99", None),
+            (".5", None),
+            ("007.0", None),
+            ("12.0x", None),
+            ("", None),
+        ] {
+            assert_eq!(whole(word.as_bytes()), want, "{word}");
+        }
+    }
+
+    #[test]
     fn sets_of_slots() {
         let mut numbers = Numbers::default();
-        for (slot, value) in [(0, 1), (7, 20), (31, 300)] {
+        for (slot, value) in [(0, 1), (7, 20), (55, 300)] {
             numbers.set(slot, value);
         }
-        assert_eq!(numbers.present(), 1 | 1 << 7 | 1 << 31);
-        assert!(slots(numbers.present()).eq([0, 7, 31]));
+        assert_eq!(numbers.present(), 1 | 1 << 7 | 1 << 55);
+        assert!(slots(numbers.present()).eq([0, 7, 55]));
         assert!(slots(0).next().is_none());
         // (set, sum)
-        let cases = [(0, 0), (u32::MAX, 321), (1 << 7 | 1 << 8, 20), (1 << 3, 0)];
+        let cases = [
+            (0, 0),
+            (SlotSet::MAX, 321),
+            (1 << 7 | 1 << 8, 20),
+            (1 << 3, 0),
+        ];
         for (set, want) in cases {
             assert_eq!(numbers.sum(set), want, "{set:b}");
         }
         numbers.set(1, u64::MAX);
-        assert_eq!(numbers.sum(u32::MAX), u64::MAX);
+        assert_eq!(numbers.sum(SlotSet::MAX), u64::MAX);
         numbers.clear_but(bit(7));
         assert_eq!(numbers.get(7), Some(20));
         assert_eq!(numbers.get(0), None);
@@ -243,7 +293,7 @@ mod tests {
     #[test]
     fn slots_out_of_range_hold_nothing() {
         let mut numbers = Numbers::default();
-        for slot in [SLOTS as Slot, 33, 255] {
+        for slot in [SLOTS as Slot, 63, 64, 255] {
             numbers.set(slot, 1);
             assert_eq!(numbers.get(slot), None, "slot {slot}");
         }

@@ -10,13 +10,13 @@
 use super::doubt::{Doubt, Doubts, Terms};
 use super::images;
 use super::merge::Roles;
-use super::numbers::{Numbers, Slot, bit, split};
+use super::numbers::{Numbers, Slot, SlotSet, bit, split};
 use super::table::{
     COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable,
     array, number, object, root, text,
 };
 use super::witness::Claims;
-use super::{Call, Usage};
+use super::{Call, Kind, Usage};
 
 // Chat Completions has the same numbers under other names.
 pub(super) const INPUT: Slot = 0;
@@ -41,15 +41,40 @@ pub(super) const TOP_CREATION: Slot = 26;
 pub(super) const CREATION_5M: Slot = 27;
 pub(super) const CREATION_1H: Slot = 28;
 pub(super) const TOP_REASONING: Slot = 29;
+pub(super) const CREATED: Slot = 30;
+pub(super) const CACHE_CREATION: Slot = 31;
+pub(super) const NUM_CACHED: Slot = 32;
+pub(super) const SINGULAR_CACHED: Slot = 33;
+/// The names of the other of these two protocols.
+pub(super) const OTHER_INPUT: Slot = 34;
+pub(super) const OTHER_OUTPUT: Slot = 35;
+pub(super) const CLAUDE_5M: Slot = 36;
+pub(super) const CLAUDE_1H: Slot = 37;
+/// Read by a model that researches; it is neither in the prompt nor in the total.
+pub(super) const CITATIONS: Slot = 38;
+// Beside the usage object: those that Bedrock counts, and those of llama.cpp.
+pub(super) const METRIC_INPUT: Slot = 40;
+pub(super) const METRIC_OUTPUT: Slot = 41;
+pub(super) const METRIC_READ: Slot = 42;
+pub(super) const METRIC_WRITTEN: Slot = 43;
+pub(super) const TIMED_INPUT: Slot = 44;
+pub(super) const TIMED_CACHED: Slot = 45;
+pub(super) const TIMED_OUTPUT: Slot = 46;
+/// Those from [`METRIC_INPUT`] on.
+pub(super) const BESIDE_USAGE: SlotSet = 0x7F << METRIC_INPUT;
 
 /// Tokens from a cache and written to it, by all names.
-const CACHE: u32 = bit(CACHED)
+const CACHE: SlotSet = bit(CACHED)
     | bit(CACHE_WRITE)
     | bit(HITS)
     | bit(TOP_CACHED)
     | bit(TOP_READ)
     | bit(CREATION)
-    | bit(TOP_CREATION);
+    | bit(TOP_CREATION)
+    | bit(CREATED)
+    | bit(CACHE_CREATION)
+    | bit(NUM_CACHED)
+    | bit(SINGULAR_CACHED);
 
 pub(super) const ROLES: Roles = Roles {
     input: bit(INPUT),
@@ -57,7 +82,11 @@ pub(super) const ROLES: Roles = Roles {
     total: Some(TOTAL),
     begins_stream: false,
     unnamed_output: false,
-    moves: &[CACHE, bit(CREATION_5M) | bit(CREATION_1H)],
+    moves: &[
+        CACHE,
+        bit(CREATION_5M) | bit(CREATION_1H),
+        bit(CLAUDE_5M) | bit(CLAUDE_1H),
+    ],
     lists: 0,
     scratch: 0,
 };
@@ -69,8 +98,8 @@ const IMAGES_CACHED: Slot = 13;
 const IMAGES_OUTPUT: Slot = 14;
 const IMAGES_OUTPUT_IMAGE: Slot = 15;
 /// Those from [`IMAGES_INPUT`] on.
-const IMAGES: u32 = 0x1F << IMAGES_INPUT;
-const TOOL_USAGE: u32 = bit(SEARCHES) | IMAGES;
+const IMAGES: SlotSet = 0x1F << IMAGES_INPUT;
+pub(super) const TOOL_USAGE: SlotSet = bit(SEARCHES) | IMAGES;
 // Those of xAI, in the usage object.
 const WEB_SEARCHES: Slot = 17;
 const X_SEARCHES: Slot = 18;
@@ -107,6 +136,16 @@ pub(super) static TABLE: WireTable = WireTable {
         "",
         "",
         "input_tokens_details.cache_creation_input_tokens",
+        "",
+        "",
+        "",
+        "",
+        "input_tokens_details.cached_creation_tokens",
+        "",
+        "",
+        "",
+        "prompt_tokens",
+        "completion_tokens",
     ],
     merge: Merge::Replace,
     beside: TOOL_USAGE,
@@ -143,6 +182,7 @@ pub(super) static TABLE: WireTable = WireTable {
         reasoning: "reasoning_tokens",
     },
     reports_calls: false,
+    images_made: None,
     usage,
 };
 
@@ -253,6 +293,7 @@ const USAGE: &[NodeMember] = &[
             ("cached_tokens", number(CACHED)),
             ("cache_write_tokens", number(CACHE_WRITE)),
             ("cache_creation_input_tokens", number(CREATION)),
+            ("cached_creation_tokens", number(CREATED)),
             ("audio_tokens", number(INPUT_AUDIO)),
             ("image_tokens", number(INPUT_IMAGE)),
         ]),
@@ -277,6 +318,8 @@ const USAGE: &[NodeMember] = &[
     ("extra_properties", VERTEX),
     ("cost_in_usd_ticks", number(TICKS)),
     ("cost", number(COST)),
+    ("prompt_tokens", number(OTHER_INPUT)),
+    ("completion_tokens", number(OTHER_OUTPUT)),
 ];
 
 /// Of Google's addresses of this protocol alone: their totals have thoughts that stand in no part.
@@ -285,9 +328,47 @@ pub(super) const VERTEX: Node = object(&[(
     object(&[("traffic_type", text(TextField::Tier))]).marked(Marker::UnnamedOutput),
 )]);
 
+/// The first of these that comes to something; else the first that was reported.
+fn first(numbers: &Numbers, names: &[Slot]) -> Option<u64> {
+    let said = || names.iter().filter_map(|slot| numbers.get(*slot));
+    said().find(|tokens| *tokens > 0).or_else(|| said().next())
+}
+
+/// The numbers of one of the reports that stand beside the usage object, where that one says nothing: of the input what was
+/// read anew, from a cache, and written to it, and the output.
+fn beside_usage(numbers: &Numbers) -> Option<[u64; 4]> {
+    const REPORTS: [[Slot; 4]; 2] = [
+        [METRIC_INPUT, METRIC_READ, METRIC_WRITTEN, METRIC_OUTPUT],
+        [TIMED_INPUT, TIMED_CACHED, METRIC_WRITTEN, TIMED_OUTPUT],
+    ];
+    const SIDES: SlotSet = bit(INPUT) | bit(OUTPUT) | bit(OTHER_INPUT) | bit(OTHER_OUTPUT);
+    if numbers.present() & BESIDE_USAGE == 0 || numbers.sum(SIDES) > 0 {
+        return None;
+    }
+    let mut reports = REPORTS
+        .iter()
+        .map(|report| report.map(|slot| numbers.or_zero(slot)));
+    reports.find(|report| report.iter().any(|tokens| *tokens > 0))
+}
+
 /// Reads the numbers of Chat Completions and of Responses.
 pub(super) fn usage(numbers: &Numbers) -> Counted {
     let mut doubts = Doubts::default();
+    if let Some([input, cached, written, output]) = beside_usage(numbers) {
+        let mut usage = Usage::default();
+        for (kind, tokens) in [
+            (Kind::Input, input),
+            (Kind::CacheRead, cached),
+            (Kind::CacheWrite5m, written),
+            (Kind::Output, output),
+        ] {
+            usage.set(kind, tokens);
+        }
+        return Counted {
+            usage: Some(usage),
+            ..Counted::default()
+        };
+    }
     let mut greatest = |names: &[Slot]| {
         let mut said = names.iter().map(|slot| numbers.or_zero(*slot));
         let greatest = said.clone().max().unwrap_or(0);
@@ -296,33 +377,49 @@ pub(super) fn usage(numbers: &Numbers) -> Counted {
         doubts.add_if(differs, Doubt::Names);
         greatest
     };
-    let cached = greatest(&[CACHED, HITS, TOP_CACHED, TOP_READ]);
-    let written = greatest(&[CACHE_WRITE, CREATION, TOP_CREATION]);
+    let cached = greatest(&[
+        CACHED,
+        HITS,
+        TOP_CACHED,
+        TOP_READ,
+        NUM_CACHED,
+        SINGULAR_CACHED,
+    ]);
+    let written = greatest(&[CACHE_WRITE, CREATION, TOP_CREATION, CREATED, CACHE_CREATION]);
     let reasoning = greatest(&[REASONING, TOP_REASONING]);
-    let times = [CREATION_1H, CREATION_5M].map(|slot| numbers.or_zero(slot));
+    let times = [[CREATION_1H, CLAUDE_1H], [CREATION_5M, CLAUDE_5M]];
+    let times = times.map(|names| first(numbers, &names).unwrap_or(0));
     let (written, over) = by_time((written > 0).then_some(written), times);
     doubts.add_if(over, Doubt::CacheTimes);
     let hits_and_misses = || Some(numbers.get(HITS)?.saturating_add(numbers.get(MISSES)?));
-    let input = numbers.get(INPUT).or_else(hits_and_misses);
+    let input = first(numbers, &[INPUT, OTHER_INPUT]).or_else(hits_and_misses);
+    let output = first(numbers, &[OUTPUT, OTHER_OUTPUT]);
     let misses = hits_and_misses().is_some_and(|sum| Some(sum) != input);
     doubts.add_if(misses, Doubt::CacheMisses);
-    let sides = Claims {
+    // A model that researches reasons and reads beside what its total has.
+    let researched = numbers.get(CITATIONS).is_some() && output.is_some_and(|it| reasoning > it);
+    let mut sides = Claims {
         input,
-        output: numbers.get(OUTPUT),
+        output,
         total: numbers.get(TOTAL),
         cached,
         written,
         tool_use: 0,
-        reasoning,
+        reasoning: if researched { 0 } else { reasoning },
         input_media: [INPUT_AUDIO, INPUT_IMAGE].map(|slot| numbers.or_zero(slot)),
         output_media: [OUTPUT_AUDIO, OUTPUT_IMAGE].map(|slot| numbers.or_zero(slot)),
         beside: 0,
     }
     .read();
+    if researched {
+        sides.reasoning = reasoning;
+        sides.tool_use = numbers.or_zero(CITATIONS);
+    }
     let others = [
         INPUT_AUDIO,
         INPUT_IMAGE,
         OUTPUT,
+        OTHER_OUTPUT,
         REASONING,
         TOP_REASONING,
         OUTPUT_AUDIO,

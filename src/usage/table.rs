@@ -5,7 +5,7 @@
 
 use super::doubt::{Doubts, Terms};
 use super::merge::Roles;
-use super::numbers::{Numbers, Slot};
+use super::numbers::{Numbers, Slot, SlotSet};
 use super::{Call, Usage};
 use crate::text::same;
 
@@ -18,8 +18,8 @@ pub(super) struct WireTable {
     /// The wire paths of the numbers, inside the usage object, by [`Slot`]. Slots beyond are not shown.
     pub(super) names: &'static [&'static str],
     pub(super) merge: Merge,
-    /// The numbers that stand beside the usage object: another one does not stand for these. Bit n is slot n.
-    pub(super) beside: u32,
+    /// The numbers that stand beside the usage object: another one does not stand for these.
+    pub(super) beside: SlotSet,
     /// What an event of this `type` is; nothing: not worth reading on.
     pub(super) event_of: fn(&[u8]) -> Option<EventClass>,
     /// What else ends a stream, beside an event of that kind.
@@ -28,6 +28,8 @@ pub(super) struct WireTable {
     pub(super) calls: &'static [(Call, Slot)],
     /// A whole answer reports all of its calls: what was counted is for one that was left.
     pub(super) reports_calls: bool,
+    /// The number of images that were made: it stands for what was counted.
+    pub(super) images_made: Option<Slot>,
     /// The roles of the numbers.
     pub(super) roles: Roles,
     /// The numbers' names in doubts.
@@ -74,8 +76,10 @@ pub(super) enum EventClass {
     Plain,
     /// The protocol's own end.
     End,
-    /// A finished image.
+    /// The last image, finished, or the end behind all of them.
     Image,
+    /// A finished image of several.
+    OneImage,
     /// A part of the response: the text in it and the work it tells of count, nothing else does.
     Part,
     /// The beginning of such a part. It may yet say nothing.
@@ -103,7 +107,7 @@ impl EventClass {
     pub(super) fn is_counted(self) -> bool {
         matches!(
             self,
-            Self::Image | Self::Begun | Self::PartialPicture | Self::Sound
+            Self::Image | Self::OneImage | Self::Begun | Self::PartialPicture | Self::Sound
         )
     }
 }
@@ -187,9 +191,11 @@ pub(super) enum Marker {
 }
 
 /// The place of an amount of money: a number if it is a plain integer, else [`TextField::Cost`].
-pub(super) const COST: Slot = 31;
+pub(super) const COST: Slot = 55;
 /// Set to 1 where [`Marker::UnnamedOutput`] stands.
-pub(super) const UNNAMED_OUTPUT: Slot = 30;
+pub(super) const UNNAMED_OUTPUT: Slot = 54;
+/// The status of an answer by the vendor's own word, where it says 200 to everything; 0 is none.
+pub(super) const FAILURE: Slot = 53;
 
 /// Where the parts of a total have their places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

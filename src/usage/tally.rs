@@ -2,13 +2,13 @@
 
 use super::cost;
 use super::doubt::Doubt;
-use super::merge::merge;
+use super::merge::{is_whole, merge};
 use super::model_sums::{ModelSum, ModelSums, SUMS};
 use super::numbers::{MAX_COUNT, Numbers, Slot};
 use super::queries::Queries;
 use super::short_text::ShortText;
 use super::table::{
-    COST, Counted, Ends, EventClass, Marker, Merge, TextField, UNNAMED_OUTPUT, WireTable,
+    COST, Counted, Ends, EventClass, FAILURE, Marker, Merge, TextField, UNNAMED_OUTPUT, WireTable,
 };
 use super::{Call, Passed, Usage};
 use super::{messages, responses};
@@ -63,6 +63,8 @@ struct Said {
     event: EventClass,
     /// A number was told that no answer comes to.
     excessive: bool,
+    /// Something was told in the place of a number that is none.
+    uncountable: bool,
     /// An error stands inside.
     error: bool,
     /// The word `[DONE]`.
@@ -206,7 +208,7 @@ impl Said {
             self.passed = Passed::default();
             self.data = 0;
             self.begun = Begun::default();
-            self.excessive = false;
+            (self.excessive, self.uncountable) = (false, false);
             self.others.clear();
             self.lists_others = false;
             (self.error, self.done) = (false, false);
@@ -274,6 +276,13 @@ impl UsageTally {
         }
         self.staged.singular |= self.staged.numbers.get(slot).is_some();
         self.staged.numbers.set(slot, value);
+    }
+
+    /// Takes what stands in the place of a number and is none, such as one below zero.
+    pub(super) fn no_number(&mut self) {
+        self.staged.uncountable = true;
+        self.staged.singular = true;
+        self.staged.touched = true;
     }
 
     /// Takes a string, nothing if it was too long; `plain`: nothing but ASCII is in it, for sure. Whether the event is worth
@@ -634,7 +643,7 @@ impl UsageTally {
                 staged.take_picture_bytes();
                 self.open.pictures = self.open.pictures.max(1);
             }
-            EventClass::Image => {
+            EventClass::Image | EventClass::OneImage => {
                 staged.take_picture_bytes();
                 self.open.pictures = self.open.pictures.saturating_sub(1);
             }
@@ -654,12 +663,14 @@ impl UsageTally {
             return true;
         }
         kept.excessive |= staged.excessive;
+        kept.uncountable |= staged.uncountable;
         let as_it_says =
             staged.numbers.is_empty() || merge(&mut kept.numbers, &staged.numbers, self.table);
         if staged.lists_others {
             kept.others = staged.others;
         }
-        let error = staged.error || staged.event == EventClass::Error;
+        let failure = staged.numbers.or_zero(FAILURE) > 0;
+        let error = staged.error || failure || staged.event == EventClass::Error;
         for (what, (to, from)) in kept.texts.iter_mut().zip(&staged.texts).enumerate() {
             let of_error =
                 what == TextField::ErrorType as usize || what == TextField::ErrorCode as usize;
@@ -669,12 +680,18 @@ impl UsageTally {
             }
         }
         kept.error |= error;
-        if staged.event == EventClass::Image {
+        if matches!(staged.event, EventClass::Image | EventClass::OneImage) {
             kept.images = kept.images.saturating_add(1);
         }
         kept.done |= staged.done;
         self.ended |= staged.done || matches!(staged.event, EventClass::End | EventClass::Image);
-        self.ended |= self.table.ends == Ends::Reason && kept.text(TextField::Finish).is_some();
+        let reasoned = || kept.text(TextField::Finish).is_some();
+        self.ended |= match self.table.ends {
+            Ends::Event => false,
+            Ends::Reason => reasoned(),
+            // Some servers never say the word: behind its reason to finish a report of both sides is the last one.
+            Ends::Word => is_whole(&staged.numbers, self.table) && reasoned(),
+        };
         as_it_says
     }
 
@@ -759,9 +776,10 @@ impl UsageTally {
         let kept = &self.kept;
         let mut counted = (self.table.usage)(&self.own_numbers());
         let of_numbers = counted.usage;
-        let mut known = of_numbers.is_some() || kept.images > 0;
+        let images = self.images_made().unwrap_or(kept.images);
+        let mut known = of_numbers.is_some() || images > 0;
         let mut usage = of_numbers.unwrap_or_default();
-        usage.images = kept.images;
+        usage.images = images;
         for (call, found) in Call::ALL.into_iter().zip(kept.calls) {
             let listed = if call == Call::WebSearch {
                 kept.queries.count()
@@ -795,10 +813,22 @@ impl UsageTally {
         }
         counted.usage = known.then_some(usage);
         counted.doubts.add_if(kept.excessive, Doubt::Excess);
+        counted.doubts.add_if(kept.uncountable, Doubt::NoCount);
         if self.cost().is_none() && kept.text(TextField::Cost).is_some() {
             counted.doubts.add(Doubt::Cost);
         }
         counted
+    }
+
+    /// The sum of all tokens, where one was reported.
+    pub(super) fn total(&self) -> Option<u64> {
+        let total = self.kept.numbers.get(self.table.roles.total?);
+        total.filter(|total| *total > 0)
+    }
+
+    /// How many images were made, where a number says so.
+    pub(super) fn images_made(&self) -> Option<u64> {
+        self.kept.numbers.get(self.table.images_made?)
     }
 
     /// Whether nothing came of what was asked for: no part of a response, no reason why it ended, and no output in its numbers.
@@ -878,12 +908,18 @@ impl UsageTally {
         self.kept.text(TextField::Model) == Some(model)
     }
 
+    /// Whether a tool of the answer may make pictures.
+    fn has_image_tool(&self) -> bool {
+        self.table.beside & responses::TOOL_USAGE != 0
+    }
+
     /// What each model used that is not in the numbers.
     fn models(&self) -> impl Iterator<Item = (&str, Usage)> {
         let others = self.kept.others.as_slice().iter();
-        let of_tool = match self.table.beside {
-            0 => Usage::default(),
-            _ => responses::image_tool(&self.kept.numbers),
+        let of_tool = if self.has_image_tool() {
+            responses::image_tool(&self.kept.numbers)
+        } else {
+            Usage::default()
         };
         // The list has no more than the name of the tool's model then.
         let name = others.clone().find_map(ModelSum::name);
@@ -904,10 +940,9 @@ impl UsageTally {
     pub(super) fn passed(&self) -> Passed {
         let begun = if self.ended { 0 } else { self.open.pictures };
         let Passed { pictures, .. } = self.kept.passed;
+        let images = self.images_made().unwrap_or(self.kept.images);
         Passed {
-            pictures: pictures
-                .saturating_add(self.kept.images)
-                .saturating_add(begun.into()),
+            pictures: pictures.saturating_add(images).saturating_add(begun.into()),
             ..self.kept.passed
         }
     }
@@ -925,7 +960,7 @@ impl UsageTally {
         let mut tools = self.kept.others.as_slice().iter();
         tools
             .find_map(ModelSum::name)
-            .filter(|_| self.table.beside != 0)
+            .filter(|_| self.has_image_tool())
     }
 
     /// Whether a number was told that no answer comes to.

@@ -63,6 +63,11 @@ impl Claims {
         let ways = || OTHERWISE.into_iter().map(|parts| self.beside ^ parts);
         let mut fitting = ways().filter(|beside| self.fits(*beside));
         let exact = fitting.find(|beside| Some(self.sum(*beside)) == total);
+        if let (None, Some(total)) = (exact, total)
+            && let Some(completed) = self.completed(total)
+        {
+            return completed.split(self.beside);
+        }
         let (beside, found) = match (exact, total) {
             (Some(beside), _) => (beside, true),
             (None, Some(total)) if !self.fits(self.beside) => {
@@ -80,6 +85,23 @@ impl Claims {
             sides.doubts.add_if(total < sum, Doubt::TotalLess);
         }
         sides
+    }
+
+    /// The same with the side that nobody reports: all that the total has beyond the other one. Where reasoning stands beside
+    /// the output, that is for the vendor's page to say.
+    fn completed(&self, total: u64) -> Option<Self> {
+        let rest = |told: u64| {
+            total
+                .checked_sub(told)?
+                .checked_sub(self.of_input(self.beside))
+        };
+        let mut whole = *self;
+        match (self.input, self.output) {
+            (Some(input), None) => whole.output = Some(rest(input)?),
+            (None, Some(output)) => whole.input = Some(rest(output)?),
+            _ => return None,
+        }
+        (self.beside & REASONING == 0 && whole.fits(self.beside)).then_some(whole)
     }
 
     /// The tokens of parts of the input.

@@ -430,9 +430,31 @@ const OF_VENDORS: &[&str] = &[
     "cost_in_usd_ticks",
     "cost",
     "prompt_tokens_details.cache_creation",
+    "prompt_tokens_details.cached_creation_tokens",
+    "prompt_tokens_details.cache_creation_tokens",
+    "input_tokens_details.cached_creation_tokens",
+    "prompt_token_details",
+    "num_cached_tokens",
+    "claude_cache_creation_5_m_tokens",
+    "claude_cache_creation_1_h_tokens",
+    "citation_tokens",
+    "num_search_queries",
+    "num_sources_used",
+    "generated_images",
+    "input_tokens",
+    "output_tokens",
+    "prompt_tokens",
+    "completion_tokens",
     "prompt_tokens_details.cache_creation_input_tokens",
     "input_tokens_details.cache_creation_input_tokens",
     "input_tokens_details.cached_tokens",
+];
+/// Other places of the same vendors.
+const BESIDE_USAGE: &[&str] = &[
+    "/x_groq/usage",
+    "/timings",
+    "/amazon-bedrock-invocationMetrics",
+    "/base_resp",
 ];
 const TOOL_USAGE: &[&str] = &[
     "tool_usage.web_search.num_requests",
@@ -578,10 +600,17 @@ impl Plain {
             (Wire::Images, Some(kind)) if kind.ends_with(".partial_image") && kind.len() <= 128 => {
                 partial = true;
             }
+            (Wire::Images, Some("image_generation.partial_succeeded")) => return None,
             (Wire::Images, _) => return Some(()),
             (Wire::Messages, Some("message_start" | "message_delta")) => {}
             (Wire::Messages, Some("content_block_delta" | "content_block_start")) => piece = true,
-            (Wire::Messages, Some("message_stop")) => ends = true,
+            (Wire::Messages, Some("message_stop")) => {
+                event
+                    .get(BESIDE_USAGE[2].trim_start_matches('/'))
+                    .is_none()
+                    .then_some(())?;
+                ends = true;
+            }
             (Wire::Messages, _) => return Some(()),
         }
         let generated = self.generated;
@@ -701,8 +730,10 @@ impl Plain {
                     self.each(document, "/choices", "/finish_reason");
                     let choices = lookup(document, "/choices").and_then(Value::as_array);
                     let mut choices = choices.into_iter().flatten();
-                    let within = choices.any(|choice| choice.get("usage").is_some());
-                    if within || lookup(document, "/x_groq/usage").is_some() {
+                    let within =
+                        choices.any(|choice| choice.get("usage").or(choice.get("error")).is_some());
+                    let mut beside = BESIDE_USAGE.iter();
+                    if within || beside.any(|path| lookup(document, path).is_some()) {
                         self.contradicts.set(true);
                     }
                     self.usage(document, "/usage", CHAT);
@@ -996,9 +1027,17 @@ impl Plain {
         }
         for name in names {
             let path = format!("{at}/{}", name.replace('.', "/"));
-            if let Some(value) = lookup(document, &path).and_then(Value::as_u64) {
-                self.excess |= is_excessive(value);
-                self.event.push((name, value));
+            let value = lookup(document, &path);
+            match value.and_then(Value::as_u64) {
+                Some(value) => {
+                    self.excess |= is_excessive(value);
+                    self.event.push((name, value));
+                }
+                // Other spellings of numbers have tests of their own.
+                None if value.is_some_and(|it| it.is_number() || it.is_string()) => {
+                    self.contradicts.set(true);
+                }
+                None => {}
             }
         }
     }
@@ -1069,6 +1108,12 @@ impl Plain {
 
     /// The event has ended.
     fn commit(&mut self) {
+        let said = |name: &str| {
+            self.event
+                .iter()
+                .any(|(of, value)| *of == name && *value > 0)
+        };
+        let is_whole = said("prompt_tokens") && said("completion_tokens");
         if !self.event.is_empty() {
             let replaces = self
                 .event
@@ -1100,7 +1145,8 @@ impl Plain {
             self.error = kind.or(code).or(Some("error".to_owned()));
         }
         self.kept.extend(last);
-        self.ended |= self.wire == Wire::Generate && self.kept.contains_key("finish");
+        let ends = self.wire == Wire::Generate || (self.wire == Wire::Chat && is_whole);
+        self.ended |= ends && self.kept.contains_key("finish");
     }
 
     fn reading(mut self) -> Option<Reading> {
@@ -1184,6 +1230,7 @@ impl Plain {
             others,
             unreadable: self.unreadable,
             made_nothing,
+            unsplit_total: None,
             unnamed_output: 0,
             doubt: None,
             reported_cost: None,

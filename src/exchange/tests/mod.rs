@@ -12,6 +12,7 @@ mod refusals;
 mod refused_accounts;
 mod response_ids;
 mod service;
+mod vendors;
 mod wire;
 
 use std::cell::Cell;

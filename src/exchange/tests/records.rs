@@ -44,7 +44,18 @@ pub(super) fn play(
     events: &[ExchangeEvent<'_>],
     details: &str,
 ) -> Record {
-    let (in_force, world) = setting();
+    play_in(&document(), request, headers, events, details)
+}
+
+/// The same by another document.
+pub(super) fn play_in(
+    document: &Value,
+    request: &str,
+    headers: &[&str],
+    events: &[ExchangeEvent<'_>],
+    details: &str,
+) -> Record {
+    let (in_force, world) = setting_of(document);
     let mut exchange = Exchange::default();
     exchange.on_request_head(&head(request, headers), false, Some(&in_force), &world);
     for event in events {

@@ -28,6 +28,26 @@ impl Extractor {
         }
     }
 
+    /// Reads a number that is written as a string, from behind its opening quote.
+    pub(super) fn quoted_number<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        lines: bool,
+        tally: &mut UsageTally,
+    ) -> &'a [u8] {
+        match plain_text(bytes) {
+            Some((text, after)) => {
+                self.count(text, tally);
+                self.end_value(after)
+            }
+            None => {
+                self.key = false;
+                self.state = ExtractorState::Text;
+                self.text(bytes, lines, tally)
+            }
+        }
+    }
+
     /// Reads on in a string that is kept.
     pub(super) fn text<'a>(
         &mut self,
@@ -90,7 +110,10 @@ impl Extractor {
                 let good = tally.text(what, short(text), false);
                 self.end_told(good, after)
             }
-            None => self.end_value(after),
+            None => {
+                self.count(text, tally);
+                self.end_value(after)
+            }
         }
     }
 

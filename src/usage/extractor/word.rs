@@ -2,7 +2,7 @@
 
 use super::{Extractor, ExtractorState};
 use crate::usage::holes::HoleKind;
-use crate::usage::numbers::{Slot, integer, short_integer};
+use crate::usage::numbers::{Slot, integer, short_integer, whole};
 use crate::usage::short_text::MAX_TEXT;
 use crate::usage::table::{COST, TextField};
 use crate::usage::tally::UsageTally;
@@ -95,9 +95,7 @@ impl Extractor {
                     true
                 }
                 None => {
-                    if self.node.number == Some(COST) {
-                        tally.text(TextField::Cost, Some(word), true);
-                    }
+                    self.count(word, tally);
                     word.iter()
                         .all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
                 }
@@ -105,6 +103,18 @@ impl Extractor {
             _ => false,
         };
         (good, told)
+    }
+
+    /// Takes a number of any spelling, in quotes too, where one is told.
+    pub(super) fn count(&self, word: &[u8], tally: &mut UsageTally) {
+        let Some(slot) = self.node.number else { return };
+        match integer(word).or_else(|| whole(word)) {
+            Some(value) => tally.number(slot, value),
+            None if slot == COST => {
+                tally.text(TextField::Cost, Some(word), false);
+            }
+            None => tally.no_number(),
+        }
     }
 }
 

@@ -240,8 +240,8 @@ fn a_poorer_report_erases_nothing_and_a_whole_one_corrects() {
 }
 
 /// Which numbers a report has, in the order of a form's names, and by how much less than in the end.
-fn reports() -> impl Strategy<Value = Vec<(u32, u64)>> {
-    vec((any::<u32>(), 0..3_u64), 1..6)
+fn reports() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    vec((any::<u64>(), 0..3_u64), 1..6)
 }
 
 /// So that the rest of a report can be read with those of an entry in it.
@@ -263,7 +263,7 @@ proptest! {
     #[test]
     fn the_order_of_poorer_reports_is_nothing(
         wire in prop::sample::select(Wire::ALL.to_vec()),
-        values in vec(1..1_000_u64, 30),
+        values in vec(1..1_000_u64, 56),
         poorer in reports(),
         place in any::<prop::sample::Index>(),
         whole_first in any::<bool>(),
@@ -276,7 +276,7 @@ proptest! {
         for (slot, value) in known_slots.zip(&values) {
             best.set(slot, *value);
         }
-        let restrict = |(which, zeros): &(u32, u64)| {
+        let restrict = |(which, zeros): &(u64, u64)| {
             let mut report = Numbers::default();
             for slot in slots(best.present() & which) {
                 // Nothing at all, or the very number: less in a whole report would be a correction.

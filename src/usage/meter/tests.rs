@@ -54,9 +54,31 @@ fn what_documents_mean() {
         (Wire::Chat, r#"{"usage":{"prompt_tokens":0}}"#, some(&[])),
         // Numbers that are no counts.
         (Wire::Chat, r#"{"usage":{"prompt_tokens":-1}}"#, None),
-        (Wire::Chat, r#"{"usage":{"prompt_tokens":1.0}}"#, None),
-        (Wire::Chat, r#"{"usage":{"prompt_tokens":1e2}}"#, None),
-        (Wire::Chat, r#"{"usage":{"prompt_tokens":"12"}}"#, None),
+        (
+            Wire::Chat,
+            r#"{"usage":{"prompt_tokens":1.0,"completion_tokens":"2"}}"#,
+            some(&[(Input, 1), (Output, 2)]),
+        ),
+        (
+            Wire::Chat,
+            r#"{"usage":{"prompt_tokens":"1\u0032","completion_tokens":"2.0e1","cached_tokens":"x"}}"#,
+            some(&[(Input, 12), (Output, 20)]),
+        ),
+        (
+            Wire::Chat,
+            r#"{"usage":{"prompt_tokens":1.5,"completion_tokens":-1}}"#,
+            None,
+        ),
+        (
+            Wire::Chat,
+            r#"{"usage":{"prompt_tokens":1e2}}"#,
+            some(&[(Input, 100)]),
+        ),
+        (
+            Wire::Chat,
+            r#"{"usage":{"prompt_tokens":"12"}}"#,
+            some(&[(Input, 12)]),
+        ),
         (Wire::Chat, r#"{"usage":{"prompt_tokens":[12]}}"#, None),
         (
             Wire::Chat,

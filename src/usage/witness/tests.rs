@@ -347,6 +347,32 @@ proptest! {
         }
     }
 
+    /// A side that nobody reports is the rest of the total, and a greater total is charged no less.
+    #[test]
+    fn a_side_that_nobody_reports(
+        told in count(),
+        part in count(),
+        rest in 1..1_u64 << 40,
+        more in count(),
+        of_output in any::<bool>(),
+    ) {
+        // Parts of the side that is told, and of the other one, are no more than these.
+        let [own, other] = [part.min(told), part.min(rest)];
+        let said = |total: u64| Claims {
+            input: (!of_output).then_some(told),
+            output: of_output.then_some(told),
+            total: Some(total),
+            cached: if of_output { other } else { own },
+            reasoning: if of_output { own } else { other },
+            ..Claims::default()
+        };
+        let total = told + rest;
+        let sides = said(total).read();
+        prop_assert_eq!(sides.doubts, Doubts::default());
+        prop_assert_eq!(all(&sides), total);
+        prop_assert!(charge(&said(total + more).read()) >= charge(&sides));
+    }
+
     /// A part that cannot stand within its whole is charged no less for a greater total.
     #[test]
     fn a_greater_total_is_charged_no_less(

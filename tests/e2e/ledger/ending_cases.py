@@ -212,7 +212,9 @@ def _streams() -> Iterator[tuple[str, Case]]:
             rows["no usage"] = Case(name, "finished", "complete", 200, no_usage, complete=True, kinds={"images": 1})
         else:
             rows["no usage"] = Case(name, "finished", "estimated", 200, no_usage, complete=True)
-        if form != "images":
+        if form == "chat":  # Behind the reason to finish its report is the last one.
+            rows["no end"] = Case(name, "finished", "complete", 200, {"scenario": "no-end"}, complete=True)
+        elif form != "images":
             rows["no end"] = Case(
                 name, "truncated", "estimated", 200, {"scenario": "no-end"}, complete=True, kinds=EARLY
             )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import datetime
 import hashlib
+import json
+from pathlib import Path
 from typing import Any
 
 from demo import DEMO_KEYS
@@ -132,6 +134,11 @@ C_MODELS: list[dict[str, Any]] = [
 ]
 MODELS = {"A": A_MODELS, "B": B_MODELS, "C": C_MODELS}
 
+#: What vendors report, and the models that are charged for it.
+VENDOR_TABLE: dict[str, Any] = json.loads(
+    (Path(__file__).resolve().parents[2] / "fixtures" / "vendors" / "cases.json").read_text()
+)
+
 
 def _source(name: str, protocol: str, multiplier: str, cluster: str, **more: Any) -> dict[str, Any]:
     return {
@@ -188,6 +195,10 @@ GROUPS: list[dict[str, Any]] = [
     _source("a-odd-free", "A", "1.0000", "crafted", unreported="free"),
 ]
 
+
+for _group in GROUPS:
+    if _group["id"].endswith("-odd"):
+        _group["models"] += copy.deepcopy(VENDOR_TABLE["models"][_group["protocol"]])
 
 #: The groups, and the sources of groups, that charge nothing for what is not reported.
 FREE = {group["id"] for group in GROUPS if group.get("unreported") == "free"}
