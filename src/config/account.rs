@@ -42,6 +42,22 @@ impl Accounts {
         }
     }
 
+    /// The regions that accounts name, each once.
+    pub fn regions(&self) -> impl Iterator<Item = &SmolStr> {
+        let regions = || self.accounts.iter().filter_map(|it| it.region.as_ref());
+        let earlier = move |at: usize, region| regions().take(at).any(|other| other == region);
+        regions()
+            .enumerate()
+            .filter(move |(at, region)| !earlier(*at, *region))
+            .map(|(_, region)| region)
+    }
+
+    /// The region that the account with this id names.
+    pub fn region(&self, id: &str) -> Option<&SmolStr> {
+        let account = self.accounts.iter().find(|it| it.id == id)?;
+        account.region.as_ref()
+    }
+
     /// Whether a request must bring its path without the version along, because an account's URL has a path.
     pub fn have_paths(&self) -> bool {
         let plain = |account: &Account| account.base.prefix.as_deref() == Some("");
@@ -123,6 +139,8 @@ pub struct Account {
     pub ca: Option<String>,
     /// The HTTP proxy through which it is reached.
     pub proxy: Option<Origin>,
+    /// The place where its models run, where the vendor has prices of their own for that: the name of a tier.
+    pub region: Option<SmolStr>,
 }
 
 impl Account {

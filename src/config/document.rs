@@ -92,6 +92,7 @@ objects! {
         retries: u32,
         ca: String,
         proxy: String,
+        region: String,
     }
 
     /// When another account is tried, and how long a failing one is set aside.

@@ -51,26 +51,30 @@ pub(super) fn expected_charge(
     clock: &impl Clock,
 ) -> Amount {
     let models = upstream.body.models();
-    let expected = Reading {
+    let mut expected = Reading {
         usage: estimating::expected(upstream.spec.operation, &upstream.body),
         ..Reading::default()
     };
-    let charge = |model| {
-        let bill = bill_of(
-            upstream,
-            model,
-            method,
-            &expected,
-            UsageStatus::Complete,
-            clock,
-        );
-        // What has more digits than the type holds is more than any budget.
-        bill.map_or(Amount::ZERO, |bill| {
-            bill.charge.and_then(Amount::of).unwrap_or(Amount::GREATEST)
-        })
+    let dearest = |expected: &Reading| {
+        let charge = |model| {
+            let status = UsageStatus::Complete;
+            let bill = bill_of(upstream, model, method, expected, status, clock);
+            // What has more digits than the type holds is more than any budget.
+            bill.map_or(Amount::ZERO, |bill| {
+                bill.charge.and_then(Amount::of).unwrap_or(Amount::GREATEST)
+            })
+        };
+        let others = models.others().iter().map(|model| charge(Some(model)));
+        others.fold(charge(models.model()), Amount::max)
     };
-    let others = models.others().iter().map(|model| charge(Some(model)));
-    others.fold(charge(models.model()), Amount::max)
+    let mut most = dearest(&expected);
+    // Which account answers is not known yet.
+    let accounts = upstream.route.source.accounts.as_ref();
+    for region in accounts.into_iter().flat_map(|it| it.regions()) {
+        expected.inference_geo = Some(region.clone());
+        most = most.max(dearest(&expected));
+    }
+    most
 }
 
 /// A model without a price that a request may run, as far as it has been read.

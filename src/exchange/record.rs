@@ -13,9 +13,10 @@ use super::request::{AuthenticatedCaller, MisplacedKey, NamedModel, RequestLine}
 use super::response::{Response, UpstreamResult};
 use super::several_accounts::SeveralAccounts;
 use super::upstream_request::UpstreamRequest;
-use crate::ledger::{Ending, Record, UsageStatus};
+use crate::ledger::{Attempts, Ending, Record, UsageStatus};
 use crate::limits::{Limit, Reservation, Scope, Settlement};
 use crate::model::Model;
+use crate::money::is_ordinary;
 use crate::protocol::{Endpoint, Operation, Protocol};
 use crate::reply::Rejection;
 use crate::usage::{Estimated, Reading};
@@ -138,6 +139,10 @@ impl RecordBuilder {
         let upstream = upstream.as_ref();
         let endpoint = line.endpoint.as_ref().ok();
         let method = endpoint.and_then(Endpoint::method);
+        let attempts = upstream.and_then(|it| attempts_at(it, &result, ending, stream));
+        if status.is_of_an_answer() {
+            reading.inference_geo = place_of(&mut reading, upstream, attempts.as_ref());
+        }
         let bill =
             upstream.and_then(|it| bill_of(it, model.as_ref(), method, &reading, status, clock));
         let relayed = result.relayed();
@@ -152,7 +157,6 @@ impl RecordBuilder {
             }
             Some(LocalReply::Answered) | None => (reading.error.clone(), None),
         };
-        let attempts = upstream.and_then(|it| attempts_at(it, &result, ending, stream));
         let response_bytes = relayed.map_or(0, |response| response.bytes);
         let (upstream_request_id, replaced_status, upstream_failure) = match result {
             UpstreamResult::None => (None, None, None),
@@ -372,5 +376,24 @@ impl RecordBuilder {
             silent_us: left.map_or(0, |response| response.silent_us(clock)),
         };
         exchange.complete(reading)
+    }
+}
+
+/// The place where the model ran: by the answer's word, else the region of the account that gave it.
+fn place_of(
+    reading: &mut Reading,
+    upstream: Option<&UpstreamRequest>,
+    attempts: Option<&Attempts>,
+) -> Option<SmolStr> {
+    let told = reading.inference_geo.take();
+    let region = || {
+        let accounts = upstream?.route.source.accounts.as_ref()?;
+        accounts.region(attempts?.last.as_deref()?).cloned()
+    };
+    match told {
+        // An answer that says anywhere does not know the address that it was asked at.
+        Some(place) if is_ordinary(&place) => region().or(Some(place)),
+        Some(place) => Some(place),
+        None => region(),
     }
 }

@@ -24,6 +24,28 @@ ABUSE: tuple[Mutation, ...] = (
         "        if estimate.unpriced && estimate.charge == Amount::GREATEST\n",
         ("console/test_unpriced.py::test_an_unpriced_model_takes_nothing_else_down",),
     ),
+    # ---- What vendors report
+    Mutation(
+        "text without output costs what is reported",
+        _record,
+        "                    && (usage.output_tokens() > 0 || reading.generated_bytes == 0))",
+        "                    && (usage.output_tokens() > 0 || reading.generated_bytes < u64::MAX))",
+        ("ledger/test_vendor_cases.py::test_vendor_case",),
+    ),
+    Mutation(
+        "a side that nobody reports is nothing",
+        "src/usage/witness.rs",
+        "            (Some(input), None) => whole.output = Some(rest(input)?),",
+        "            (Some(input), None) => whole.output = rest(input).map(|_| 0),",
+        ("ledger/test_vendor_cases.py::test_vendor_case",),
+    ),
+    Mutation(
+        "the region of an account has no price",
+        _record,
+        "        accounts.region(attempts?.last.as_deref()?).cloned()",
+        "        accounts.region(attempts?.last.as_deref()?).filter(|it| it.is_empty()).cloned()",
+        ("accounts/test_regions.py::test_region_of_the_account_that_answers",),
+    ),
     # ---- What nobody reported
     Mutation(
         "an answer without usage is not estimated",

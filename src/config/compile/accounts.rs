@@ -2,8 +2,11 @@
 
 use core::ops::RangeInclusive;
 
+use smol_str::SmolStr;
+
+use super::diagnostics::Diagnostics;
 use super::fields::within;
-use super::names;
+use super::{names, prices};
 use crate::config::account::{
     Account, Accounts, CredentialHeader, Failover, HttpVersion, MOST_ACCOUNTS,
 };
@@ -11,6 +14,8 @@ use crate::config::base::{Base, endpoint_in};
 use crate::config::document::{AccountDocument, FailoverDocument, GroupDocument};
 use crate::config::error::Problems;
 use crate::config::origin::Origin;
+use crate::model::catalog::Catalog;
+use crate::money::{is_ordinary, unpriced};
 use crate::protocol::Protocol;
 
 const WEIGHT: RangeInclusive<u32> = 1..=1000;
@@ -109,6 +114,11 @@ fn compile_account(
         }
         proxy
     });
+    let region = region(
+        document.region.as_deref(),
+        &format!("{path}.region"),
+        problems,
+    );
     let credential = plain_file(
         document.credential.as_deref(),
         &format!("{path}.credential"),
@@ -131,6 +141,43 @@ fn compile_account(
         retries: number(document.retries, 0, RETRIES, "retries"),
         ca,
         proxy,
+        region,
+    }
+}
+
+/// The region of an account; none where it is anywhere.
+fn region(name: Option<&str>, path: &str, problems: &mut Problems) -> Option<SmolStr> {
+    let name = name.filter(|name| name.is_empty() || !is_ordinary(name))?;
+    if let Err(reason) = prices::tier_name(name) {
+        problems.push(path, reason);
+    }
+    Some(name.into())
+}
+
+/// Warns of models that have prices and none for the region of an account.
+pub(super) fn check_regions(
+    accounts: &Accounts,
+    catalog: &Catalog,
+    path: &str,
+    diagnostics: &mut Diagnostics,
+) {
+    for (position, account) in accounts.accounts.iter().enumerate() {
+        let Some(region) = &account.region else {
+            continue;
+        };
+        let lacks = |prices| !unpriced(prices, None, None, Some(region)).is_empty();
+        let priced = catalog.models().iter();
+        let lacking = priced.filter(|model| model.prices.as_ref().is_some_and(lacks));
+        let names: Vec<&str> = lacking.map(|model| model.id.as_str()).collect();
+        if !names.is_empty() {
+            diagnostics.warnings.push(
+                format!("{path}.accounts[{position}].region"),
+                format!(
+                    "has no prices of its own in {}: what is made there is charged at the model's, and recorded",
+                    names.join(", ")
+                ),
+            );
+        }
     }
 }
 

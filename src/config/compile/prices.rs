@@ -393,7 +393,8 @@ fn variant(
     prices
 }
 
-fn tier_name(name: &str) -> Result<(), &'static str> {
+/// Checks the name of a class of service, a speed or a place.
+pub(super) fn tier_name(name: &str) -> Result<(), &'static str> {
     let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b);
     if name.is_empty() || name.len() > MAX_TIER || !name.bytes().all(good) {
         return Err("must be named by 1 to 32 lower-case letters, digits or any of - _");

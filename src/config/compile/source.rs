@@ -100,6 +100,9 @@ pub(super) fn compile(
         }
     };
     let catalog = model::catalog(document, protocol, path, diagnostics);
+    if let Some(accounts) = &accounts {
+        accounts::check_regions(accounts, &catalog, path, diagnostics);
+    }
     let source = Source {
         group: document.id.as_deref().unwrap_or_default().into(),
         protocol,

@@ -10,6 +10,7 @@ mod own_access;
 mod records;
 mod refusals;
 mod refused_accounts;
+mod regions;
 mod response_ids;
 mod service;
 mod vendors;

@@ -17,11 +17,7 @@ use crate::pages::{
 };
 
 /// The fields that are texts.
-const TEXTS: [&str; 7] = ["id", "url", "credential", "header", "http", "ca", "proxy"];
-/// The fields that are whole numbers.
-const NUMBERS: [&str; 3] = ["weight", "priority", "retries"];
-/// The fields that have problems shown at them.
-const FIELDS: [&str; 10] = [
+const TEXTS: [&str; 8] = [
     "id",
     "url",
     "credential",
@@ -29,6 +25,20 @@ const FIELDS: [&str; 10] = [
     "http",
     "ca",
     "proxy",
+    "region",
+];
+/// The fields that are whole numbers.
+const NUMBERS: [&str; 3] = ["weight", "priority", "retries"];
+/// The fields that have problems shown at them.
+const FIELDS: [&str; 11] = [
+    "id",
+    "url",
+    "credential",
+    "header",
+    "http",
+    "ca",
+    "proxy",
+    "region",
     "weight",
     "priority",
     "retries",

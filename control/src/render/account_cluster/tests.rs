@@ -16,6 +16,7 @@ fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> A
         retries,
         ca: None,
         proxy: proxy.map(|url| Origin::parse(url).unwrap()),
+        region: None,
     }
 }
 

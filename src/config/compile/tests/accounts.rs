@@ -167,6 +167,18 @@ fn every_problem_of_an_account_is_named() {
             format!("{at}.proxy: must be http://"),
         ),
         (
+            "region",
+            with("region", json!("US")),
+            json!(null),
+            format!("{at}.region: must be named by"),
+        ),
+        (
+            "a region without a name",
+            with("region", json!("")),
+            json!(null),
+            format!("{at}.region: must be named by"),
+        ),
+        (
             "tries",
             with("weight", json!(1)),
             json!({"tries": 11}),
@@ -190,4 +202,48 @@ fn every_problem_of_an_account_is_named() {
     let mut both = with_accounts(json!([good]), json!(null));
     both["groups"][1]["cluster"] = json!("a1");
     assert!(compile_value(&both).is_err(), "accounts and a cluster");
+}
+
+#[test]
+fn regions_are_tiers_of_prices() {
+    let account = |id: &str, region: &str| json!({"id": id, "url": "https://h", "credential": id, "region": region});
+    let regions = ["us", "global", "eu", "us"];
+    let accounts = regions.iter().zip(["a", "b", "c", "d"]);
+    let accounts: Vec<Value> = accounts.map(|(region, id)| account(id, region)).collect();
+    let mut document = with_accounts(accounts.into(), json!(null));
+    let tier = |input: &str| json!({"input": input, "output": "2"});
+    let mut prices = tier("1");
+    prices["tiers"] = json!({"us": tier("1.1")});
+    let models = document["groups"][1]["models"].as_array_mut().unwrap();
+    for model in models.iter_mut() {
+        model.as_object_mut().unwrap().remove("prices");
+    }
+    models.push(json!({"id": "m", "prices": prices}));
+    let compiled = compile_value(&document).unwrap();
+    let GroupKind::Source(source) = &compiled.policy.groups()[1].kind else {
+        panic!("a source");
+    };
+    let accounts = source.accounts.as_ref().unwrap();
+    let named: Vec<&str> = accounts.regions().map(|region| region.as_str()).collect();
+    assert_eq!(named, ["us", "eu"], "each once, and anywhere is none");
+    for (id, want) in [
+        ("a", Some("us")),
+        ("b", None),
+        ("c", Some("eu")),
+        ("x", None),
+    ] {
+        assert_eq!(
+            accounts.region(id).map(|region| region.as_str()),
+            want,
+            "{id}"
+        );
+    }
+    let warned: Vec<String> = compiled.warnings.iter().map(ToString::to_string).collect();
+    let [only] = warned.as_slice() else {
+        panic!("{warned:?}");
+    };
+    assert!(
+        only.starts_with("groups[1].accounts[2].region: has no prices of its own in m:"),
+        "{only}"
+    );
 }

@@ -19,6 +19,13 @@ fn priced(per_day: &str) -> (InForce, Limited) {
                     "above": [{"input_tokens": 30, "prices": {"input": "30", "output": "70"}}]});
             }
         }
+        if group["id"] == "b-accounts" {
+            let tiers =
+                json!({"us": {"input": "6", "output": "30"}, "eu": {"input": "1", "output": "1"}});
+            group["models"][0]["prices"] = json!({"input": "3", "output": "15", "tiers": tiers});
+            group["accounts"][0]["region"] = json!("us");
+            group["accounts"][1]["region"] = json!("eu");
+        }
         if group["id"] == "b" {
             let free = json!({"id": "claude-free-1", "free": true});
             group["models"].as_array_mut().unwrap().push(free);
@@ -130,6 +137,15 @@ fn what_a_request_is_expected_to_cost() {
                 r#"{"model":"claude-z-2","max_tokens":100,"fallbacks":[{"model":"claude-x-4-5-20251101"}]}"#,
             ),
             "0.00444",
+        ),
+        (
+            "the dearest region of the accounts",
+            LimitedRequest {
+                id: "b-accounts",
+                headers: &["x-api-key: k-b-accounts", "anthropic-version: 2023-06-01"],
+                ..request(B, messages, r#"{"model":"claude-z-2","max_tokens":100}"#)
+            },
+            "0.00612",
         ),
         (
             "a model that is free",
