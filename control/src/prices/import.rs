@@ -1,5 +1,6 @@
 //! `trilane prices import`: prices of others' lists become the operator's own catalogue.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::time::Duration;
@@ -53,11 +54,7 @@ pub fn run(args: &PricesImportArgs) -> Result<(), Failure> {
             say(&printable(&format!("note: {}: {note}", model.id)));
         }
     }
-    let left_out = list.left_out.iter();
-    let left_out = left_out.filter(|(name, _)| args.models.iter().any(|id| name.ends_with(id)));
-    for (name, why) in left_out {
-        say(&printable(&format!("note: left out: {name}: {why}")));
-    }
+    tell_unread(args, &list);
     if !is_new {
         say("nothing is new");
         return Ok(());
@@ -99,13 +96,8 @@ fn read(args: &PricesImportArgs) -> Result<Vec<u8>, Failure> {
 /// The models that the options name.
 fn wanted(args: &PricesImportArgs, list: &PriceList) -> Result<Vec<ListPrice>, Failure> {
     let is_wanted = |model: &&ListPrice| {
-        let vendor = model.vendor.as_str();
-        let of_vendor = if args.vendors.is_empty() {
-            PRESETS.iter().any(|preset| preset.name == vendor)
-        } else {
-            args.vendors.iter().any(|name| name == vendor)
-        };
-        of_vendor && (args.models.is_empty() || args.models.contains(&model.id))
+        is_of_vendor(args, &model.vendor)
+            && (args.models.is_empty() || args.models.contains(&model.id))
     };
     let wanted: Vec<ListPrice> = list.models.iter().filter(is_wanted).cloned().collect();
     if wanted.is_empty() {
@@ -128,6 +120,43 @@ fn wanted(args: &PricesImportArgs, list: &PriceList) -> Result<Vec<ListPrice>, F
         ))));
     }
     Ok(wanted)
+}
+
+/// Whether models of a vendor are asked for.
+fn is_of_vendor(args: &PricesImportArgs, vendor: &str) -> bool {
+    if args.vendors.is_empty() {
+        PRESETS.iter().any(|preset| preset.name == vendor)
+    } else {
+        args.vendors.iter().any(|name| name == vendor)
+    }
+}
+
+/// Names the models that were asked for and not taken, by the reason.
+fn tell_unread(args: &PricesImportArgs, list: &PriceList) {
+    let is_named = |name: &str| {
+        let mut models = args.models.iter();
+        args.models.is_empty() || models.any(|id| name == id || name.ends_with(&format!("/{id}")))
+    };
+    let asked = list.unread.iter();
+    let asked = asked.filter(|model| is_of_vendor(args, &model.vendor) && is_named(&model.name));
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for model in asked {
+        let names = by_reason.entry(&model.reason).or_default();
+        names.push(&model.name);
+    }
+    for (reason, mut names) in by_reason {
+        let more = names.len().saturating_sub(SHOWN);
+        names.truncate(SHOWN);
+        let names = names.join(", ");
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        say(&printable(&format!(
+            "note: not taken: {names}{more}: {reason}"
+        )));
+    }
 }
 
 /// The word for prices that are known already.
