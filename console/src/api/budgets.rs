@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::erasures;
+use super::fields;
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
@@ -151,6 +152,10 @@ pub async fn set(
         return Err(ApiProblem::not_found());
     }
     check(&new)?;
+    let new = BudgetBody {
+        per_day: fields::without_sign(new.per_day),
+        per_month: fields::without_sign(new.per_month),
+    };
     in_transaction!(state.store, transaction => {
         if kind == BudgetKind::Owner {
             erasures::refuse_erased(transaction, "id", &id).await?;

@@ -28,6 +28,11 @@ pub fn microseconds(name: &str, text: Option<&String>) -> Result<Option<i64>, Ap
     text.map(read).transpose()
 }
 
+/// An amount as it is stored: without a sign of dollars, which the rules of the database do not know.
+pub fn without_sign(amount: Option<String>) -> Option<String> {
+    amount.map(|text| text.strip_prefix('$').map(str::to_owned).unwrap_or(text))
+}
+
 /// What [`is_name`] wants.
 pub const NAME: &str = "must be 1 to 128 bytes without control characters";
 

@@ -499,19 +499,14 @@ pub async fn find_locked(
     key.ok_or_else(ApiProblem::not_found)
 }
 
-/// Limits as they are stored: amounts without a sign of dollars, which the rules of the database do not know.
+/// Limits as they are stored.
 fn stored_limits(mut limits: LimitsDocument) -> String {
-    let plain = |amount: &mut Option<String>| {
-        if let Some(without) = amount.as_deref().and_then(|text| text.strip_prefix('$')) {
-            *amount = Some(without.to_owned());
-        }
-    };
     if let Some(budget) = &mut limits.budget {
-        plain(&mut budget.per_day);
-        plain(&mut budget.per_month);
-        if let Some(spent) = &mut budget.spent {
-            plain(&mut spent.in_day);
-            plain(&mut spent.in_month);
+        let spent = budget.spent.as_mut();
+        let spent = spent.map(|spent| [&mut spent.in_day, &mut spent.in_month]);
+        let amounts = [&mut budget.per_day, &mut budget.per_month].into_iter();
+        for amount in amounts.chain(spent.into_iter().flatten()) {
+            *amount = fields::without_sign(amount.take());
         }
     }
     written(&limits)

@@ -141,7 +141,7 @@ pub async fn save(
     let Some(kind) = kind(fields.get("kind")).filter(|_| problems.is_empty()) else {
         return show(state, &signed_in, None, fields, problems).await;
     };
-    let amount = |name: &str| fields.given(name).map(|typed| typed.replace(',', ""));
+    let amount = |name: &str| fields.given(name);
     let path = InPath((kind, id));
     let saved = if fields.is_set("remove") {
         let caller = signed_in.api(Method::DELETE, "/api/v1/budgets/{kind}/{id}")?;

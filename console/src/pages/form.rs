@@ -66,6 +66,11 @@ impl Fields {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
+    /// Whether the form has the field, filled in or not.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(of, _)| of == name)
+    }
+
     /// Whether a box is ticked.
     pub fn is_set(&self, name: &str) -> bool {
         !self.get(name).is_empty()
@@ -204,5 +209,6 @@ mod tests {
         assert_eq!(fields.all("c").collect::<Vec<_>>(), ["1", "2"]);
         assert_eq!(fields.get("d"), "ש");
         assert!(!fields.is_set("e") && fields.is_set("c"));
+        assert!(!fields.has("e") && fields.has("b"));
     }
 }

@@ -277,12 +277,14 @@ def test_a_budget_of_a_team(site: SeededConsole, chromium: Browsers) -> None:
     with chromium.visitor(site.url, state=site.session("admin")) as visitor:
         visitor.expected = {422}
         page = visitor.open("/budgets")
-        for amount in ("much", "1,500.50"):
+        for amount in ("much", "1,500.50", "$1500.50"):
             page.get_by_label("Of", exact=True).select_option("team")
             page.get_by_label("Id").fill("platform")
             page.get_by_label("A month").fill(amount)
             page.get_by_role("button", name="Set budget").click()
-            page.get_by_role("status" if amount != "much" else "alert").wait_for()
+            page.get_by_role("status" if amount.startswith("$") else "alert").wait_for()
+            if "," in amount:
+                assert 'such as "1000.50"' in page.locator("#p-per_month").inner_text()
         budget = site.api.get("/budgets/team/platform")["budget"]
         assert budget == {"per_month": "1500.50"}
         page.locator("tr", has_text="platform").get_by_role("button", name="Remove").click()
@@ -304,7 +306,7 @@ def test_a_team_and_its_members(site: SeededConsole, chromium: Browsers) -> None
         assert page.get_by_label("Name").input_value() == "Green", "what was typed is not lost"
         page.get_by_label("Keys", exact=True).fill("3")
         page.get_by_label("Requests a minute").fill("60")
-        page.get_by_label("Budget a month").fill("1,000.50")
+        page.get_by_label("Budget a month").fill("$1000.50")
         page.get_by_role("button", name="Add team").click()
         page.get_by_role("status").wait_for()
         allowance = {"keys": 3, "groups": ["mixed"], "limits": {"requests_per_minute": 60, "budget": {"per_month": "1000.50"}}}

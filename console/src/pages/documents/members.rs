@@ -1,6 +1,7 @@
 //! The members of groups, models and accounts that forms have fields for.
 
 use serde_json::{Map, Value};
+use trilane::money::Amount;
 
 use super::{items, text_at};
 use crate::pages::FieldProblems;
@@ -20,13 +21,6 @@ pub const PRICES: [(&str, &str); 12] = [
     ("output_audio", "Audio output"),
     ("tool_use", "Tool use"),
     ("image", "An image"),
-];
-/// The fields of prices above a length of the input: names and titles.
-pub const PRICES_ABOVE: [(&str, &str); 4] = [
-    ("input_tokens", "Above so many tokens"),
-    ("input", "Input of long requests"),
-    ("cache_read", "Cache read of long requests"),
-    ("output", "Output of long requests"),
 ];
 /// What a group allows: names, titles, and the protocol that has it.
 pub const GATES: [(&str, &str, &str); 3] = [
@@ -95,54 +89,6 @@ pub fn put_number(
     }
 }
 
-/// The prices above a length of the input as fields. Several lengths have none.
-pub fn with_above(mut fields: Fields, prices: &Value) -> Fields {
-    let [set] = items(prices, "above") else {
-        return fields;
-    };
-    let tokens = set.get("input_tokens").and_then(Value::as_u64);
-    let within = set.get("prices").cloned().unwrap_or_default();
-    for (name, _) in PRICES_ABOVE {
-        let text = match name {
-            "input_tokens" => tokens.map(|tokens| tokens.to_string()).unwrap_or_default(),
-            of => text_at(&within, of).to_owned(),
-        };
-        fields = fields.with(&format!("above.{name}"), text);
-    }
-    fields
-}
-
-/// Takes the prices above a length of the input. Those of several lengths stay as they are.
-pub fn put_above(prices: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProblems) {
-    let before = prices.get("above").and_then(Value::as_array);
-    if before.is_some_and(|sets| sets.len() > 1) {
-        return;
-    }
-    let mut set = before
-        .and_then(|sets| sets.first()?.as_object().cloned())
-        .unwrap_or_default();
-    let typed = |name: &str| fields.get(&format!("above.{name}")).replace(',', "");
-    if PRICES_ABOVE.iter().all(|(name, _)| typed(name).is_empty()) {
-        prices.remove("above");
-        return;
-    }
-    let mut within = taken(&mut set, "prices");
-    for (name, _) in PRICES_ABOVE {
-        match name {
-            "input_tokens" if typed(name).is_empty() => {
-                set.remove(name);
-                problems.push("above.input_tokens", "is missing");
-            }
-            "input_tokens" => {
-                put_number(&mut set, name, "above.input_tokens", fields, problems);
-            }
-            of => put_text(&mut within, of, &typed(of)),
-        }
-    }
-    set.insert("prices".to_owned(), Value::Object(within));
-    prices.insert("above".to_owned(), Value::Array(vec![Value::Object(set)]));
-}
-
 /// The limits of a group as fields.
 pub fn with_limits(mut fields: Fields, group: &Value) -> Fields {
     let limits = group.get("limits").cloned().unwrap_or_default();
@@ -173,7 +119,10 @@ pub fn put_limits(group: &mut Map<String, Value>, fields: &Fields, problems: &mu
     let mut amounts = taken(&mut members, "budget");
     for (name, _) in BUDGETS {
         let typed = fields.get(&format!("limits.budget.{name}"));
-        put_text(&mut amounts, name, &typed.replace(',', ""));
+        if let Some(Err(reason)) = (!typed.is_empty()).then(|| Amount::parse(typed)) {
+            problems.push(&format!("limits.budget.{name}"), reason);
+        }
+        put_text(&mut amounts, name, typed);
     }
     if BUDGETS.iter().any(|(name, _)| amounts.contains_key(*name)) {
         members.insert("budget".to_owned(), Value::Object(amounts));
@@ -239,6 +188,11 @@ mod tests {
             problems.at("limits.concurrent_requests"),
             "must be a whole number"
         );
+        let amounts = Fields::parse(b"limits.budget.per_day=$10&limits.budget.per_month=1,000.50");
+        put_limits(group.as_object_mut().unwrap(), &amounts, &mut problems);
+        assert_eq!(problems.at("limits.budget.per_day"), "");
+        let refused = problems.at("limits.budget.per_month");
+        assert!(refused.contains("such as \"1000.50\""), "{refused}");
     }
 
     #[test]

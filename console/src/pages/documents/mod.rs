@@ -9,6 +9,7 @@ mod groups;
 mod history;
 mod members;
 mod model_form;
+mod price_sets;
 mod shown;
 
 pub use account_form::{account, save_account};

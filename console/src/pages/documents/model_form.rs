@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
-use super::members::{self, PRICES, PRICES_ABOVE};
+use super::members::{self, PRICES};
+use super::price_sets::{PRICES_OF_SET, PriceSets, SetsFields, put_price};
 use super::{items, text_at};
 use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
@@ -16,19 +17,36 @@ use crate::pages::text::path_with;
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
 };
+use crate::prices::lines;
 
-/// The fields that have problems shown at them.
-const FIELDS: [&str; 10] = [
+/// The fields that have problems shown at them, beside prices.
+const FIELDS: [&str; 11] = [
     "id",
     "display_name",
     "kind",
     "upstream",
     "aliases",
     "pricing",
-    "prices",
-    "above.input_tokens",
     "merge_dated",
     "entitled",
+    "above",
+    "times",
+    "tiers",
+];
+/// The prices, as fields.
+const PRICE_FIELDS: [&str; PRICES.len()] = [
+    "prices.input",
+    "prices.cache_read",
+    "prices.cache_write_5m",
+    "prices.cache_write_1h",
+    "prices.output",
+    "prices.reasoning",
+    "prices.input_image",
+    "prices.output_image",
+    "prices.input_audio",
+    "prices.output_audio",
+    "prices.tool_use",
+    "prices.image",
 ];
 
 #[derive(Template)]
@@ -48,10 +66,11 @@ struct ModelFormPage {
     differences: Vec<Difference>,
     kinds: Vec<(&'static str, &'static str)>,
     pricings: Vec<(&'static str, &'static str)>,
-    prices: Vec<(String, &'static str)>,
-    /// The prices above a length of the input; none where there are several lengths.
-    above: Vec<(String, &'static str)>,
-    has_other_prices: bool,
+    prices: Vec<(&'static str, &'static str, &'static str)>,
+    /// The sets of prices within them.
+    sets: Vec<SetsFields>,
+    /// Those that the form has no fields for.
+    others: Vec<String>,
     is_a: bool,
 }
 
@@ -77,14 +96,34 @@ fn fields_of(model: &Value) -> Fields {
         None => "none",
     };
     fields = fields.with("pricing", pricing);
-    for (name, _) in PRICES {
+    for ((name, _), field) in PRICES.iter().zip(PRICE_FIELDS) {
         let amount = prices.map(|prices| text_at(prices, name));
-        fields = fields.with(&format!("prices.{name}"), amount.unwrap_or_default());
+        fields = fields.with(field, amount.unwrap_or_default());
     }
-    match prices {
-        Some(prices) => members::with_above(fields, prices),
-        None => fields,
-    }
+    let Some(prices) = prices else { return fields };
+    let sets = PriceSets::ALL.into_iter();
+    sets.fold(fields, |fields, sets| sets.with(fields, prices))
+}
+
+/// The prices of a model that the form has no fields for.
+fn others(prices: Option<&Value>) -> Vec<String> {
+    let prices = prices
+        .cloned()
+        .and_then(|prices| serde_json::from_value(prices).ok());
+    let all = prices.as_ref().map(lines).unwrap_or_default().into_iter();
+    // Beside a set's name stands its condition: `above.200000.input`.
+    let has_field = |of: &str| match of.split_once('.') {
+        None => PRICES.iter().any(|(name, _)| *name == of),
+        Some((sets, rest)) => {
+            let is_of_sets = PriceSets::ALL.iter().any(|known| known.name() == sets);
+            let mut named = PRICES_OF_SET.iter();
+            let ends =
+                named.any(|(name, _)| rest.rsplit_once('.').is_some_and(|(_, of)| of == *name));
+            is_of_sets && ends && !rest.contains(".above.") && !rest.contains(".tiers.")
+        }
+    };
+    let others = all.filter(|(of, _)| !has_field(of));
+    others.map(|(of, price)| format!("{of} {price}")).collect()
 }
 
 /// Takes what a form says of a model.
@@ -112,16 +151,30 @@ fn put(model: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProb
         }
         "own" => {
             let mut prices = members::taken(model, "prices");
-            for (name, _) in PRICES {
-                let typed = fields.get(&format!("prices.{name}"));
-                members::put_text(&mut prices, name, &typed.replace(',', ""));
+            for ((name, _), field) in PRICES.iter().zip(PRICE_FIELDS) {
+                put_price(&mut prices, name, field, fields, problems);
             }
-            members::put_above(&mut prices, fields, problems);
+            for sets in PriceSets::ALL {
+                sets.put(&mut prices, fields, problems);
+            }
             model.insert("prices".to_owned(), Value::Object(prices));
         }
         _ => {
             model.remove("prices");
         }
+    }
+}
+
+/// What an empty price means, where that is not the same for all.
+fn hint(price: &str) -> &'static str {
+    match price {
+        "cache_read" => {
+            "Empty: what is read from a cache is charged as input, and the ledger says so."
+        }
+        "cache_write_5m" => {
+            "Empty: what is written to a cache is charged as input, and the ledger says so."
+        }
+        _ => "",
     }
 }
 
@@ -146,8 +199,6 @@ fn show(
         models.find(|model| text_at(model, "id") == shown.model)
     });
     let prices = of.and_then(|model| model.get("prices"));
-    let has_other = |name: &str| prices.is_some_and(|prices| prices.get(name).is_some());
-    let has_lengths = prices.is_some_and(|prices| items(prices, "above").len() > 1);
     let failed = shown.failed;
     form_page(
         &ModelFormPage {
@@ -166,7 +217,7 @@ fn show(
             is_new: of.is_none(),
             fields: shown.fields,
             problems: shown.problems,
-            names: FIELDS.to_vec(),
+            names: [FIELDS.as_slice(), &PRICE_FIELDS].concat(),
             failed,
             differences: shown.differences,
             kinds: vec![("", "text"), ("image", "image")],
@@ -177,19 +228,12 @@ fn show(
                 ("none", "None: its charges are not known"),
             ],
             prices: PRICES
-                .map(|(name, title)| (format!("prices.{name}"), title))
-                .to_vec(),
-            above: if has_lengths {
-                Vec::new()
-            } else {
-                PRICES_ABOVE
-                    .map(|(name, title)| (format!("above.{name}"), title))
-                    .to_vec()
-            },
-            has_other_prices: ["tiers", "per_call", "per_request", "times"]
-                .into_iter()
-                .any(has_other)
-                || has_lengths,
+                .iter()
+                .zip(PRICE_FIELDS)
+                .map(|((name, title), field)| (field, *title, hint(name)))
+                .collect(),
+            sets: PriceSets::ALL.map(|sets| sets.fields(prices)).into(),
+            others: others(prices),
             is_a: group.is_some_and(|group| text_at(group, "protocol") == "A"),
             draft,
         },
@@ -335,7 +379,7 @@ mod tests {
         for (case, form, want) in [
             (
                 "own",
-                "id=m&entitled=yes&pricing=own&prices.input=1,000.5",
+                "id=m&entitled=yes&pricing=own&prices.input=1000.5",
                 json!({"id": "m", "prices": {"input": "1000.5", "tiers": {"flex": {"input": "2"}}}}),
             ),
             (
@@ -365,58 +409,42 @@ mod tests {
     }
 
     #[test]
-    fn prices_above_a_length() {
-        let one =
-            json!([{"input_tokens": 200_000, "prices": {"input": "2", "cache_write_5m": "3"}}]);
-        let two = json!([{"input_tokens": 1, "prices": {"input": "2"}}, {"input_tokens": 2, "prices": {"input": "3"}}]);
-        // (case, what the document has, the form, what it has then, what is wrong with the length)
-        for (case, before, form, want, problem) in [
-            ("none", Value::Null, "", Value::Null, ""),
+    fn amounts_are_taken_as_they_are_typed_or_refused() {
+        for (typed, problem) in [
+            ("$1.25", ""),
             (
-                "new",
-                Value::Null,
-                "&above.input_tokens=272,000&above.input=4&above.output=15",
-                json!([{"input_tokens": 272_000, "prices": {"input": "4", "output": "15"}}]),
-                "",
+                "1,000.50",
+                "has a comma: write it without separators and with a point before decimals, such as \"1000.50\"",
             ),
             (
-                "another length",
-                one.clone(),
-                "&above.input_tokens=100000&above.input=2&above.output=9",
-                json!([{"input_tokens": 100_000, "prices": {"input": "2", "output": "9", "cache_write_5m": "3"}}]),
-                "",
-            ),
-            ("taken away", one.clone(), "", Value::Null, ""),
-            ("several stay", two.clone(), "", two, ""),
-            (
-                "no number",
-                Value::Null,
-                "&above.input_tokens=long&above.input=4",
-                json!([{"prices": {"input": "4"}}]),
-                "must be a whole number",
-            ),
-            (
-                "without a length",
-                Value::Null,
-                "&above.input=4",
-                json!([{"prices": {"input": "4"}}]),
-                "is missing",
+                "1,5",
+                "has a comma: write it without separators and with a point before decimals, such as \"1000.50\"",
             ),
         ] {
-            let mut model =
-                json!({"id": "m", "prices": {"input": "1", "output": "1", "above": before}});
-            let form =
-                format!("id=m&entitled=yes&pricing=own&prices.input=1&prices.output=1{form}");
+            let form = format!("id=m&entitled=yes&pricing=own&prices.cache_read={typed}");
             let mut problems = FieldProblems::default();
-            let fields = Fields::parse(form.as_bytes());
-            put(model.as_object_mut().unwrap(), &fields, &mut problems);
-            let found = model.pointer("/prices/above").cloned();
-            assert_eq!(found.unwrap_or_default(), want, "{case}");
-            assert_eq!(problems.at("above.input_tokens"), problem, "{case}");
-            let again = fields_of(&model);
-            let mut after = model.clone();
-            put(after.as_object_mut().unwrap(), &again, &mut problems);
-            assert_eq!(after, model, "{case}: once more");
+            let mut model = Map::new();
+            put(&mut model, &Fields::parse(form.as_bytes()), &mut problems);
+            assert_eq!(problems.at("prices.cache_read"), problem, "{typed}");
+            let names = [FIELDS.as_slice(), &PRICE_FIELDS].concat();
+            assert!(problems.elsewhere(&names).is_empty(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn prices_without_a_field_are_told() {
+        let prices = json!({"input": "1", "per_call": {"web_search": "0.01"},
+            "above": [{"input_tokens": 9, "prices": {"input": "2", "cache_write_1h": "3"}}],
+            "tiers": {"flex": {"input": "1", "above": [{"input_tokens": 9, "prices": {"input": "2"}}]}}});
+        let want = [
+            "above.9.cache_write_1h 3",
+            "per_call.web_search 0.01",
+            "tiers.flex.above.9.input 2",
+        ];
+        assert_eq!(others(Some(&prices)), want);
+        assert!(others(None).is_empty() && others(Some(&json!("catalogue"))).is_empty());
+        for ((name, _), field) in PRICES.iter().zip(PRICE_FIELDS) {
+            assert_eq!(field, format!("prices.{name}"));
         }
     }
 }

@@ -69,7 +69,7 @@ pub fn limits(
     for (name, _) in BUDGETS {
         budget.remove(name);
         if let Some(amount) = fields.given(&format!("limits.budget.{name}")) {
-            budget.insert(name.to_owned(), amount.replace(',', "").into());
+            budget.insert(name.to_owned(), amount.into());
         }
     }
     let has_budget = BUDGETS.iter().any(|(name, _)| budget.contains_key(*name));
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_a_form_says_of_limits() {
-        let cases: [(&str, &[u8], Value); 4] = [
+        let cases: [(&str, &[u8], Value); 5] = [
             ("nothing", b"limits.requests_per_minute=", Value::Null),
             (
                 "a number with commas",
@@ -188,8 +188,13 @@ mod tests {
             ),
             (
                 "a budget",
-                b"limits.budget.per_month=1,500.50",
-                serde_json::json!({"budget": {"per_month": "1500.50"}}),
+                b"limits.budget.per_month=$1500.50",
+                serde_json::json!({"budget": {"per_month": "$1500.50"}}),
+            ),
+            (
+                "a budget with a comma, which the API refuses",
+                b"limits.budget.per_month=1,50",
+                serde_json::json!({"budget": {"per_month": "1,50"}}),
             ),
             (
                 "both",

@@ -90,7 +90,7 @@ pub async fn create(
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let caller = signed_in.api(Method::POST, "/api/v1/me/keys")?;
-    let amount = |name: &str| fields.given(name).map(|typed| typed.replace(',', ""));
+    let amount = |name: &str| fields.given(name);
     let budget = BudgetBody {
         per_day: amount("budget.per_day"),
         per_month: amount("budget.per_month"),
