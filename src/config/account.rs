@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 
 use super::base::Base;
 use super::origin::Origin;
+use crate::money::Multiplier;
 use crate::protocol::Protocol;
 
 /// How many accounts a group may have. Each is a cluster of its own in every worker of Envoy.
@@ -141,6 +142,8 @@ pub struct Account {
     pub proxy: Option<Origin>,
     /// The place where its models run, where the vendor has prices of their own for that: the name of a tier.
     pub region: Option<SmolStr>,
+    /// What it takes for its answers, as a factor on the list price; `None` where that is not known.
+    pub cost: Option<Multiplier>,
 }
 
 impl Account {

@@ -93,6 +93,7 @@ objects! {
         ca: String,
         proxy: String,
         region: String,
+        cost: String,
     }
 
     /// When another account is tried, and how long a failing one is set aside.

@@ -8,7 +8,7 @@ use super::environment::Clock;
 use super::estimating;
 use super::route::Route;
 use super::upstream_request::UpstreamRequest;
-use crate::ledger::UsageStatus;
+use crate::ledger::{AccountCost, Attempts, UsageStatus};
 use crate::model::catalog::ModelKind;
 use crate::model::{AnsweredModel, Model};
 use crate::money::{Amount, Bill, Charge, Gap, Price, PricedUsage, Prices, RequestTimes, bill};
@@ -33,14 +33,28 @@ pub(super) fn bill_of(
     let Some(call) = call else { return usage };
     let Some(usage) = usage else {
         return Some(Bill {
-            charge: Some(call),
+            list: Some(call),
             uncovered: Default::default(),
         });
     };
     Some(Bill {
-        charge: usage.charge.and_then(|charge| charge.plus(call)),
+        list: usage.list.and_then(|list| list.plus(call)),
         ..usage
     })
+}
+
+/// The cost of what is billed, where the account that gave the response has a factor for it.
+pub(super) fn cost_of(
+    bill: Bill,
+    route: &Route,
+    attempts: Option<&Attempts>,
+) -> Option<AccountCost> {
+    let accounts = &route.source.accounts.as_ref()?.accounts;
+    let last = attempts?.last.as_deref()?;
+    let account = accounts.iter().find(|account| account.id == last)?;
+    let factor = account.cost?;
+    let amount = bill.list?.times(factor)?;
+    Some(AccountCost { factor, amount })
 }
 
 /// The expected cost of a request, and of a call of `method`, as far as it has been read: at the prices of the dearest
@@ -61,7 +75,9 @@ pub(super) fn expected_charge(
             let bill = bill_of(upstream, model, method, expected, status, clock);
             // What has more digits than the type holds is more than any budget.
             bill.map_or(Amount::ZERO, |bill| {
-                bill.charge.and_then(Amount::of).unwrap_or(Amount::GREATEST)
+                let list = bill.list;
+                let charge = list.and_then(|list| list.times(upstream.route.multiplier));
+                charge.and_then(Amount::of).unwrap_or(Amount::GREATEST)
             })
         };
         let others = models.others().iter().map(|model| charge(Some(model)));
@@ -128,8 +144,8 @@ fn models_bill(
 
 /// The dearer of two bills.
 fn dearer(one: Option<Bill>, another: Option<Bill>) -> Option<Bill> {
-    let charge = |bill: &Option<Bill>| bill.and_then(|bill| bill.charge);
-    if charge(&another) > charge(&one) {
+    let list = |bill: &Option<Bill>| bill.and_then(|bill| bill.list);
+    if list(&another) > list(&one) {
         another
     } else {
         one.or(another)
@@ -176,7 +192,7 @@ fn bill_at(
     });
     let mut items = main.into_iter().chain(others).peekable();
     items.peek()?;
-    let mut bill = bill(items, route.multiplier);
+    let mut bill = bill(items);
     if strange {
         bill.uncovered.insert(Gap::Model);
     }
@@ -216,5 +232,5 @@ fn answering<'a>(
 
 /// What a method of protocol C costs by the call.
 fn call_of(method: &str, route: &Route) -> Option<Charge> {
-    Charge::of_call(route.source.method_price(method)?, route.multiplier)
+    route.source.method_price(method).map(Charge::of_call)
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use smol_str::SmolStr;
 
 use super::attempts::attempts_at;
-use super::charging::bill_of;
+use super::charging::{bill_of, cost_of};
 use super::environment::{Clock, StreamEnd};
 use super::estimating::UnreportedExchange;
 use super::limits::local;
@@ -157,6 +157,12 @@ impl RecordBuilder {
             }
             Some(LocalReply::Answered) | None => (reading.error.clone(), None),
         };
+        let charge = bill
+            .zip(upstream)
+            .and_then(|(bill, upstream)| bill.list?.times(upstream.route.multiplier));
+        let costed = bill.zip(upstream).filter(|_| charge.is_some());
+        let cost =
+            costed.and_then(|(bill, upstream)| cost_of(bill, &upstream.route, attempts.as_ref()));
         let response_bytes = relayed.map_or(0, |response| response.bytes);
         let (upstream_request_id, replaced_status, upstream_failure) = match result {
             UpstreamResult::None => (None, None, None),
@@ -211,7 +217,8 @@ impl RecordBuilder {
             attempts,
             upstream_failure,
             estimated,
-            charge: bill.and_then(|bill| bill.charge),
+            charge,
+            cost,
             uncovered: bill.map(|bill| bill.uncovered).unwrap_or_default(),
             limit,
             settled: Settlement::default(),

@@ -159,6 +159,10 @@ impl Record {
             members.shown(name!("trilane.charge"), charge);
             members.text_if(name!("trilane.currency"), self.currency.as_deref());
         }
+        if let Some(cost) = &self.cost {
+            members.shown(name!("trilane.cost_factor"), &cost.factor);
+            members.shown(name!("trilane.cost"), &cost.amount);
+        }
         if !self.uncovered.is_empty() {
             let names: Vec<&str> = self.uncovered.names().collect();
             members.json(name!("trilane.uncovered"), &names);

@@ -12,7 +12,7 @@ mod rejections;
 
 pub use attempts::{AttemptFailure, Attempts, FailedAttempt};
 pub use ending::{Ending, UsageStatus};
-pub use record::{Record, RouteTaken};
+pub use record::{AccountCost, Record, RouteTaken};
 pub use rejections::{AccountRejection, RejectionLog};
 
 #[cfg(test)]

@@ -66,6 +66,8 @@ pub struct Record {
     pub estimated: Estimated,
     /// What it costs, where the model has prices and the usage is known.
     pub charge: Option<Charge>,
+    /// What the account that gave the response takes for it, by its factor.
+    pub cost: Option<AccountCost>,
     /// What was used and no price covers, so that the charge may be less than what it cost.
     pub uncovered: Uncovered,
     /// The currency of the charge, where the document names one.
@@ -84,6 +86,15 @@ pub struct Record {
     pub first_byte_us: Option<u64>,
     /// From the answer's first byte to its end, in microseconds; streams only.
     pub streaming_us: Option<u64>,
+}
+
+/// The cost of a response at its account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountCost {
+    /// The account's factor on the list price.
+    pub factor: Multiplier,
+    /// The list price times the factor.
+    pub amount: Charge,
 }
 
 /// The source that a request was sent to.

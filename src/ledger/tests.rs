@@ -43,6 +43,7 @@ pub(super) fn record() -> Record {
         counted: None,
         estimated: Estimated::default(),
         charge: None,
+        cost: None,
         uncovered: Uncovered::default(),
         currency: Some(Rc::from("USD")),
         request_bytes: 10,
@@ -78,7 +79,7 @@ fn a_record_becomes_members_of_one_line() {
     };
     let mut prices = Prices::default();
     prices.set_tokens(Kind::Input, Price::parse("5").unwrap());
-    record.charge = Charge::of(&usage, &prices, Multiplier::ONE);
+    record.charge = Charge::of(&usage, &prices);
     let want = json!({
         "status": 200,
         "http.request.method": "POST",
@@ -289,6 +290,13 @@ fn what_is_there_only_now_and_then() {
     record.reading.speed = Some("fast".into());
     record.reading.doubt = Some("total_tokens is more than its parts".to_owned());
     record.reading.reported_cost = Some("0.0123".to_owned());
+    record.charge = Some(Charge::default());
+    record.cost = Some(AccountCost {
+        factor: Multiplier::parse("0.85").unwrap(),
+        amount: Charge::of_call(Price::parse("0.012300").unwrap())
+            .times(Multiplier::ONE)
+            .unwrap(),
+    });
     record.uncovered.insert(Gap::Tier);
     record.uncovered.insert(Gap::Image);
     record.estimated = Estimated {
@@ -318,6 +326,8 @@ fn what_is_there_only_now_and_then() {
         "total_tokens is more than its parts"
     );
     assert_eq!(line["trilane.usage.reported_cost"], "0.0123");
+    assert_eq!(line["trilane.cost_factor"], "0.8500");
+    assert_eq!(line["trilane.cost"], "0.0123");
     assert_eq!(line["trilane.uncovered"], json!(["tier", "image"]));
 }
 

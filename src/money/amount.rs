@@ -226,7 +226,7 @@ mod tests {
         use crate::money::{Multiplier, Price};
         let price = Price::parse("0.000001").unwrap();
         let tiny = Multiplier::parse("0.0001").unwrap();
-        let charge = |multiplier| Charge::of_call(price, multiplier).unwrap();
+        let charge = |multiplier| Charge::of_call(price).times(multiplier).unwrap();
         let amount = |multiplier| Amount::of(charge(multiplier)).map(|amount| amount.to_string());
         assert_eq!(amount(tiny).as_deref(), Some("0.0000000001"));
         let finest = tiny.times(tiny).times(tiny);

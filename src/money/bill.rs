@@ -2,7 +2,6 @@
 
 use super::charge::Charge;
 use super::gap::{Gap, Uncovered};
-use super::multiplier::Multiplier;
 use super::prices::Prices;
 use super::tier::is_ordinary;
 use crate::usage::{Call, Kind, Usage};
@@ -99,33 +98,34 @@ fn narrowest<'a, 'b>(prices: &'a Prices, named: Named<'b>) -> (&'a Prices, Named
 /// What several models used for one answer, in money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bill {
-    /// What it costs; `None` where the exact amount has more digits than the type holds.
-    pub charge: Option<Charge>,
+    /// What it costs by its prices, before any multiplier; `None` where the exact amount has more digits than the type holds.
+    pub list: Option<Charge>,
     /// What was used and no price covers.
     pub uncovered: Uncovered,
 }
 
-/// What all items cost together, times the final `multiplier`, and what of it no price covers. Nothing at all costs 0.
+/// What all items cost together by their prices, and what of it no price covers. Nothing at all costs 0.
 ///
 /// Each item is charged at its [applicable](PricedUsage::applicable) prices.
-pub fn bill<'a>(items: impl IntoIterator<Item = PricedUsage<'a>>, multiplier: Multiplier) -> Bill {
+pub fn bill<'a>(items: impl IntoIterator<Item = PricedUsage<'a>>) -> Bill {
     let mut uncovered = Uncovered::default();
-    let mut charge = Some(Charge::default());
+    let mut list = Some(Charge::default());
     // One model may have made the images whose tokens another one's numbers have.
     let (mut unpriced_images, mut image_tokens) = (false, false);
     for item in items {
         let (prices, left) = item.applicable();
         uncovered.add(left);
         note_calls(item.usage, prices, &mut uncovered);
+        note_cached(item.usage, prices, &mut uncovered);
         unpriced_images |= item.usage.images > 0 && prices.image().is_none();
         image_tokens |= has_priced_output(item.usage, prices);
-        let own = Charge::of(item.usage, prices, multiplier);
-        charge = charge.and_then(|charge| charge.plus(own?));
+        let own = Charge::of(item.usage, prices);
+        list = list.and_then(|list| list.plus(own?));
     }
     if unpriced_images && !image_tokens {
         uncovered.insert(Gap::Image);
     }
-    Bill { charge, uncovered }
+    Bill { list, uncovered }
 }
 
 /// Notes calls that have no price.
@@ -134,6 +134,20 @@ fn note_calls(usage: &Usage, prices: &Prices, uncovered: &mut Uncovered) {
         let price = || prices.call(*call).or(prices.request(*call));
         if usage.calls(*call) > 0 && price().is_none() {
             uncovered.insert(Gap::Call(*call));
+        }
+    }
+}
+
+/// Notes cached tokens that are charged as input, because they have no price of their own.
+fn note_cached(usage: &Usage, prices: &Prices, uncovered: &mut Uncovered) {
+    let cached = [
+        (Kind::CacheRead, Gap::CacheRead),
+        (Kind::CacheWrite5m, Gap::CacheWrite),
+        (Kind::CacheWrite1h, Gap::CacheWrite),
+    ];
+    for (kind, gap) in cached {
+        if usage.tokens(kind) > 0 && prices.is_charged_as_input(kind) {
+            uncovered.insert(gap);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Exact charges: tokens, images and calls, each × price × multiplier, never rounded.
+//! Exact charges: tokens, images and calls, each × price, times a multiplier, never rounded.
 
 use core::fmt;
 
@@ -10,16 +10,16 @@ use super::price::Price;
 use super::prices::Prices;
 use crate::usage::{Call, Kind, Usage};
 
-/// An exact amount in the document's currency, not negative, without trailing zeros.
+/// An exact amount in the document's currency, not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Charge(Decimal);
 
 impl Charge {
-    /// What usage costs by `prices`, times the final `multiplier`.
+    /// The list price of usage, by `prices`.
     ///
     /// `None` where the exact amount has more digits than the type holds, which takes usage beyond
     /// anything a model can do; a rounded amount is never given.
-    pub fn of(usage: &Usage, prices: &Prices, multiplier: Multiplier) -> Option<Self> {
+    pub fn of(usage: &Usage, prices: &Prices) -> Option<Self> {
         let tokens = |kind: &'static Kind| (usage.tokens(*kind), || prices.tokens(*kind));
         let mut total = plus_costs(Decimal::ZERO, Kind::ALL.iter().map(tokens))?;
         // Prices are per million: six more places.
@@ -33,18 +33,22 @@ impl Charge {
                 total = plus_costs(total, costs.map(|(count, price)| (count, move || price)))?;
             }
         }
-        Some(Self(product(total, multiplier.value())?.normalize()))
+        Some(Self(total))
     }
 
-    /// What one call costs that has a price of its own, times the final `multiplier`.
-    pub fn of_call(price: Price, multiplier: Multiplier) -> Option<Self> {
-        let cost = product(price.value(), multiplier.value())?;
-        Some(Self(cost.normalize()))
+    /// The list price of one call that has a price of its own.
+    pub fn of_call(price: Price) -> Self {
+        Self(price.value())
+    }
+
+    /// This list price times a multiplier, without trailing zeros; `None` where it has more digits than the type holds.
+    pub fn times(self, multiplier: Multiplier) -> Option<Self> {
+        product(self.0, multiplier.value()).map(|amount| Self(amount.normalize()))
     }
 
     /// The sum; `None` where it has more digits than the type holds.
     pub fn plus(self, other: Self) -> Option<Self> {
-        sum(self.0, other.0).map(|total| Self(total.normalize()))
+        sum(self.0, other.0).map(Self)
     }
 
     /// The exact value.
@@ -185,7 +189,8 @@ pub(super) mod tests {
         ];
         for (case, usage, prices, multiplier, want) in cases {
             let multiplier = Multiplier::parse(multiplier).unwrap();
-            let got = Charge::of(usage, prices, multiplier).map(|charge| charge.to_string());
+            let list = Charge::of(usage, prices).unwrap();
+            let got = list.times(multiplier).map(|charge| charge.to_string());
             assert_eq!(got.as_deref(), Some(want), "{case}");
         }
     }
@@ -194,13 +199,15 @@ pub(super) mod tests {
     fn beyond_all_measure_is_no_charge_rather_than_a_rounded_one() {
         let prices = prices(&[(Kind::Input, "999999.999999")], None);
         let usage = usage(&[(Kind::Input, u64::MAX)], 0);
-        assert_eq!(Charge::of(&usage, &prices, Multiplier::ONE), None);
+        assert_eq!(Charge::of(&usage, &prices), None);
     }
 
     #[test]
     fn a_call_with_a_price_of_its_own() {
         let multiplier = Multiplier::parse("0.5").unwrap();
-        let call = Charge::of_call(Price::parse("0.04").unwrap(), multiplier).unwrap();
+        let call = Charge::of_call(Price::parse("0.04").unwrap())
+            .times(multiplier)
+            .unwrap();
         let more = Charge(Decimal::from_str_exact("0.005").unwrap());
         assert_eq!(call.to_string(), "0.02");
         assert_eq!(call.plus(more).unwrap().to_string(), "0.025");

@@ -2,7 +2,7 @@
 
 use crate::usage::Call;
 
-/// Something that an answer reports and no price covers, so that the charge may be less than what it cost.
+/// Something that an answer reports and no price covers, so that the charge may be less than what it cost, or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gap {
     /// A class of service: it was charged at the model's own prices.
@@ -15,6 +15,10 @@ pub enum Gap {
     Call(Call),
     /// Images that were made, and that no output tokens stand for.
     Image,
+    /// Tokens read from a cache: they were charged as input.
+    CacheRead,
+    /// Tokens written to a cache: likewise.
+    CacheWrite,
     /// A model that the source does not list, be it that of the answer or one beside it: it was charged at the prices of the
     /// one that was asked for.
     Model,
@@ -26,7 +30,7 @@ pub struct Uncovered(u16);
 
 impl Gap {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Tier,
         Self::Speed,
         Self::InferenceGeo,
@@ -35,6 +39,8 @@ impl Gap {
         Self::Call(Call::FileSearch),
         Self::Call(Call::MapsSearch),
         Self::Image,
+        Self::CacheRead,
+        Self::CacheWrite,
         Self::Model,
     ];
 
@@ -46,6 +52,8 @@ impl Gap {
             Self::InferenceGeo => "inference_geo",
             Self::Call(call) => call.name(),
             Self::Image => "image",
+            Self::CacheRead => "cache_read",
+            Self::CacheWrite => "cache_write",
             Self::Model => "model",
         }
     }
@@ -57,7 +65,9 @@ impl Gap {
             Self::Image => 2,
             Self::Model => 3,
             Self::InferenceGeo => 4,
-            Self::Call(call) => 5_u32.saturating_add(call as u32),
+            Self::CacheRead => 5,
+            Self::CacheWrite => 6,
+            Self::Call(call) => 7_u32.saturating_add(call as u32),
         };
         1_u16.wrapping_shl(position)
     }

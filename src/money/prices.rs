@@ -203,6 +203,25 @@ impl Prices {
         self.above.iter().map(|(tokens, prices)| (*tokens, prices))
     }
 
+    /// Whether tokens of a kind cost what input costs, for want of a price nearer to them. What is free lacks none.
+    pub fn is_charged_as_input(&self, kind: Kind) -> bool {
+        let broader_kinds = core::iter::successors(Some(kind), |kind| broader(*kind));
+        let priced = broader_kinds
+            .clone()
+            .find(|kind| self.own_tokens(*kind).is_some());
+        let input = self.own_tokens(Kind::Input);
+        priced == Some(Kind::Input) && input.is_some_and(|price| !price.value().is_zero())
+    }
+
+    /// Whether tokens that are read from a cache cost what input costs, by these prices or a set of them.
+    pub fn lack_cached(&self) -> bool {
+        let tiers = self.tiers.iter().map(|(_, set)| set);
+        let above = self.above.iter().map(|(_, set)| set);
+        let times = self.times.iter().map(|(_, set)| set);
+        let mut sets = tiers.chain(above).chain(times);
+        self.is_charged_as_input(Kind::CacheRead) || sets.any(Self::lack_cached)
+    }
+
     /// The price of a kind that the document itself gives, without falling back.
     pub fn own_tokens(&self, kind: Kind) -> Option<Price> {
         self.tokens.get(kind as usize).copied().flatten()

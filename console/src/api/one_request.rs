@@ -12,7 +12,7 @@ use super::caller::Caller;
 use super::keys::key_document;
 use super::parts::InPath;
 use super::problem::ApiProblem;
-use super::requests::{RequestView, view};
+use super::requests::{RequestView, view, without_cost};
 use super::state::ConsoleState;
 use crate::explain::{ExplainedPart, Explanation, ItemizedCharge, LedgerLine, PastRequest, again};
 use crate::store::documents::{self, PublishedDocument};
@@ -58,6 +58,11 @@ pub async fn get(
     let then = documents::at(&mut transaction, found.at).await?;
     transaction.rollback().await;
     let may_see_upstream = caller.only_owner().is_none();
+    let found = if may_see_upstream {
+        found
+    } else {
+        without_cost(found)
+    };
     Ok(Json(explain(found, key, current, then, may_see_upstream)))
 }
 

@@ -95,6 +95,22 @@ pub(super) fn view(line: StoredRequest) -> RequestView {
     }
 }
 
+/// The members of a line that say what a request cost its operator.
+const COSTS: [&str; 3] = [
+    "trilane.cost",
+    "trilane.cost_factor",
+    "trilane.usage.reported_cost",
+];
+
+/// A line without what the request cost its operator, for those who pay for it.
+pub(super) fn without_cost(mut request: StoredRequest) -> StoredRequest {
+    if let Ok(Value::Object(mut members)) = serde_json::from_str(&request.line) {
+        members.retain(|name, _| !COSTS.contains(&name.as_str()));
+        request.line = Value::Object(members).to_string();
+    }
+    request
+}
+
 /// The latest requests, as far as their lines are kept. Members see their own. A page looks at some thousand requests at most: where
 /// few are as asked for it may be short, or empty, and `next` goes on from there.
 #[utoipa::path(get, operation_id = "list_requests", path = "/api/v1/requests", tag = "usage", params(RequestParams, PageParams),
@@ -132,9 +148,31 @@ pub async fn list(
     let mut transaction = state.store.read().await?;
     let found = requests::recent(&mut transaction, &query).await?;
     transaction.rollback().await;
-    let mut page = limit.page(found.lines, StoredRequest::place, view);
+    let is_payer = caller.only_owner().is_some();
+    let shown = |line| view(if is_payer { without_cost(line) } else { line });
+    let mut page = limit.page(found.lines, StoredRequest::place, shown);
     if page.next.is_none() {
         page.next = found.searched_to.as_ref().map(cursor);
     }
     Ok(Json(page))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_pays_is_not_told_what_it_cost() {
+        let line = |text: &str| {
+            let line = text.to_owned();
+            let request = StoredRequest {
+                line,
+                ..StoredRequest::default()
+            };
+            without_cost(request).line
+        };
+        let told = r#"{"trilane.charge":"2","trilane.cost":"1","trilane.cost_factor":"0.5000","trilane.usage.reported_cost":"1"}"#;
+        assert_eq!(line(told), r#"{"trilane.charge":"2"}"#);
+        assert_eq!(line("{"), "{", "what cannot be read stays");
+    }
 }

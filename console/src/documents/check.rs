@@ -6,6 +6,7 @@ use trilane::config::{Document, Problems, compile};
 use super::named_files::outside_names;
 use crate::credentials::{CredentialDestination, CredentialDestinations};
 use crate::prices::{CATALOGUE_NAME, CatalogueFile, ResolvedPrices, resolve};
+use crate::vendors::uncached;
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
 const LONGEST: usize = 31_000_000;
@@ -64,13 +65,15 @@ pub fn check(body: &str, prices: &CatalogueFile) -> Result<CheckedDocument, Prob
         problems.push("", "has a zero byte");
         return Err(problems);
     }
+    let mut warnings = Problems(compiled.warnings);
+    warnings.0.extend(uncached(&compiled.policy, &catalogue));
     Ok(CheckedDocument {
         etag: hex::encode(Sha256::digest(served.as_bytes())),
         served,
         groups: compiled.policy.groups().len(),
         keys: compiled.keys.len(),
         destinations: CredentialDestination::of_policy(&compiled.policy),
-        warnings: Problems(compiled.warnings),
+        warnings,
     })
 }
 

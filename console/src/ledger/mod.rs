@@ -5,10 +5,12 @@ mod charge;
 mod measure;
 pub mod owner_member;
 mod record;
+mod signed_sum;
 mod totals;
 
 pub use charge::Sum;
 pub use measure::Measure;
 pub(crate) use record::FAILURES;
 pub use record::{LedgerRecord, Status, Unread};
+pub use signed_sum::SignedSum;
 pub use totals::UsageTotals;

@@ -238,6 +238,11 @@ impl<'a> LedgerRecord<'a> {
         charge::parse(present(&self.line.reported_cost)).ok()
     }
 
+    /// The cost by the account's factor, in the charge's currency; `None` where the line has none, or none that can be.
+    pub fn cost(&self) -> Option<Amount> {
+        charge::parse(present(&self.line.cost)).ok()
+    }
+
     /// The charge's currency.
     pub fn currency(&self) -> &str {
         present(&self.line.currency)
@@ -320,6 +325,8 @@ struct LineMembers<'a> {
     model: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.charge")]
     charge: Option<LineText<'a>>,
+    #[serde(borrow, rename = "trilane.cost")]
+    cost: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.usage.reported_cost")]
     reported_cost: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.currency")]

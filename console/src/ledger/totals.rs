@@ -3,6 +3,7 @@
 use super::charge::Sum;
 use super::measure::Measure;
 use super::record::{LedgerRecord, Status};
+use super::signed_sum::SignedSum;
 
 /// The sums over some records. Each record adds at most 10^9 to a count, so some nine thousand million records fit into the 63 bits
 /// that a database has for one.
@@ -13,6 +14,10 @@ pub struct UsageTotals {
     pub charge: Sum,
     /// The part of them that is estimated.
     pub estimated_charge: Sum,
+    /// The part of the charges whose cost is known.
+    pub costed_charge: Sum,
+    /// The costs of that part, by the factors of accounts.
+    pub cost: Sum,
     /// The costs by the vendors' words, in dollars. None is stored.
     pub reported_cost: Sum,
 }
@@ -24,15 +29,19 @@ impl UsageTotals {
             counts: counts.map(u128::from),
             charge,
             estimated_charge,
-            reported_cost: Sum::default(),
+            ..Self::default()
         }
     }
 
     /// Adds others, whose charges have the same currency.
     pub fn add_all(&mut self, others: &Self) {
-        self.add_counts(others);
+        for (count, other) in self.counts.iter_mut().zip(others.counts) {
+            *count = count.saturating_add(other);
+        }
         self.charge.add(others.charge.value());
         self.estimated_charge.add(others.estimated_charge.value());
+        self.costed_charge.add(others.costed_charge.value());
+        self.cost.add(others.cost.value());
         self.reported_cost.add(others.reported_cost.value());
     }
 
@@ -49,14 +58,16 @@ impl UsageTotals {
             if record.status == Status::Estimated {
                 self.estimated_charge.add(charge);
             }
+            if let Some(cost) = record.cost() {
+                self.costed_charge.add(charge);
+                self.cost.add(cost);
+            }
         }
     }
 
-    /// Adds the counts of others, but not their charges, which may have another currency.
-    pub fn add_counts(&mut self, others: &Self) {
-        for (count, other) in self.counts.iter_mut().zip(others.counts) {
-            *count = count.saturating_add(other);
-        }
+    /// What is left of the charges whose cost is known.
+    pub fn margin(&self) -> SignedSum {
+        SignedSum::difference(&self.costed_charge, &self.cost)
     }
 
     /// A count.

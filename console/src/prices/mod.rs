@@ -12,5 +12,5 @@ pub use catalogue::{CatalogueModel, PriceCatalogue, SourcePage, protocol_named};
 pub use catalogue_file::{CatalogueFile, NAME as CATALOGUE_NAME};
 pub use price_line::{PriceLines, lines, one_line};
 pub(crate) use price_list::Per;
-pub use price_list::{ListPrice, PriceList};
+pub use price_list::{ListPrice, PriceList, UnreadModel};
 pub use resolve::{ResolvedPrices, resolve};

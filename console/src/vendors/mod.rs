@@ -15,6 +15,7 @@ mod listed;
 mod listing;
 mod own_price;
 mod setup_text;
+mod uncached;
 mod unserved;
 mod vendor;
 
@@ -28,4 +29,5 @@ pub use listed::ListedModel;
 pub use listing::{Reach, download, list, proxy_of_environment};
 pub use own_price::OwnPrice;
 pub use setup_text::{group_of, vendor_groups, with_vendor, without_vendor};
+pub use uncached::uncached;
 pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset, protocol_style};

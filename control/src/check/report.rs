@@ -11,7 +11,8 @@ use crate::ink::{Highlight, Ink};
 use crate::output::{OutputColumn, OutputTable};
 use crate::terminal::printable;
 use trilane_console::json_span;
-use trilane_console::prices::CatalogueFile;
+use trilane_console::prices::{CatalogueFile, PriceCatalogue};
+use trilane_console::vendors::uncached;
 
 /// All documents.
 #[derive(Debug, Serialize)]
@@ -134,7 +135,10 @@ impl DocumentReport {
             accounts: Vec::new(),
         };
         match document::judge(bytes, prices) {
-            Ok(compiled) => {
+            Ok(mut compiled) => {
+                let catalogue = prices.read().unwrap_or_else(|_| PriceCatalogue::embedded());
+                let uncached = uncached(&compiled.policy, &catalogue);
+                compiled.warnings.extend(uncached);
                 verdict.good = !strict || compiled.warnings.is_empty();
                 verdict.groups = Some(compiled.policy.groups().len());
                 verdict.keys = Some(compiled.keys.len());

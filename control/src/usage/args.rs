@@ -20,7 +20,7 @@ charge, totals included, is rounded once, at the end, half away from zero; so sh
 their shown total in the last digit.
 
 The table shows requests, input, output and charge, and the columns for failed, estimated, partial and uncovered \
-requests and for images if they are not empty. --wide or --columns show others; CSV and JSON have all.
+requests, for images, and for cost and margin if they are not empty. --wide or --columns show others; CSV and JSON have all.
 
 Exit codes:
   0  the totals are complete

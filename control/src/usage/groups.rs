@@ -118,12 +118,8 @@ fn merged(mut rows: Vec<UsageRow>) -> Vec<UsageRow> {
     rows.dedup_by(|row, kept| {
         let alike = row.values == kept.values && row.currency == kept.currency;
         if alike {
-            kept.totals.add_counts(&row.totals);
             // One of the two had no currency, so it has no charge.
-            if kept.totals.charge.is_zero() {
-                kept.totals.charge = row.totals.charge;
-                kept.totals.estimated_charge = row.totals.estimated_charge;
-            }
+            kept.totals.add_all(&row.totals);
         }
         alike
     });

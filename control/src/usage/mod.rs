@@ -121,7 +121,7 @@ fn tell_of_partial_totals(report: &UsageReport) {
     if uncovered > 0 {
         say(&format!(
             "note: requests that used what no price covers: {uncovered} (trilane.uncovered in their lines says what). Their \
-             charges may be less than their cost"
+             charges may be less than what they cost, or more"
         ));
     }
     if report.has_charges() && report.uncharged > 0 {

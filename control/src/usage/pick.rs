@@ -19,6 +19,12 @@ pub enum Pick {
     EstimatedCharge,
     /// What is charged.
     Charge,
+    /// The part of it whose cost is known.
+    CostedCharge,
+    /// That cost.
+    Cost,
+    /// The difference of the two.
+    Margin,
 }
 
 impl Pick {
@@ -29,6 +35,9 @@ impl Pick {
             Self::Currency,
             Self::EstimatedCharge,
             Self::Charge,
+            Self::CostedCharge,
+            Self::Cost,
+            Self::Margin,
         ];
         Measure::ALL.map(Self::Measure).into_iter().chain(rest)
     }
@@ -44,6 +53,14 @@ impl Pick {
         Self::columns()
             .find(|pick| pick.name() == name)
             .unwrap_or(Self::All)
+    }
+
+    /// Whether it adds up money that has a currency of its own in each row.
+    pub fn is_of_one_currency(self) -> bool {
+        matches!(
+            self,
+            Self::EstimatedCharge | Self::Charge | Self::CostedCharge | Self::Cost | Self::Margin
+        )
     }
 
     /// It as a column of a table.
@@ -63,6 +80,9 @@ impl Pick {
             Self::Currency => "currency",
             Self::EstimatedCharge => "estimated_charge",
             Self::Charge => "charge",
+            Self::CostedCharge => "costed_charge",
+            Self::Cost => "cost",
+            Self::Margin => "margin",
         }
     }
 }

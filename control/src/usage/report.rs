@@ -55,6 +55,13 @@ impl UsageReport {
             .any(|row| !row.totals.reported_cost.is_zero())
     }
 
+    /// Whether the cost of anything is known.
+    pub fn has_costs(&self) -> bool {
+        let known =
+            |row: &UsageRow| !row.totals.cost.is_zero() || !row.totals.costed_charge.is_zero();
+        self.totals.iter().any(known)
+    }
+
     /// Whether anything was charged.
     pub fn has_charges(&self) -> bool {
         self.totals.iter().any(|row| !row.totals.charge.is_zero())

@@ -218,7 +218,7 @@ fn what_a_budget_cannot_count_is_told_at_its_place() {
     // (what is taken out, where the budget is, what is said of it, the exit code, the last line)
     let cases = [
         (
-            r#", "prices": {"input": "5", "output": "25"}"#,
+            r#", "prices": {"input": "5", "cache_read": "0.5", "output": "25"}"#,
             r#""per_day": "10.50""#,
             format!(
                 "error: groups[1].limits.budget: leaves keys of the group \"b\" no model, as none has a price: {give} claude-opus-4-5"
@@ -248,4 +248,32 @@ fn what_a_budget_cannot_count_is_told_at_its_place() {
         assert!(ran.out.ends_with(&last), "{price}: {}", ran.out);
         assert_eq!(ran.code, code, "{price}");
     }
+}
+
+#[test]
+fn cached_input_without_a_price_is_one_warning() {
+    let desk = Desk::new();
+    let flat = r#""prices": {"input": "5", "output": "25"}"#;
+    let text = format!(
+        r#"{{"currency": "USD", "keys": [],
+        "groups": [{{"id": "b", "protocol": "B", "multiplier": "1", "cluster": "c", "models": [{{"id": "claude-m-1", {flat}}}, {{"id": "claude-m-2", {flat}}}]}},
+            {{"id": "own", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{{"id": "m", {flat}}}, {{"id": "gpt-4", {flat}}}]}},
+            {{"id": "a", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{{"id": "gpt-6-sol", {flat}}}]}}]}}"#
+    );
+    desk.write("flat.json", &text);
+    let ran = desk.run(&["check", "flat.json"]);
+    let want = "flat.json:2: warning: groups: vendors report input that was read from a cache, and these models have no price for it, \
+                so it is charged as input: b/claude-m-1, b/claude-m-2, a/gpt-6-sol; give cache_read to their prices, and to each set within\n";
+    assert!(ran.out.starts_with(want), "{}", ran.out);
+    assert!(
+        ran.out.ends_with("good (3 groups, 0 keys, 1 warning)\n"),
+        "{}",
+        ran.out
+    );
+    desk.write(
+        "priced.json",
+        &text.replace(r#""input": "5""#, r#""input": "5", "cache_read": "0""#),
+    );
+    let priced = desk.run(&["check", "--strict", "priced.json"]);
+    assert_eq!(priced.code, 0, "{}", priced.out);
 }

@@ -9,7 +9,7 @@ const ASKING: &str = r#"{ "currency":"USD",
   "groups" : [
     {"id": "b", "protocol": "B", "multiplier": "1", "cluster": "c",
      "models": [ {"id": "claude-opus-4-8", "prices" :"catalogue" },
-       {"id": "mine",	"upstream": "claude-haiku-4-5-20251001", "prices": "catalogue"}, {"id": "own", "prices": {"input": "1.50", "output": "2"}}]}],
+       {"id": "mine",	"upstream": "claude-haiku-4-5-20251001", "prices": "catalogue"}, {"id": "own", "prices": {"input": "1.50", "cache_read": "0.15", "output": "2"}}]}],
   "keys": [{"id": "k", "sha256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "group": "b", "limits": {"budget": {"per_day": "0.01"}}}]
 }
 "#;

@@ -80,7 +80,7 @@ fn a_slow_pipe() {
     let output = child.wait_with_output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(
-        out.ends_with(",0,USD,0,1.125\r\n") && out.contains("\nTOTAL,,,6,3,0,1,1,1,65,6,0,"),
+        out.ends_with(",0,USD,0,1.125,0,0,0\r\n") && out.contains("\nTOTAL,,,6,3,0,1,1,1,65,6,0,"),
         "{out}"
     );
     let err = String::from_utf8(output.stderr).unwrap();

@@ -243,14 +243,14 @@ fn csv() {
     let want = [
         "key,day,requests,complete,estimated,partial,none,failed,input,output,cache_read,cache_write_5m,cache_write_1h,reasoning,tool_use,input_image,images,\
          input_audio,output_audio,output_image,web_search,code_execution,file_search,maps_search,estimated_input,estimated_output,uncovered,\
-         reported_cost,currency,estimated_charge,charge",
-        ",2026-11-22,1,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0",
-        "\"k,\"\"1\"\"\",2026-11-21,1,1,0,0,0,0,1,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1",
-        "k1,2026-11-20,1,1,0,0,0,0,10,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.1",
-        "k1,2026-11-21,2,1,0,1,0,0,25,2,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.025",
-        "k2,2026-11-20,1,1,0,0,0,0,30,3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1",
-        "k2,2026-11-21,1,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0",
-        "TOTAL,,7,4,0,1,1,1,66,7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,2.125",
+         reported_cost,currency,estimated_charge,charge,costed_charge,cost,margin",
+        ",2026-11-22,1,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0,0,0,0",
+        "\"k,\"\"1\"\"\",2026-11-21,1,1,0,0,0,0,1,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1,0,0,0",
+        "k1,2026-11-20,1,1,0,0,0,0,10,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.1,0,0,0",
+        "k1,2026-11-21,2,1,0,1,0,0,25,2,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0.025,0,0,0",
+        "k2,2026-11-20,1,1,0,0,0,0,30,3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,1,0,0,0",
+        "k2,2026-11-21,1,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,0,0,0,0",
+        "TOTAL,,7,4,0,1,1,1,66,7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,USD,0,2.125,0,0,0",
         "",
     ];
     assert_eq!(ran.out, want.join("\r\n"));
@@ -268,7 +268,7 @@ fn json() {
             "failed": failed, "input": input, "output": output, "cache_read": 0, "cache_write_5m": 0,
             "cache_write_1h": 0, "reasoning": 0, "tool_use": 0, "input_image": 0, "images": 0,
             "currency": "USD", "charge": charge, "estimated_charge": "0",
-            "estimated": 0, "reported_cost": "0"});
+            "costed_charge": "0", "cost": "0", "margin": "0", "estimated": 0, "reported_cost": "0"});
         for rare in RARE {
             row[rare] = json!(0);
         }
@@ -277,7 +277,9 @@ fn json() {
     let mut total = row("", [6, 3, 1, 1, 1, 65, 6], "1.125");
     total.as_object_mut().unwrap().remove("status");
     total["charges"] = json!({"USD": "1.125"});
-    total["estimated_charges"] = json!({"USD": "0"});
+    for none in ["estimated_charges", "costed_charges", "costs", "margins"] {
+        total[none] = json!({"USD": "0"});
+    }
     let want = json!({
         "by": ["status"],
         "rows": [
@@ -363,6 +365,74 @@ fn costs_by_the_vendors_word() {
 }
 
 #[test]
+fn costs_by_the_factors_of_accounts() {
+    let at = "2026-11-21T00:00:00Z";
+    let costing = |key: &str, charge: &str, cost: &str| {
+        let call = call(key, "g1", "m1", 1, 1, charge);
+        line(
+            at,
+            &format!(r#"{call},"trilane.cost_factor":"0.5000","trilane.cost":{cost}"#),
+        )
+    };
+    let ledger = [
+        costing("k1", "1 USD", r#""0.4""#),
+        costing("k1", "0.5 USD", r#""0.70000000000000000001""#),
+        // What is no cost leaves the charge as it is, and without a margin.
+        costing("k1", "8 USD", r#""-1""#),
+        costing("k1", "8 USD", r#""1000000000""#),
+        line(at, &call("k1", "g1", "m1", 1, 1, "16 USD")),
+        costing("k2", "0.001 USD", r#""0.005""#),
+    ]
+    .concat();
+    let ran = usage(["--by", "key", "--round", "2"], ledger.as_bytes());
+    let want = "\
+key    requests  input  output  currency  charge  cost  margin
+-----  --------  -----  ------  --------  ------  ----  ------
+k1            5      5       5  USD        33.50  1.10    0.40
+k2            1      1       1  USD         0.00  0.01    0.00
+-----  --------  -----  ------  --------  ------  ----  ------
+TOTAL         6      6       6  USD        33.50  1.11    0.40
+";
+    assert_eq!(ran.out, want);
+    let json = usage(["--format", "json", "--by", "key"], ledger.as_bytes()).json();
+    let row = &json["rows"][0];
+    let got = ["charge", "costed_charge", "cost", "margin"].map(|name| &row[name]);
+    assert_eq!(
+        json!(got),
+        json!([
+            "33.5",
+            "1.5",
+            "1.10000000000000000001",
+            "0.39999999999999999999"
+        ])
+    );
+    assert_eq!(json["rows"][1]["margin"], "-0.004");
+    assert_eq!(
+        json["total"]["costs"],
+        json!({"USD": "1.10500000000000000001"})
+    );
+    let out = usage(["--format", "csv", "--by", "key"], ledger.as_bytes()).out;
+    let ends: Vec<_> = out
+        .lines()
+        .map(|line| line.rsplitn(4, ',').next().unwrap())
+        .collect();
+    let want = [
+        "margin",
+        "0.39999999999999999999",
+        "-0.004",
+        "0.39599999999999999999",
+    ];
+    assert_eq!(ends, want);
+    let none = usage(["--wide"], small().as_bytes()).out;
+    assert!(!none.contains("cost"), "{none}");
+    // Of two currencies no sum.
+    let other = costing("k1", "7 EUR", r#""1""#);
+    let json = usage(["--format", "json"], (ledger + &other).as_bytes()).json();
+    assert_eq!(json["total"]["margin"], json!(null));
+    assert_eq!(json["total"]["margins"]["EUR"], "6");
+}
+
+#[test]
 fn what_is_estimated_and_what_no_price_covers() {
     let ran = usage(["--wide", "--by", "key"], later().as_bytes());
     let want = "\
@@ -379,7 +449,7 @@ TOTAL         4         3          1        0     0       0     32       5      
         "note: estimated requests: 1 of 4. Their answers did not tell all that was used; what is estimated is in the totals, \
          and its charges also in estimated_charge\n\
          note: requests that used what no price covers: 1 (trilane.uncovered in their lines says what). Their charges may be \
-         less than their cost\n\
+         less than what they cost, or more\n\
          note: complete requests without a charge: 1 (their models have no prices)\n"
     );
     assert_eq!(ran.code, 0);
@@ -388,7 +458,7 @@ TOTAL         4         3          1        0     0       0     32       5      
     let ends: Vec<_> = out
         .lines()
         .skip(1)
-        .map(|line| line.rsplitn(4, ',').collect::<Vec<_>>()[..3].join(" "))
+        .map(|line| line.rsplitn(7, ',').collect::<Vec<_>>()[3..6].join(" "))
         .collect();
     assert_eq!(ends, ["0.15 0 EUR", "0.3 0.3 EUR", "0.45 0.3 EUR"]);
     let by_currency = usage(["--wide", "--by", "currency"], later().as_bytes()).out;
@@ -552,7 +622,7 @@ fn currencies() {
         .skip(1)
         .map(|line| {
             let cells: Vec<_> = line.split(',').collect();
-            format!("{} {}", cells[0], cells[cells.len() - 1])
+            format!("{} {}", cells[0], cells[cells.len() - 4])
         })
         .collect();
     assert_eq!(
@@ -589,10 +659,13 @@ fn rounding_is_for_the_eye_and_at_the_end() {
     let ledger = lines("a") + &lines("b");
     let shown = |args: &[&str]| {
         let out = usage(["--by", "key"].iter().chain(args), ledger.as_bytes()).out;
-        let last = |line: &str| line.rsplit([' ', ',']).next().unwrap().to_owned();
+        let charge = |line: &str| match line.rsplit(',').nth(3) {
+            Some(of_csv) => of_csv.to_owned(),
+            None => line.rsplit(' ').next().unwrap().to_owned(),
+        };
         out.lines()
             .filter(|line| !line.contains("charge") && !line.contains("--"))
-            .map(last)
+            .map(charge)
             .collect::<Vec<_>>()
     };
     // Each rounded by itself before it is added would be 0.01 + 0.01 + 0.01.

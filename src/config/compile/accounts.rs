@@ -5,7 +5,7 @@ use core::ops::RangeInclusive;
 use smol_str::SmolStr;
 
 use super::diagnostics::Diagnostics;
-use super::fields::within;
+use super::fields::{multiplier, within};
 use super::{names, prices};
 use crate::config::account::{
     Account, Accounts, CredentialHeader, Failover, HttpVersion, MOST_ACCOUNTS,
@@ -124,6 +124,8 @@ fn compile_account(
         &format!("{path}.credential"),
         problems,
     );
+    let cost = document.cost.as_deref();
+    let cost = cost.map(|text| multiplier(Some(text), &format!("{path}.cost"), problems));
     let mut number = |value, default, range, field: &str| {
         let path = format!("{path}.{field}");
         within(value, default, range, "", &path, problems)
@@ -142,6 +144,7 @@ fn compile_account(
         ca,
         proxy,
         region,
+        cost,
     }
 }
 

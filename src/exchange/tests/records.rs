@@ -555,6 +555,97 @@ fn accounts_and_their_tries() {
 }
 
 #[test]
+fn a_cost_is_that_of_the_account_that_answered() {
+    let headers = ["x-api-key: k-b-accounts", "anthropic-version: 2023-06-01"];
+    let good = FakeHead {
+        status: 200,
+        details: UPSTREAM,
+    };
+    // (case, the attempts, whether the answer comes, its chunks, the details of the end, factor, cost and charge)
+    type Case<'a> = (
+        &'a str,
+        &'a [(&'a str, Option<(u16, &'a str)>)],
+        bool,
+        &'a [&'a str],
+        &'a str,
+        Option<[&'a str; 3]>,
+    );
+    // (1234 × 3 + 56 × 15) / 10^6 = 0.004542
+    let cases: &[Case<'_>] = &[
+        (
+            "the first",
+            &[("one", None)],
+            true,
+            &[MESSAGE, MESSAGE_END],
+            "",
+            Some(["0.5000", "0.002271", "0.009084"]),
+        ),
+        (
+            "the second, behind one that failed",
+            &[("one", Some((429, "via_upstream;-;"))), ("two", None)],
+            true,
+            &[MESSAGE, MESSAGE_END],
+            "",
+            Some(["1.2500", "0.0056775", "0.009084"]),
+        ),
+        (
+            "by estimate, as the charge",
+            &[("two", None)],
+            true,
+            &[MESSAGE],
+            "downstream_remote_disconnect",
+            // (1234 × 3 + 3 × 15) / 10^6 = 0.003747
+            Some(["1.2500", "0.00468375", "0.007494"]),
+        ),
+        (
+            "no answer",
+            &[
+                ("one", Some((429, "via_upstream;-;"))),
+                ("two", Some((503, "via_upstream;-;"))),
+            ],
+            false,
+            &[],
+            "",
+            None,
+        ),
+    ];
+    for (case, attempts, answered, chunks, details, want) in cases {
+        let (in_force, world) = setting();
+        let mut exchange = Exchange::default();
+        let head = head("POST /v1/messages", &headers);
+        exchange.on_request_head(&head, false, Some(&in_force), &world);
+        exchange.on_request_body(WHOLE, true, &world);
+        for (account, failed) in *attempts {
+            world.try_by_hop(account, *failed);
+        }
+        if *answered {
+            exchange.on_response_head(&good, false, &world);
+            for chunk in *chunks {
+                exchange.on_response_body(chunk.as_bytes(), chunk.len(), false, &world);
+            }
+        }
+        let record = exchange
+            .on_done(&FakeEnd(details), &world)
+            .expect("a record");
+        let got = record.cost.map(|cost| {
+            let charge = record.charge.map(|charge| charge.to_string());
+            [
+                cost.factor.to_string(),
+                cost.amount.to_string(),
+                charge.unwrap_or_default(),
+            ]
+        });
+        assert_eq!(got, want.map(|want| want.map(str::to_owned)), "{case}");
+    }
+    let events = [SENT, GOOD, Chunk(MESSAGE), Chunk(MESSAGE_END), End];
+    for key in ["k-b-account", "k-b"] {
+        let key = format!("x-api-key: {key}");
+        let record = play("POST /v1/messages", &[&key, headers[1]], &events, "");
+        assert_eq!(record.cost, None, "{key}: no factor is known");
+    }
+}
+
+#[test]
 fn what_fails_on_the_way_to_an_account_is_no_answer_of_it() {
     const OWN: &str = "via_upstream;-;";
     let refused = "upstream_reset_before_response_started{refused};UF;refused";

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use rust_decimal::Decimal;
 
 use super::*;
+use crate::money::Multiplier;
 use crate::money::Price;
 use crate::money::charge::tests::{prices, usage};
 
@@ -79,7 +80,7 @@ fn bills_by_class_of_service() {
             speed,
             inference_geo: None,
         };
-        let bill = bill([item], Multiplier::ONE);
+        let bill = bill([item]);
         assert_eq!(shown(&bill).as_deref(), Some(want), "{case}");
         assert!(bill.uncovered.names().eq(gaps.iter().copied()), "{case}");
         assert_eq!(bill.uncovered.is_empty(), gaps.is_empty(), "{case}");
@@ -141,7 +142,7 @@ fn a_request_that_searched_costs_once() {
             speed: None,
             inference_geo: None,
         };
-        let bill = bill([item], Multiplier::ONE);
+        let bill = bill([item]);
         assert_eq!(shown(&bill).as_deref(), Some(want), "{case}");
         let got: Vec<_> = bill.uncovered.names().collect();
         assert_eq!(got.join(" "), gaps, "{case}");
@@ -195,7 +196,7 @@ fn a_set_of_prices_covers_several_words() {
             speed,
             inference_geo,
         };
-        let bill = bill([item], Multiplier::ONE);
+        let bill = bill([item]);
         let case = format!("{speed:?} {tier:?} {inference_geo:?}");
         assert_eq!(shown(&bill).as_deref(), Some(want), "{case}");
         let got: Vec<_> = bill.uncovered.names().collect();
@@ -241,7 +242,7 @@ fn a_whole_request_is_charged_by_the_length_of_its_input() {
             speed: None,
             inference_geo: None,
         };
-        let bill = bill([item], Multiplier::ONE);
+        let bill = bill([item]);
         let case = format!("{input} + {cached}, {output}, {tier:?}");
         assert_eq!(shown(&bill).as_deref(), Some(want), "{case}");
         assert!(bill.uncovered.is_empty(), "{case}");
@@ -262,8 +263,32 @@ fn what_no_price_covers() {
     let output = prices(&[(Output, "1")], None);
     let pictures = prices(&[(OutputImage, "1")], None);
     let input = prices(&[(Input, "1")], None);
+    let cached = prices(&[(Input, "1"), (CacheRead, "0"), (CacheWrite5m, "2")], None);
+    let free_input = prices(&[(Input, "0"), (Output, "1")], None);
+    let all_cached = usage(&[(CacheRead, 1), (CacheWrite5m, 1), (CacheWrite1h, 1)], 0);
     // (case, usage, prices, what is not covered)
-    let cases: [(&str, Usage, &Prices, &[&str]); 12] = [
+    let cases: [(&str, Usage, &Prices, &[&str]); 18] = [
+        (
+            "cached, at the price of input",
+            all_cached,
+            &input,
+            &["cache_read", "cache_write"],
+        ),
+        (
+            "read from the cache",
+            usage(&[(CacheRead, 1)], 0),
+            &input,
+            &["cache_read"],
+        ),
+        (
+            "written for an hour",
+            usage(&[(CacheWrite1h, 1)], 0),
+            &input,
+            &["cache_write"],
+        ),
+        ("cached, at its prices", all_cached, &cached, &[]),
+        ("cached, where input is free", all_cached, &free_input, &[]),
+        ("cached, where input has no price", all_cached, &output, &[]),
         ("nothing", usage(&[], 0), &none, &[]),
         (
             "tokens without a price",
@@ -325,7 +350,7 @@ fn what_no_price_covers() {
             speed: None,
             inference_geo: None,
         };
-        let got = bill([item], Multiplier::ONE).uncovered;
+        let got = bill([item]).uncovered;
         assert!(got.names().eq(want.iter().copied()), "{case}: {got:?}");
     }
 }
@@ -366,15 +391,17 @@ fn several_models_on_one_bill() {
         ),
     ];
     for (case, items, want, gaps) in cases {
-        let bill = bill(items, Multiplier::parse("2").unwrap());
-        assert_eq!(shown(&bill).as_deref(), want, "{case}");
+        let bill = bill(items);
+        let twice = |list: Charge| list.times(Multiplier::parse("2").unwrap());
+        let got = bill.list.and_then(twice).map(|charge| charge.to_string());
+        assert_eq!(got.as_deref(), want, "{case}");
         let got: Vec<_> = bill.uncovered.names().collect();
         assert_eq!(got.join(" "), gaps, "{case}");
     }
 }
 
 fn shown(bill: &Bill) -> Option<String> {
-    bill.charge.map(|charge| charge.to_string())
+    bill.list.map(|list| list.to_string())
 }
 
 prop_compose! {
@@ -455,20 +482,20 @@ proptest! {
             let per = if matches!(thing, Thing::Tokens(_)) { 1 } else { 1_000_000 };
             want += u128::from(rate) * u128::from(count) * u128::from(factor) * per;
         }
-        let whole = Charge::of(&all, &prices, multiplier).unwrap();
+        let whole = Charge::of(&all, &prices).and_then(|list| list.times(multiplier)).unwrap();
         prop_assert_eq!(whole.value(), Decimal::from_i128_with_scale(want as i128, 16));
         for (position, thing) in all_things() {
             let mut part = Usage::default();
             thing.put(count(position, thing), &mut part);
-            parts += Charge::of(&part, &prices, multiplier).unwrap().value();
+            parts += Charge::of(&part, &prices).and_then(|list| list.times(multiplier)).unwrap().value();
         }
         prop_assert_eq!(whole.value(), parts);
         // On one bill in two items, at the model's own prices or at those of a class of service.
         let owner = Prices::default().with_tiers(vec![("flex".to_owned(), prices.clone())]);
         let (prices, tier) = if tier { (&owner, Some("flex")) } else { (&prices, None) };
         let items = halves.each_ref().map(|usage| PricedUsage { prices, usage, tier, speed: None, inference_geo: None });
-        let bill = bill(items, multiplier);
-        prop_assert_eq!(bill.charge, Some(whole));
+        let bill = bill(items);
+        prop_assert_eq!(bill.list.and_then(|list| list.times(multiplier)), Some(whole));
         prop_assert!(bill.uncovered.is_empty());
     }
 }

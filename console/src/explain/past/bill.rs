@@ -129,13 +129,9 @@ pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'st
     let call = line
         .text("trilane.endpoint")
         .and_then(|method| source.method_price(method));
-    let total = |multiplier| {
-        let of_call = call.map_or(Some(Charge::default()), |price| {
-            Charge::of_call(price, multiplier)
-        });
-        let total = bill([item], multiplier).charge;
-        Some(total?.plus(of_call?)?.value())
-    };
+    let of_call = call.map_or_else(Charge::default, Charge::of_call);
+    let list = bill([item]).list.and_then(|list| list.plus(of_call));
+    let total = |multiplier| Some(list?.times(multiplier)?.value());
     let charged = line
         .text("trilane.charge")
         .and_then(|text| text.parse::<Decimal>().ok());

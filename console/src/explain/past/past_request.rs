@@ -292,7 +292,12 @@ fn charge(
     let reported = reported
         .map(|cost| format!(", the vendor says {cost}"))
         .unwrap_or_default();
-    Some(format!("{charge}{currency}{reported}{uncovered}{by}"))
+    let cost = line.text("trilane.cost").map(|cost| {
+        let factor = line.text("trilane.cost_factor").unwrap_or("a factor");
+        format!(", the account takes {cost}{currency} ({factor} of the list price)")
+    });
+    let cost = cost.unwrap_or_default();
+    Some(format!("{charge}{currency}{cost}{reported}{uncovered}{by}"))
 }
 
 fn spent(line: &LedgerLine) -> Option<String> {

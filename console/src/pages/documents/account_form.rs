@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use serde_json::{Map, Value, json};
+use trilane::money::Multiplier;
 
 use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
@@ -17,7 +18,7 @@ use crate::pages::{
 };
 
 /// The fields that are texts.
-const TEXTS: [&str; 8] = [
+const TEXTS: [&str; 9] = [
     "id",
     "url",
     "credential",
@@ -26,11 +27,12 @@ const TEXTS: [&str; 8] = [
     "ca",
     "proxy",
     "region",
+    "cost",
 ];
 /// The fields that are whole numbers.
 const NUMBERS: [&str; 3] = ["weight", "priority", "retries"];
 /// The fields that have problems shown at them.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "id",
     "url",
     "credential",
@@ -42,6 +44,7 @@ const FIELDS: [&str; 11] = [
     "weight",
     "priority",
     "retries",
+    "cost",
 ];
 
 #[derive(Template)]
@@ -81,6 +84,10 @@ fn put(account: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldPr
     }
     for name in NUMBERS {
         members::put_number(account, name, name, fields, problems);
+    }
+    let cost = fields.get("cost");
+    if let Some(Err(reason)) = (!cost.is_empty()).then(|| Multiplier::parse(cost)) {
+        problems.push("cost", reason);
     }
 }
 
@@ -237,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_form_that_is_saved_as_it_is_changes_nothing() {
-        let account = json!({"id": "a", "url": "https://x.example/base", "credential": "c", "weight": 2, "priority": 0, "future": true});
+        let account = json!({"id": "a", "url": "https://x.example/base", "credential": "c", "weight": 2, "priority": 0, "cost": "0.85", "future": true});
         let mut after = account.clone();
         let mut problems = FieldProblems::default();
         put(
@@ -247,5 +254,8 @@ mod tests {
         );
         assert!(problems.is_empty());
         assert_eq!(after, account);
+        let comma = Fields::parse(b"id=a&cost=0,85");
+        put(after.as_object_mut().unwrap(), &comma, &mut problems);
+        assert!(problems.at("cost").starts_with("has a comma"));
     }
 }

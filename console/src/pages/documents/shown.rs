@@ -2,6 +2,7 @@
 
 use rust_decimal::Decimal;
 use serde_json::Value;
+use trilane::money::Price;
 
 use super::members::{BUDGETS, GATES, NUMBERS, PRICES};
 use super::{items, text_at};
@@ -213,6 +214,8 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
     }
     if prices == "catalogue" {
         notes.push("prices of the catalogue");
+    } else if text_at(&prices, "cache_read").is_empty() && !is_nothing(text_at(&prices, "input")) {
+        notes.push("cached input is charged as input");
     }
     if flag("free") == Some(true) {
         notes.push("free");
@@ -239,12 +242,17 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
     }
 }
 
+/// Whether a price is none, or 0.
+fn is_nothing(price: &str) -> bool {
+    Price::parse(price).is_ok_and(|price| price.value().is_zero()) || price.is_empty()
+}
+
 fn account(of: &Value) -> AccountShown {
     let number = |name: &str, without: u64| {
         let number = of.get(name).and_then(Value::as_u64);
         number.unwrap_or(without).to_string()
     };
-    let others = ["header", "http", "ca", "proxy", "region"].into_iter();
+    let others = ["header", "http", "ca", "proxy", "region", "cost"].into_iter();
     let others = others.filter(|name| !text_at(of, name).is_empty());
     AccountShown {
         id: text_at(of, "id").to_owned(),

@@ -7,7 +7,7 @@ use crate::api::envoys::{self, EnvoyView};
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
 use crate::api::{ConsoleState, documents};
-use crate::pages::overview::{account_needs, budget_needs};
+use crate::pages::overview::{account_needs, budget_needs, uncovered_needs};
 use crate::pages::{PageProblem, text};
 use crate::timestamp;
 
@@ -163,6 +163,7 @@ impl Fleet {
         }
         needs.extend(account_needs::read(state).await?);
         needs.extend(budget_needs::read(state).await?);
+        needs.extend(uncovered_needs::read(state).await?);
         // What fails stands before what is going to.
         needs.sort_by_key(|need| need.kind != "bad");
         let envoys = known.into_iter();

@@ -6,5 +6,6 @@ mod budget_needs;
 mod first_bytes;
 mod show;
 mod today;
+mod uncovered_needs;
 
 pub use show::{live, show};

@@ -22,7 +22,10 @@ type CountName = (&'static str, &'static str);
 
 /// What every row counts, each with the parts of it that stand below where there are any.
 const COUNTS: [(CountName, &[CountName]); 5] = [
-    (("requests", "Requests"), &[]),
+    (
+        ("requests", "Requests"),
+        &[("uncovered", "not covered by prices")],
+    ),
     (("failed", "Failed"), &[]),
     (
         ("input", "Input tokens"),

@@ -17,6 +17,7 @@ fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> A
         ca: None,
         proxy: proxy.map(|url| Origin::parse(url).unwrap()),
         region: None,
+        cost: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use trilane_console::ledger::{Measure, Sum, UsageTotals};
+use trilane_console::ledger::{Measure, SignedSum, Sum, UsageTotals};
 
 use crate::output::write_json;
 use crate::usage::report::{UsageReport, UsageRow};
@@ -61,13 +61,16 @@ impl Serialize for OneRow<'_> {
         }
         map.serialize_entry("charge", &row.totals.charge.text())?;
         map.serialize_entry("estimated_charge", &row.totals.estimated_charge.text())?;
+        map.serialize_entry("costed_charge", &row.totals.costed_charge.text())?;
+        map.serialize_entry("cost", &row.totals.cost.text())?;
+        map.serialize_entry("margin", &row.totals.margin().text())?;
         map.serialize_entry("reported_cost", &row.totals.reported_cost.text())?;
         map.end()
     }
 }
 
-/// The counts of everything. Charges of several currencies have no sum, so then `charge` and `estimated_charge` are null;
-/// `charges` and `estimated_charges` have them by currency, always.
+/// The counts of everything. Charges of several currencies have no sum, so then `charge`, `estimated_charge` and those of costs are
+/// null; `charges`, `estimated_charges` and so on have them by currency, always.
 struct Total<'a>(&'a UsageReport);
 
 impl Serialize for Total<'_> {
@@ -82,12 +85,21 @@ impl Serialize for Total<'_> {
             map.serialize_entry(measure.name(), &report.count(measure))?;
         }
         map.serialize_entry("currency", &only.map(|row| &row.currency))?;
-        map.serialize_entry("charge", &only.map(|row| row.totals.charge.text()))?;
-        map.serialize_entry("charges", &Charges(&report.totals, |totals| totals.charge))?;
-        let estimated = only.map(|row| row.totals.estimated_charge.text());
-        map.serialize_entry("estimated_charge", &estimated)?;
-        let estimated = Charges(&report.totals, |totals| totals.estimated_charge);
-        map.serialize_entry("estimated_charges", &estimated)?;
+        let sums: [NamedSum; 5] = [
+            ("charge", "charges", |totals| totals.charge.into()),
+            ("estimated_charge", "estimated_charges", |totals| {
+                totals.estimated_charge.into()
+            }),
+            ("costed_charge", "costed_charges", |totals| {
+                totals.costed_charge.into()
+            }),
+            ("cost", "costs", |totals| totals.cost.into()),
+            ("margin", "margins", UsageTotals::margin),
+        ];
+        for (name, by_currency, which) in sums {
+            map.serialize_entry(name, &only.map(|row| which(&row.totals).text()))?;
+            map.serialize_entry(by_currency, &ByCurrency(&report.totals, which))?;
+        }
         // Of all currencies: vendors say it in dollars.
         let mut reported = Sum::default();
         for row in &report.totals {
@@ -98,10 +110,13 @@ impl Serialize for Total<'_> {
     }
 }
 
-/// The charges, or estimated charges, by currency.
-struct Charges<'a>(&'a [UsageRow], fn(&UsageTotals) -> Sum);
+/// The name of a sum, that of its parts by currency, and the sum of totals.
+type NamedSum = (&'static str, &'static str, fn(&UsageTotals) -> SignedSum);
 
-impl Serialize for Charges<'_> {
+/// Charges, or sums beside them, by currency.
+struct ByCurrency<'a>(&'a [UsageRow], fn(&UsageTotals) -> SignedSum);
+
+impl Serialize for ByCurrency<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // A row with neither currency nor charge has no charge.
         let charged = |row: &&UsageRow| !row.currency.is_empty() || !row.totals.charge.is_zero();

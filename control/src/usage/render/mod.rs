@@ -4,7 +4,7 @@ mod json;
 
 use std::io::{self, Write};
 
-use trilane_console::ledger::{Measure, Sum};
+use trilane_console::ledger::{Measure, SignedSum};
 
 use super::args::UsageArgs;
 use super::column::Column;
@@ -117,7 +117,13 @@ impl ShownColumns {
         let measures = Measure::ALL.map(Pick::Measure).into_iter();
         let measures = measures.chain([Pick::ReportedCost]);
         let currency = (!report.by_currency()).then_some(Pick::Currency);
-        let charges = [Pick::EstimatedCharge, Pick::Charge];
+        let charges = [
+            Pick::EstimatedCharge,
+            Pick::Charge,
+            Pick::CostedCharge,
+            Pick::Cost,
+            Pick::Margin,
+        ];
         Self(measures.chain(currency).chain(charges).collect())
     }
 
@@ -129,7 +135,10 @@ impl ShownColumns {
                 Pick::Measure(measure) => {
                     measure.is_usual() || (measure.matters() && report.count(*measure) > 0)
                 }
-                Pick::EstimatedCharge | Pick::ReportedCost | Pick::All => false,
+                Pick::EstimatedCharge | Pick::CostedCharge | Pick::ReportedCost | Pick::All => {
+                    false
+                }
+                Pick::Cost | Pick::Margin => report.has_costs(),
                 Pick::Currency | Pick::Charge => true,
             });
         } else if args.wide || args.columns.contains(&Pick::All) {
@@ -137,6 +146,7 @@ impl ShownColumns {
                 Pick::Measure(measure) => !measure.is_rare() || report.count(*measure) > 0,
                 Pick::EstimatedCharge => report.has_estimated_charges(),
                 Pick::ReportedCost => report.has_reported_costs(),
+                Pick::CostedCharge | Pick::Cost | Pick::Margin => report.has_costs(),
                 _ => true,
             });
         } else {
@@ -147,10 +157,7 @@ impl ShownColumns {
                 .filter(|pick| !(by_currency && *pick == Pick::Currency))
                 .collect();
             // Charges of several currencies must be told apart.
-            let charged = shown
-                .0
-                .iter()
-                .position(|pick| matches!(pick, Pick::Charge | Pick::EstimatedCharge));
+            let charged = shown.0.iter().position(|pick| pick.is_of_one_currency());
             if let Some(place) = charged
                 && report.totals.len() > 1
                 && !by_currency
@@ -163,18 +170,22 @@ impl ShownColumns {
     }
 
     /// The charges of a row, in their order.
-    fn charges<'a>(&self, row: &'a UsageRow) -> impl Iterator<Item = &'a Sum> {
+    fn charges(&self, row: &UsageRow) -> impl Iterator<Item = SignedSum> {
         self.0.iter().filter_map(|pick| charge(*pick, row))
     }
 }
 
 /// The charge in a column of charges; `None` for any other column.
-fn charge(pick: Pick, row: &UsageRow) -> Option<&Sum> {
+fn charge(pick: Pick, row: &UsageRow) -> Option<SignedSum> {
+    let totals = &row.totals;
     match pick {
-        Pick::Charge => Some(&row.totals.charge),
-        Pick::EstimatedCharge => Some(&row.totals.estimated_charge),
-        Pick::ReportedCost => Some(&row.totals.reported_cost),
-        _ => None,
+        Pick::Charge => Some(totals.charge.into()),
+        Pick::EstimatedCharge => Some(totals.estimated_charge.into()),
+        Pick::CostedCharge => Some(totals.costed_charge.into()),
+        Pick::Cost => Some(totals.cost.into()),
+        Pick::Margin => Some(totals.margin()),
+        Pick::ReportedCost => Some(totals.reported_cost.into()),
+        Pick::All | Pick::Measure(_) | Pick::Currency => None,
     }
 }
 

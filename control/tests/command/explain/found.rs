@@ -42,7 +42,10 @@ fn all_that_is_found_and_changed() {
         ("named_model", json!("claude-opus-4.5")),
         ("model", json!("claude-opus-4-5")),
         ("upstream_model", json!("claude-opus-4-5-20251101")),
-        ("prices", json!({"input": "5", "output": "25"})),
+        (
+            "prices",
+            json!({"input": "5", "cache_read": "0.5", "output": "25"}),
+        ),
         (
             "limits",
             json!({"group": {"requests_per_minute": 60, "budget_per_day": "10.5"}}),

@@ -15,7 +15,7 @@ fn accounts_are_those_of_the_document() {
     let accounts = json!([
         {"id": "one", "url": "https://api.example.com/base/", "credential": "one.key"},
         {"id": "two", "url": "http://127.0.0.1:9101", "credential": "/run/secrets/two", "header": "x-api-key",
-         "weight": 3, "priority": 1, "http": "2", "proxy": "http://proxy:3128"}
+         "weight": 3, "priority": 1, "http": "2", "proxy": "http://proxy:3128", "cost": "0.8500"}
     ]);
     let compiled = compile_value(&with_accounts(accounts, json!({"tries": 2}))).unwrap();
     let GroupKind::Source(source) = &compiled.policy.groups()[1].kind else {
@@ -58,6 +58,16 @@ fn accounts_are_those_of_the_document() {
         ),
     ];
     assert_eq!(shown, want);
+    let costs = accounts
+        .accounts
+        .iter()
+        .map(|account| account.cost.map(|cost| cost.to_string()));
+    assert_eq!(costs.collect::<Vec<_>>(), [None, Some("0.8500".to_owned())]);
+    let marks = accounts.marks.clone();
+    let mut cheaper = accounts.accounts.clone();
+    cheaper.iter_mut().for_each(|account| account.cost = None);
+    let without = crate::config::account::Accounts::new("a", cheaper, accounts.failover);
+    assert_eq!(without.marks, marks, "a cost is no other account");
 }
 
 #[test]
@@ -159,6 +169,24 @@ fn every_problem_of_an_account_is_named() {
             with("retries", json!(4)),
             json!(null),
             format!("{at}.retries: must be between 0 and 3"),
+        ),
+        (
+            "a cost that is none",
+            with("cost", json!("1,5")),
+            json!(null),
+            format!("{at}.cost: has a comma"),
+        ),
+        (
+            "a negative cost",
+            with("cost", json!("-1")),
+            json!(null),
+            format!("{at}.cost: must be a plain decimal number"),
+        ),
+        (
+            "a cost as a number",
+            with("cost", json!(0.5)),
+            json!(null),
+            "groups[1].accounts[0].cost: ".to_owned(),
         ),
         (
             "proxy with a path",
