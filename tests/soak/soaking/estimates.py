@@ -14,6 +14,10 @@ BYTES_PER_TOKEN = 4
 TOKENS_PER_SECOND = 100
 #: Tokens that a request without a cap reserves.
 UNCAPPED = 1000
+#: Tokens of a picture of which the request says nothing, and of a partial one. The requests ask for three at most.
+PICTURE, PARTIAL, PICTURES = 4160, 100, 3
+#: A partial picture of the simulator is longer than so many bytes.
+PARTIAL_BYTES = 200
 _ESCAPE = re.compile(rb"\\u[0-9a-fA-F]{4}")
 
 
@@ -30,8 +34,20 @@ def added(line: Mapping[str, Any]) -> tuple[int, int]:
 def reported(usage: Mapping[str, int], line: Mapping[str, Any]) -> dict[str, int]:
     """The record's usage without what is estimated."""
     read, written = added(line)
-    images = usage["images"] - line.get("trilane.estimated.images", 0)
-    return {**usage, "input": usage["input"] - read, "output": usage["output"] - written, "images": images}
+    # Silence of a model that reasons.
+    silence = min(written, usage["reasoning"]) if _may_be_silence(line) else 0
+    return {
+        **usage,
+        "input": usage["input"] - read,
+        "output": usage["output"] - (written - silence),
+        "reasoning": usage["reasoning"] - silence,
+        "images": usage["images"] - line.get("trilane.estimated.images", 0),
+    }
+
+
+def _may_be_silence(line: Mapping[str, Any]) -> bool:
+    """Whether silence counts as reasoning: the client left a stream, whose model reasons."""
+    return line["trilane.outcome"] == "client_abort" and line.get("gen_ai.request.model", "").endswith("-thinking")
 
 
 def wrong_estimates(plan: Plan, seen: Seen, usage: Mapping[str, int], line: Mapping[str, Any]) -> list[str]:
@@ -53,8 +69,11 @@ def wrong_estimates(plan: Plan, seen: Seen, usage: Mapping[str, int], line: Mapp
         passed = text_tokens(line["http.response.body.size"])
         # The clock of the client begins later and ends earlier, and another second is for a machine that stands still.
         waited = int((line["duration_ms"] / 1000 + 1) * TOKENS_PER_SECOND)
-        comes_whole = not plan.stream or plan.form == "images"
-        most = max(passed, min(waited, UNCAPPED)) if comes_whole else passed
+        most = passed if plan.stream else max(passed, min(waited, UNCAPPED))
+        if plan.form == "images":
+            most = PICTURES * PICTURE + line["http.response.body.size"] // PARTIAL_BYTES * PARTIAL
+        elif _may_be_silence(line):
+            most += waited
         if all_written > most:
             wrong.append(f"{all_written} output tokens, but {passed} passed")
     return wrong

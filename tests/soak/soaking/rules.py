@@ -108,21 +108,21 @@ def endings(plan: Plan, seen: Seen, entry: Optional[Entry], unanswered: bool) ->
     if ending in ("finished", "client leaves after end", "account fails", "account hangs", "slot is free"):
         return {finished}
     if ending == "client leaves in request":
-        return {("client_abort", "none")}
+        return {("client_abort", "estimated" if plan.sends_all() else "none")}
     if ending == "client leaves before answer":
         return {("client_abort", "estimated"), ("client_abort", "none")}
     if ending == "client leaves in answer":
         return {finished} if seen.complete else {finished, ("client_abort", "estimated")}
     if ending in ("source cuts before head", "source cuts in answer"):
         # A reset right behind the head may overtake it.
-        return {("upstream_reset", "estimated")} if answered else {("upstream_failed", "failed")}
+        return _broken_off("upstream_reset", seen) if answered else {("upstream_failed", "failed")}
     if ending == "source stalls":
-        return {("timeout", "estimated")} if answered else {("upstream_failed", "failed")}
+        return _broken_off("timeout", seen) if answered else {("upstream_failed", "failed")}
     if ending == "source says error":
         # An error in the place of an answer costs nothing.
         return {("error_event", "estimated"), ("error_event", "failed")}
     if ending == "source ends early":
-        return {("truncated", "estimated")}
+        return _broken_off("truncated", seen)
     if ending == "source tells nothing":
         return {finished}
     if ending == "source status":
@@ -134,6 +134,12 @@ def endings(plan: Plan, seen: Seen, entry: Optional[Entry], unanswered: bool) ->
     if ending == "list":
         return {("answered", "none")}
     return {("finished", "none")}
+
+
+def _broken_off(outcome: str, seen: Seen) -> set[tuple[str, str]]:
+    """How good the numbers are of an answer that its source broke off: what has nothing of an answer in it costs nothing."""
+    statuses = ["estimated"] if seen.has_answer() else ["estimated", "failed"]
+    return {(outcome, status) for status in statuses}
 
 
 def _usage(

@@ -6,6 +6,7 @@ import dataclasses
 import gzip
 import json
 import random
+import zlib
 from typing import Any, Optional
 
 from .documents import A_MODELS, B_MODELS, C_MODELS, KEYS, MIXED, SOURCES
@@ -51,6 +52,13 @@ class Plan:
     inflated: int = 0
     #: Which of the ways to end so.
     detail: str = ""
+
+    def sends_all(self) -> bool:
+        """Whether a client that leaves in its request has sent all that it asks: the rest says nothing more."""
+        sent = self.body[: self.leaves_at]
+        if sent[:2] == b"\x1f\x8b":
+            return len(zlib.decompressobj(31).decompress(sent)) == self.inflated
+        return sent.endswith(f"--{BOUNDARY}--".encode()) or sent.endswith(f"--{BOUNDARY}--\r".encode())
 
 
 class Shapes:
