@@ -12,6 +12,8 @@ use crate::timestamp;
 
 /// The most keys that a member may be allowed.
 const MOST_KEYS: u32 = 1000;
+/// The greatest budget.
+const MOST_BUDGET: Amount = Amount::of_units(10_u128.pow(Amount::PLACES + 9));
 /// The longest life of a key, in days: ten years.
 const LONGEST: u32 = 3653;
 
@@ -29,7 +31,8 @@ pub struct KeyAllowance {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_items = 1, max_items = 64)]
     pub models: Option<Vec<String>>,
-    /// The limits of each key, as in a document. A budget among them is the most that one key may have.
+    /// The limits of each key, as in a document. A budget among them is the most that one key may have, and `keys` times as much the
+    /// most that a member may spend with all keys of the team, whatever keys there were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub limits: Option<LimitsDocument>,
@@ -102,6 +105,23 @@ impl KeyAllowance {
             }
         }
         problems
+    }
+
+    /// The budget of a member with all keys of the team: so many keys with so much each. Of a key that has a budget in one window
+    /// only, the other is unbounded.
+    pub fn member_budget(&self) -> BudgetDocument {
+        let each = self.limits.as_ref();
+        let each = each.and_then(|limits| limits.budget.as_ref());
+        let all = |amount: &Option<String>| {
+            let amount = Amount::parse(amount.as_deref()?).ok()?;
+            let units = amount.units().saturating_mul(self.keys.into());
+            Some(Amount::of_units(units).min(MOST_BUDGET).to_string())
+        };
+        BudgetDocument {
+            per_day: each.and_then(|budget| all(&budget.per_day)),
+            per_month: each.and_then(|budget| all(&budget.per_month)),
+            ..BudgetDocument::default()
+        }
     }
 
     /// The terms of a key that a member wants: as wanted where that is allowed, and where nothing was said as much as is.

@@ -16,7 +16,7 @@ pub const PERCENT: u32 = 90;
 /// A budget that is nearly spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearlySpentBudget {
-    /// `2026-11-24` or `2026-11`, `key`, `owner`, `team` or `group`, and its id.
+    /// `2026-11-24` or `2026-11`, `key`, `member`, `owner`, `team` or `group`, and its id.
     pub of: NearlySpentKey,
     /// How much may be spent.
     pub budget: Amount,
@@ -51,12 +51,29 @@ pub async fn renew(
     budget: &BudgetDocument,
     now: i64,
 ) -> Result<(), StoreError> {
+    renew_each(transaction, kind, &[subject], budget, now).await
+}
+
+/// The same of several subjects with one budget each.
+///
+/// # Errors
+/// Those of the database.
+pub async fn renew_each(
+    transaction: &mut Transaction,
+    kind: &str,
+    subjects: &[&str],
+    budget: &BudgetDocument,
+    now: i64,
+) -> Result<(), StoreError> {
     let is_without = budget.per_day.is_none() && budget.per_month.is_none();
     let currency = match documents::current(transaction).await? {
         Some(current) if !is_without => WrittenBudgets::of_document(&current.served).currency,
         _ => String::new(),
     };
-    renew_in(transaction, (kind, subject), budget, &currency, now).await
+    for subject in subjects {
+        renew_in(transaction, (kind, subject), budget, &currency, now).await?;
+    }
+    Ok(())
 }
 
 /// Notes which budgets of a document that is put in force are nearly spent.

@@ -1,5 +1,5 @@
 //! Budgets as they are written: those of groups and named keys in the document in force, those of other keys with their limits,
-//! those of owners and teams by themselves.
+//! those of members, owners and teams by themselves.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ impl WrittenBudgets {
         Ok(current.map_or_else(Self::default, |of| Self::of_document(&of.served)))
     }
 
-    /// The budget of a `key`, `owner`, `team` or `group`, wherever it stands. Without one, no amounts.
+    /// The budget of a `key`, `member`, `owner`, `team` or `group`, wherever it stands. Without one, no amounts.
     ///
     /// # Errors
     /// Those of the database.

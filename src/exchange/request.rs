@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use crate::config::policy::{Group, Policy};
 use crate::head::Head;
 use crate::keys::{KeyAccess, KeyRecord};
-use crate::limits::{Scope, Subject};
+use crate::limits::{Scope, Subject, member_id};
 use crate::model::Model;
 use crate::model::name::names_reasoning;
 use crate::protocol::query::RequestTarget;
@@ -124,7 +124,12 @@ fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
     }
     let of_people =
         |scope, id: &Option<SmolStr>| id.as_deref().map(|id| Subject::of_people(scope, id));
-    let all = all.map(Subject::told);
+    let member = key.owner.as_deref().zip(key.team.as_deref());
+    let member = member.map(|(owner, team)| {
+        let id = member_id(owner, team);
+        Subject::of_people(Scope::Member, &id)
+    });
+    let all = all.map(Subject::told).chain(member);
     let all = all.chain(of_people(Scope::Owner, &key.owner));
     let all = all.chain(of_people(Scope::Team, &key.team));
     all.chain(group.limits.clone().map(Subject::told)).collect()

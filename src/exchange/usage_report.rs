@@ -59,7 +59,7 @@ struct KeyUsageReport<'a> {
     limits: Vec<LimitsLeft>,
 }
 
-/// The budget of which the least is left, of the key's own and its owner's.
+/// The budget of which the least is left, of the key's own and its owner's, alone and in its team.
 #[derive(Serialize)]
 struct QuotaLeft<'a> {
     limit: MoneyNumber,
@@ -69,7 +69,7 @@ struct QuotaLeft<'a> {
     unit: Option<&'a str>,
 }
 
-/// The budget of a day or a month, the tightest of the key's own and its owner's.
+/// The budget of a day or a month, the tightest of the key's own and its owner's, alone and in its team.
 #[derive(Serialize)]
 struct MoneyWindow {
     window: &'static str,
@@ -79,7 +79,7 @@ struct MoneyWindow {
     reset_at: String,
 }
 
-/// What is left of the limits of a key, an owner, a team or a group.
+/// What is left of the limits of a key, a member, an owner, a team or a group.
 #[derive(Serialize)]
 struct LimitsLeft {
     scope: &'static str,

@@ -95,6 +95,10 @@ impl Record {
                     name!("trilane.spent.key.day"),
                     name!("trilane.spent.key.month"),
                 ],
+                Scope::Member => [
+                    name!("trilane.spent.member.day"),
+                    name!("trilane.spent.member.month"),
+                ],
                 Scope::Owner => [
                     name!("trilane.spent.owner.day"),
                     name!("trilane.spent.owner.month"),

@@ -190,7 +190,7 @@ fn what_the_limits_said() {
 
 #[test]
 fn budgets_that_a_feed_knows_of_name_the_process() {
-    let spent = [Scope::Owner, Scope::Team].map(|scope| BudgetSpent {
+    let spent = [Scope::Member, Scope::Owner, Scope::Team].map(|scope| BudgetSpent {
         scope,
         in_day: Amount::parse("0.5").unwrap(),
         in_month: Amount::parse("12").unwrap(),
@@ -204,6 +204,8 @@ fn budgets_that_a_feed_knows_of_name_the_process() {
         ..record()
     });
     for (name, want) in [
+        ("trilane.spent.member.day", "0.5"),
+        ("trilane.spent.member.month", "12"),
         ("trilane.spent.owner.day", "0.5"),
         ("trilane.spent.owner.month", "12"),
         ("trilane.spent.team.day", "0.5"),

@@ -47,7 +47,7 @@ impl SpentElsewhere {
 /// What a spend feed says of one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToldSpend {
-    /// Its budget, where the feed gives it: that of an owner or a team.
+    /// Its budget, where the feed gives it: that of a member, an owner or a team.
     pub budget: Option<Budget>,
     /// What is spent elsewhere.
     pub elsewhere: SpentElsewhere,

@@ -1,4 +1,4 @@
-//! Limits: how much a key, its owner, its team and its group may use, and how much of that they have used.
+//! Limits: how much a key, its owner, alone and as a member of its team, its team and its group may use, and how much of that they have used.
 //!
 //! ```text
 //!   request ──► Limiter::admit ──► Reservation … ended ──► Limiter::settle ──► Settlement
@@ -42,6 +42,6 @@ pub use figures::{Figures, Gauge, Purse, SubjectFigures};
 pub use limiter::{AdmitError, BudgetSpent, Consumption, Limiter, Reservation, Settlement};
 pub use now::Now;
 pub use rate::Rate;
-pub use subject::{Scope, Subject, told_name};
+pub use subject::{Scope, Subject, member_id, member_parts, told_name};
 pub use terms::Limits;
 pub use violation::{Limit, LimitViolation};

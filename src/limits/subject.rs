@@ -1,4 +1,4 @@
-//! Keys, owners, teams and groups with limits.
+//! Keys, members, owners, teams and groups with limits.
 
 use std::rc::Rc;
 
@@ -10,6 +10,8 @@ use super::terms::Limits;
 pub enum Scope {
     /// The account key's own.
     Key,
+    /// Of all keys that its owner has, and had, in its team together.
+    Member,
     /// Of all keys of its owner together.
     Owner,
     /// Of all keys of its team together.
@@ -20,17 +22,29 @@ pub enum Scope {
 
 impl Scope {
     /// All there are.
-    pub const ALL: [Self; 4] = [Self::Key, Self::Owner, Self::Team, Self::Group];
+    pub const ALL: [Self; 5] = [
+        Self::Key,
+        Self::Member,
+        Self::Owner,
+        Self::Team,
+        Self::Group,
+    ];
 
     /// Whether it is of the key's holder alone: what the others count, others use as well.
     pub fn is_of_holder(self) -> bool {
-        matches!(self, Self::Key | Self::Owner)
+        matches!(self, Self::Key | Self::Member | Self::Owner)
+    }
+
+    /// Whether its budget comes by a spend feed alone.
+    fn is_of_people(self) -> bool {
+        matches!(self, Self::Member | Self::Owner | Self::Team)
     }
 
     /// Its name, as metrics and messages have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
+            Self::Member => "member",
             Self::Owner => "owner",
             Self::Team => "team",
             Self::Group => "group",
@@ -38,7 +52,7 @@ impl Scope {
     }
 }
 
-/// A key, owner, team or group with limits.
+/// A key, member, owner, team or group with limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// Whose limits they are.
@@ -48,7 +62,7 @@ pub struct Subject {
     /// The name of its counters in shared data. It contains the version of their encoding, so a release with another
     /// encoding never reads them.
     pub(super) name: Rc<str>,
-    /// Whether a spend feed says what is spent elsewhere, and of an owner or a team the budget too.
+    /// Whether a spend feed says what is spent elsewhere, and of a member, an owner or a team the budget too.
     pub(super) is_told: bool,
     /// What is spent of its budget elsewhere, as far as it was read.
     pub(super) elsewhere: SpentElsewhere,
@@ -70,7 +84,7 @@ impl Subject {
         }
     }
 
-    /// The owner or team with this id, whose budget only a spend feed knows.
+    /// The member, owner or team with this id, whose budget only a spend feed knows.
     pub fn of_people(scope: Scope, id: &str) -> Self {
         Self {
             is_told: true,
@@ -96,7 +110,7 @@ impl Subject {
     /// The same with what a spend feed says; `None` where that limits nothing.
     pub(super) fn resolved(&self, told: ToldSpend) -> Option<Self> {
         let mut subject = self.clone();
-        if matches!(self.scope, Scope::Owner | Scope::Team) {
+        if self.scope.is_of_people() {
             subject.limits.budget = told.budget?;
         }
         subject.elsewhere = told.elsewhere;
@@ -108,6 +122,16 @@ impl Subject {
         let rest = self.name.strip_prefix(COUNTERS).unwrap_or_default();
         format!("{COMPLETE}{rest}")
     }
+}
+
+/// The id of an owner as a member of a team. No id of a team has an `@`, so the last one is between the two.
+pub fn member_id(owner: &str, team: &str) -> String {
+    format!("{owner}@{team}")
+}
+
+/// The owner and the team of a member's id.
+pub fn member_parts(id: &str) -> Option<(&str, &str)> {
+    id.rsplit_once('@')
 }
 
 /// The name in shared data of what a spend feed says of a subject.
@@ -123,7 +147,7 @@ mod tests {
     fn subjects_of_one_id_have_counters_and_records_of_their_own() {
         for (scope, want) in Scope::ALL
             .into_iter()
-            .zip(["key", "owner", "team", "group"])
+            .zip(["key", "member", "owner", "team", "group"])
         {
             let subject = Subject::new(scope, "same", Limits::default());
             assert_eq!(&*subject.name, format!("trilane/limit/2/{want}/same"));
@@ -131,5 +155,19 @@ mod tests {
             assert_eq!(subject.told_name(), told);
             assert_eq!(told_name(scope, "same"), told);
         }
+    }
+
+    #[test]
+    fn owners_and_teams_of_members() {
+        let all = [
+            ("ann", "blue"),
+            ("ann@example.com", "blue"),
+            ("@", "a-b_c.d:e"),
+        ];
+        for (owner, team) in all {
+            let id = member_id(owner, team);
+            assert_eq!(member_parts(&id), Some((owner, team)), "{id}");
+        }
+        assert_eq!(member_parts("ann"), None);
     }
 }

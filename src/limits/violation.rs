@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(Window::ALL.map(Window::name), ["day", "month"]);
         assert_eq!(
             Scope::ALL.map(Scope::name),
-            ["key", "owner", "team", "group"]
+            ["key", "member", "owner", "team", "group"]
         );
     }
 

@@ -94,8 +94,8 @@ impl Rejection {
                     .to_owned()
             }
             Self::CachesNotSupported => {
-                "Caches are not made for a key that has a budget, or a limit of input tokens: of itself, its owner, its team \
-                 or its group. Send the content with each request."
+                "Caches are not made for a key that has a budget, or a limit of input tokens: of itself, its owner, alone \
+                 or in its team, its team or its group. Send the content with each request."
                     .to_owned()
             }
             Self::MethodNotServed { served } => format!(
@@ -232,6 +232,7 @@ fn member_not_allowed(member: &SteeringMember) -> String {
 fn whose(scope: Scope) -> &'static str {
     match scope {
         Scope::Key => "this key",
+        Scope::Member => "this key's owner in its team",
         Scope::Owner => "this key's owner",
         Scope::Team => "this key's team",
         Scope::Group => "this key's group",

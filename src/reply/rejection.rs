@@ -119,7 +119,7 @@ pub enum Rejection {
         /// Its name, where that may be repeated.
         name: Option<String>,
     },
-    /// A limit of the key, its owner, its team or its group is used up.
+    /// A limit of the key, its owner, alone or in its team, its team or its group is used up.
     LimitReached {
         /// Whose.
         scope: Scope,

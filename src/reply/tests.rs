@@ -696,6 +696,7 @@ fn a_limit_is_named_and_whose_it_is() {
     for (limit, words) in cases {
         for (scope, whose) in [
             (Scope::Key, "this key "),
+            (Scope::Member, "this key's owner in its team "),
             (Scope::Owner, "this key's owner "),
             (Scope::Team, "this key's team "),
             (Scope::Group, "this key's group "),

@@ -2,8 +2,8 @@
 //!
 //! Only totals tell what a fleet has spent, and only an Envoy's own counters what it has spent in the last second. The feed
 //! gives, for each subject with a budget, the fleet's total without the charges that this process has in its counters. A
-//! subject comes again whenever that changes; a page replaces what was said of its subjects before. Budgets of owners and
-//! teams come in it as well, so that a change of one is no publication.
+//! subject comes again whenever that changes; a page replaces what was said of its subjects before. Budgets of members,
+//! owners and teams come in it as well, so that a change of one is no publication.
 //!
 //! | file | what it does |
 //! |---|---|

@@ -12,8 +12,8 @@ use crate::money::Amount;
 
 /// The longest cursor, in bytes.
 const MAX_CURSOR: usize = 256;
-/// The longest id of a subject, in bytes.
-const MAX_ID: usize = 256;
+/// The longest id of a subject, in bytes: a member's has an owner and a team of 256 each.
+const MAX_ID: usize = 513;
 
 /// A page that passed every check.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl SubjectDocument<'_> {
             return Ok(None);
         };
         if self.id.is_empty() || self.id.len() > MAX_ID {
-            return Err("id: must be 1 to 256 bytes".to_owned());
+            return Err("id: must be 1 to 513 bytes".to_owned());
         }
         if self.elsewhere.len() > MOST_PERIODS {
             return Err("elsewhere: has too many periods".to_owned());

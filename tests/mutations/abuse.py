@@ -46,6 +46,14 @@ ABUSE: tuple[Mutation, ...] = (
         "        accounts.region(attempts?.last.as_deref()?).filter(|it| it.is_empty()).cloned()",
         ("accounts/test_regions.py::test_region_of_the_account_that_answers",),
     ),
+    # ---- Who spends
+    Mutation(
+        "each key of a member has a budget of its own",
+        "src/exchange/request.rs",
+        "let all = all.map(Subject::told).chain(member);",
+        "let all = all.map(Subject::told).chain(member.filter(|_| false));",
+        ("console/test_member_budgets.py::test_keys_that_expire_and_are_removed_have_one_budget",),
+    ),
     # ---- What nobody reported
     Mutation(
         "an answer without usage is not estimated",

@@ -1,4 +1,5 @@
-//! Budgets of owners and teams: all of their keys together may spend so much. Those of keys and groups are among their limits.
+//! Budgets of owners and teams: all of their keys together may spend so much. Those of members follow from the allowances of teams,
+//! those of keys and groups are among their limits.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use trilane::config::document::{BudgetDocument, LimitsDocument};
 use trilane::config::{Document, Problems, compile};
+use trilane::limits::{member_id, member_parts};
 use trilane::money::Amount;
 use utoipa::ToSchema;
 
@@ -30,6 +32,8 @@ use crate::store::{Transaction, audit, documents, keys, spend};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BudgetKind {
+    /// The keys that an owner has and had in a team, `ann@blue`. It follows from the team's allowance.
+    Member,
     /// The keys of an owner.
     Owner,
     /// The keys of a team.
@@ -37,8 +41,10 @@ pub enum BudgetKind {
 }
 
 impl BudgetKind {
-    fn name(self) -> &'static str {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Member => "member",
             Self::Owner => "owner",
             Self::Team => "team",
         }
@@ -60,7 +66,7 @@ pub struct BudgetBody {
 /// A budget.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BudgetView {
-    /// Whose: `owner` or `team`.
+    /// Whose: `member`, `owner` or `team`.
     pub(crate) kind: String,
     /// The id.
     pub(crate) id: String,
@@ -108,7 +114,7 @@ pub async fn list(
     Ok(Json(limit.page(budgets, place, BudgetView::from)))
 }
 
-/// The budget of an owner or a team, and what is spent of it. Members see their own.
+/// The budget of a member, an owner or a team, and what is spent of it. Members see their own.
 #[utoipa::path(get, operation_id = "get_budget", path = "/api/v1/budgets/{kind}/{id}", tag = "budgets",
     params(("kind" = inline(BudgetKind), Path), ("id" = String, Path)), responses((status = 200, body = BudgetSpendView)))]
 pub async fn get(
@@ -116,7 +122,11 @@ pub async fn get(
     caller: Caller,
     InPath((kind, id)): InPath<(BudgetKind, String)>,
 ) -> Result<Json<BudgetSpendView>, ApiProblem> {
-    let own = |only: &str| kind == BudgetKind::Owner && only == id;
+    let own = |only: &str| match kind {
+        BudgetKind::Member => member_parts(&id).is_some_and(|(owner, _)| owner == only),
+        BudgetKind::Owner => only == id,
+        BudgetKind::Team => false,
+    };
     if id.contains('\0') || caller.only_owner().is_some_and(|only| !own(only)) {
         return Err(ApiProblem::not_found());
     }
@@ -138,7 +148,8 @@ pub async fn get(
     }))
 }
 
-/// Gives an owner or a team a budget. It holds on all gateways a second later; nothing is published for it.
+/// Gives an owner or a team a budget. It holds on all gateways a second later; nothing is published for it. Members have what the
+/// allowance of their team comes to (409).
 #[utoipa::path(put, operation_id = "set_budget", path = "/api/v1/budgets/{kind}/{id}", tag = "budgets",
     params(("kind" = inline(BudgetKind), Path), ("id" = String, Path)), request_body = BudgetBody,
     responses((status = 200, body = BudgetView)))]
@@ -151,6 +162,7 @@ pub async fn set(
     if !is_owner(&id) {
         return Err(ApiProblem::not_found());
     }
+    refuse_member(kind)?;
     check(&new)?;
     let new = BudgetBody {
         per_day: fields::without_sign(new.per_day),
@@ -160,7 +172,7 @@ pub async fn set(
         if kind == BudgetKind::Owner {
             erasures::refuse_erased(transaction, "id", &id).await?;
         }
-        check_prices(transaction, kind, &id).await?;
+        check_prices(transaction, kind, &[&id]).await?;
         change(transaction, &caller, (kind, &id), &new, state.now()).await?;
         Ok(Json(BudgetView {
             kind: kind.name().to_owned(),
@@ -181,11 +193,21 @@ pub async fn remove(
     if id.contains('\0') {
         return Err(ApiProblem::not_found());
     }
+    refuse_member(kind)?;
     in_transaction!(state.store, transaction => {
         let before = change(transaction, &caller, (kind, &id), &BudgetBody::default(), state.now()).await?;
         // Without one nothing of this is done.
         before.map(|_| http::StatusCode::NO_CONTENT).ok_or_else(ApiProblem::not_found)
     })
+}
+
+/// Refuses to change the budget of a member by itself.
+fn refuse_member(kind: BudgetKind) -> Result<(), ApiProblem> {
+    if kind == BudgetKind::Member {
+        let why = "a member's budget follows from the team's allowance: change that";
+        return Err(ApiProblem::conflict(why.to_owned()));
+    }
+    Ok(())
 }
 
 /// The budget that there is.
@@ -253,13 +275,19 @@ fn check(budget: &BudgetBody) -> Result<(), ApiProblem> {
     }
 }
 
-/// Whether a key counts under a budget of its owner or its team.
+/// Whether a key counts under a budget of its owner, alone or as a member of its team, or of its team.
 pub(super) async fn is_under_one(
     transaction: &mut Transaction,
     owner: Option<&str>,
     team: Option<&str>,
 ) -> Result<bool, ApiProblem> {
-    for (kind, id) in [(BudgetKind::Owner, owner), (BudgetKind::Team, team)] {
+    let member = owner.zip(team);
+    let member = member.map(|(owner, team)| member_id(owner, team));
+    for (kind, id) in [
+        (BudgetKind::Member, member.as_deref()),
+        (BudgetKind::Owner, owner),
+        (BudgetKind::Team, team),
+    ] {
         let Some(id) = id else {
             continue;
         };
@@ -282,16 +310,24 @@ pub(super) fn some_budget() -> LimitsDocument {
     }
 }
 
-/// Refuses a budget that leaves some keys of an owner or a team no model, as it can count none, and names the models.
-async fn check_prices(
+/// Refuses a budget that leaves some keys of these members, owners or teams no model, as it can count none, and names the models.
+pub(super) async fn check_prices(
     transaction: &mut Transaction,
     kind: BudgetKind,
-    id: &str,
+    ids: &[&str],
 ) -> Result<(), ApiProblem> {
     let Some(current) = documents::current(transaction).await? else {
         return Ok(());
     };
-    let stored = keys::groups_of(transaction, kind.name(), id).await?;
+    let mut stored = Vec::new();
+    for id in ids {
+        stored.extend(match (kind, member_parts(id)) {
+            (BudgetKind::Member, Some((owner, team))) => {
+                keys::groups_of_member(transaction, owner, team).await?
+            }
+            _ => keys::groups_of(transaction, kind.name(), id).await?,
+        });
+    }
     let compiled =
         Document::parse(current.served.as_bytes()).and_then(|document| compile(&document));
     let Ok(compiled) = compiled else {
@@ -301,9 +337,14 @@ async fn check_prices(
     let stored =
         stored.map(|(group, models)| (group, budget_losses::own_models(models.as_deref())));
     let named = compiled.keys.iter().map(|(_, key)| key);
-    let named = named.filter(|key| match kind {
-        BudgetKind::Owner => key.owner.as_deref() == Some(id),
-        BudgetKind::Team => key.team.as_deref() == Some(id),
+    let named = named.filter(|key| {
+        let (owner, team) = (key.owner.as_deref(), key.team.as_deref());
+        let id = match kind {
+            BudgetKind::Member => owner.zip(team).map(|(owner, team)| member_id(owner, team)),
+            BudgetKind::Owner => owner.map(str::to_owned),
+            BudgetKind::Team => team.map(str::to_owned),
+        };
+        id.is_some_and(|id| ids.contains(&id.as_str()))
     });
     let named = named.map(|key| (key.group.to_string(), key.access.as_deref().cloned()));
     let mut reasons = BTreeSet::new();

@@ -24,6 +24,7 @@ pub(crate) mod key_rotation;
 pub(crate) mod keys;
 mod ledger;
 pub(crate) mod me;
+mod member_budgets;
 pub(crate) mod nearly_spent;
 pub(crate) mod once;
 pub(crate) mod one_request;

@@ -16,7 +16,7 @@ use crate::written_budgets::WrittenBudgets;
 /// A budget of which at least nine tenths are spent.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NearlySpentView {
-    /// Whose: `key`, `owner`, `team` or `group`.
+    /// Whose: `key`, `member`, `owner`, `team` or `group`.
     pub(crate) kind: String,
     /// The id.
     pub(crate) id: String,
@@ -51,7 +51,7 @@ impl From<NearlySpentBudget> for NearlySpentView {
     }
 }
 
-/// Budgets of today and this month of which at least nine tenths are spent, of keys, owners, teams and groups.
+/// Budgets of today and this month of which at least nine tenths are spent, of keys, members, owners, teams and groups.
 ///
 /// A page may have fewer items than it might: budgets that have become greater are left out.
 #[utoipa::path(get, operation_id = "list_nearly_spent_budgets", path = "/api/v1/budgets/nearly-spent", tag = "budgets", params(PageParams),

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use trilane::limits::member_parts;
 use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
@@ -31,6 +32,8 @@ pub struct SpendParams {
 pub enum SpendKind {
     /// A key.
     Key,
+    /// The keys that an owner has and had in a team: `ann@blue`.
+    Member,
     /// The keys of an owner.
     Owner,
     /// The keys of a team.
@@ -43,6 +46,7 @@ impl SpendKind {
     fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
+            Self::Member => "member",
             Self::Owner => "owner",
             Self::Team => "team",
             Self::Group => "group",
@@ -75,7 +79,7 @@ impl From<(String, Sum)> for SpentAmount {
     }
 }
 
-/// Gives the spend of a key, an owner, a team or a group in a day or month; of a key that there is, under its present owner. Members see
+/// Gives the spend of a key, a member, an owner, a team or a group in a day or month; of a key that there is, under its present owner. Members see
 /// what is theirs.
 #[utoipa::path(get, operation_id = "get_spend", path = "/api/v1/spend", tag = "usage", params(SpendParams),
     responses((status = 200, body = SpendView)))]
@@ -90,10 +94,13 @@ pub async fn get(
     let mut transaction = state.store.read().await?;
     let key = match asked.kind {
         SpendKind::Key => keys::find(&mut transaction, &asked.subject).await?,
-        SpendKind::Owner | SpendKind::Team | SpendKind::Group => None,
+        SpendKind::Member | SpendKind::Owner | SpendKind::Team | SpendKind::Group => None,
     };
     if let Some(only) = caller.only_owner() {
         let own = match asked.kind {
+            SpendKind::Member => {
+                member_parts(&asked.subject).is_some_and(|(owner, _)| owner == only)
+            }
             SpendKind::Owner => asked.subject == only,
             SpendKind::Key => key
                 .as_ref()

@@ -48,11 +48,11 @@ pub struct SpendFeedPage {
 /// What is known of one subject's spend.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct SpendFeedSubject {
-    /// `key`, `owner`, `team` or `group`.
+    /// `key`, `member`, `owner`, `team` or `group`.
     pub kind: String,
     /// Its id.
     pub id: String,
-    /// The budget of an owner or a team for each day, a decimal.
+    /// The budget of a member, an owner or a team for each day, a decimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_day: Option<String>,
     /// For each month.

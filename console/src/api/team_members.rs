@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
+use super::member_budgets;
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
 use super::state::{ConsoleState, moment};
 use super::teams;
 use crate::in_transaction;
+use crate::store::erasures::Pseudonyms;
 use crate::store::memberships::{self, Membership};
 use crate::store::{audit, people};
 
@@ -71,7 +73,8 @@ pub async fn list(
     )))
 }
 
-/// Adds a person to a team, or changes what the person is in it. Done again, it changes nothing.
+/// Adds a person to a team, or changes what the person is in it. Done again, it changes nothing. With all keys of the team that a
+/// member has and had it may spend what the allowance comes to.
 #[utoipa::path(put, operation_id = "set_team_member", path = "/api/v1/teams/{id}/members/{person}", tag = "teams",
     params(("id" = String, Path), ("person" = String, Path)), request_body = TeamMemberBody,
     responses((status = 200, body = TeamMemberView)))]
@@ -86,6 +89,7 @@ pub async fn set(
     }
     let now = state.now();
     in_transaction!(state.store, transaction => {
+        let erased = Pseudonyms::read(transaction).await?;
         let team = teams::find_locked(transaction, &id).await?;
         let known = people::find(transaction, &person).await?;
         if known.is_none_or(|person| person.role == "agent") {
@@ -100,6 +104,7 @@ pub async fn set(
         };
         if before.as_ref() != Some(&after) {
             memberships::set(transaction, &team, &after).await?;
+            member_budgets::join(transaction, &erased, &team, &person, now).await?;
             let mut entry = caller.actor().entry(now, "team.member", &team.id);
             entry.before = before.as_ref().map(told);
             entry.after = Some(told(&after));
@@ -109,7 +114,7 @@ pub async fn set(
     })
 }
 
-/// Takes a person out of a team. Keys that this person has made stay.
+/// Takes a person out of a team. Keys that this person has made stay, and so does what they may spend together.
 #[utoipa::path(delete, operation_id = "remove_team_member", path = "/api/v1/teams/{id}/members/{person}", tag = "teams",
     params(("id" = String, Path), ("person" = String, Path)), responses((status = 204)))]
 pub async fn remove(

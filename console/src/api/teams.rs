@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::fields;
+use super::member_budgets;
 use super::once::{Once, OnceAnswer};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
@@ -16,6 +17,7 @@ use super::problem::ApiProblem;
 use super::state::{ConsoleState, moment};
 use crate::allowance::KeyAllowance;
 use crate::in_transaction;
+use crate::store::erasures::Pseudonyms;
 use crate::store::teams::{self, Team};
 use crate::store::{LockedRow, Transaction, audit};
 
@@ -193,6 +195,7 @@ pub async fn create(
         created_at: now,
     };
     in_transaction!(state.store, transaction => {
+        let erased = Pseudonyms::read(transaction).await?;
         if let Some(answer) = once.given(transaction).await? {
             return Ok(answer);
         }
@@ -200,6 +203,7 @@ pub async fn create(
             return Err(ApiProblem::conflict("this id is another team's"));
         }
         teams::insert(transaction, &team).await?;
+        member_budgets::renew(transaction, &erased, &team, now).await?;
         let mut entry = caller.actor().entry(now, "team.create", &team.id);
         entry.after = Some(told(&team));
         audit::insert(transaction, &entry).await?;
@@ -207,7 +211,7 @@ pub async fn create(
     })
 }
 
-/// Changes a team. Keys that its members have made stay as they are.
+/// Changes a team. Keys that its members have made stay as they are; what a member may spend with all of them follows the allowance.
 #[utoipa::path(patch, operation_id = "change_team", path = "/api/v1/teams/{id}", tag = "teams", params(("id" = String, Path)),
     request_body = TeamChangeBody, responses((status = 200, body = TeamView)))]
 pub async fn change(
@@ -219,6 +223,7 @@ pub async fn change(
     let allowance = change.allowance.as_ref().and_then(Option::as_ref);
     check(change.name.as_deref().unwrap_or_default(), allowance)?;
     in_transaction!(state.store, transaction => {
+        let erased = Pseudonyms::read(transaction).await?;
         let before = find_locked(transaction, &id).await?;
         let mut team = Team::clone(&before);
         if let Some(name) = &change.name {
@@ -228,8 +233,12 @@ pub async fn change(
             team.allowance = allowance.as_ref().map(written);
         }
         if team != *before {
+            let now = state.now();
             teams::update(transaction, &before, &team).await?;
-            let mut entry = caller.actor().entry(state.now(), "team.change", &id);
+            if team.allowance != before.allowance {
+                member_budgets::renew(transaction, &erased, &team, now).await?;
+            }
+            let mut entry = caller.actor().entry(now, "team.change", &id);
             entry.before = Some(told(&before));
             entry.after = Some(told(&team));
             audit::insert(transaction, &entry).await?;

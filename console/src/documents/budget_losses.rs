@@ -1,9 +1,10 @@
-//! The keys, owners and teams that lose models by a document: budgets cannot count those without prices.
+//! The keys, members, owners and teams that lose models by a document: budgets cannot count those without prices.
 
 use std::collections::BTreeSet;
 
 use trilane::config::{Document, Problems, compile};
 use trilane::keys::KeyAccess;
+use trilane::limits::member_id;
 use trilane::model::{ModelSubset, ModelTag};
 
 use crate::store::{StoreError, Transaction, budgeted, spend_feed};
@@ -20,7 +21,7 @@ struct GroupLosses {
     ids: Vec<String>,
     /// The same for people.
     names: Vec<String>,
-    /// The owners and teams of keys in the document that may use some of these.
+    /// The members, owners and teams of keys in the document that may use some of these.
     people: BTreeSet<(&'static str, String)>,
 }
 
@@ -38,8 +39,11 @@ impl GroupLosses {
             let keys = keys.filter(|key| key.group == group.id);
             let keys = keys.filter(|key| !group.unpriced(key.access.as_deref()).is_empty());
             let people = keys.flat_map(|key| {
+                let member = key.owner.as_deref().zip(key.team.as_deref());
+                let member = member.map(|(owner, team)| ("member", member_id(owner, team)));
                 let owner = key.owner.iter().map(|id| ("owner", id.to_string()));
-                owner.chain(key.team.iter().map(|id| ("team", id.to_string())))
+                let people = member.into_iter().chain(owner);
+                people.chain(key.team.iter().map(|id| ("team", id.to_string())))
             });
             Self {
                 place,

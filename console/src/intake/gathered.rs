@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use memchr::{memchr, memchr_iter};
 use time::{Date, Duration, OffsetDateTime};
+use trilane::limits::{member_id, member_parts};
 use trilane::money::Amount;
 
 use super::batch::LedgerBatch;
@@ -221,7 +222,7 @@ impl Gathered {
             for period in [end.to_string(), month(end)] {
                 let key = SpendKey {
                     kind,
-                    subject: text(subject),
+                    subject: text(&subject),
                     period,
                     currency: text(record.currency()),
                 };
@@ -268,11 +269,11 @@ impl Gathered {
             self.hours.entry(key).or_default().add_all(&totals);
         }
         for (mut key, charge) in mem::take(&mut self.charges) {
-            give(owner_of(&mut key), &others);
+            give_subject(&mut key, &others);
             self.charges.entry(key).or_default().add(charge.value());
         }
         for (mut share, charge) in mem::take(&mut self.shares) {
-            give(owner_of(&mut share.of), &others);
+            give_subject(&mut share.of, &others);
             self.shares.entry(share).or_default().add(charge.value());
         }
     }
@@ -316,8 +317,18 @@ impl Gathered {
     }
 }
 
-fn owner_of(key: &mut SpendKey) -> Option<&mut String> {
-    (key.kind == "owner").then_some(&mut key.subject)
+fn give_subject(key: &mut SpendKey, others: &HashMap<String, String>) {
+    match key.kind {
+        "owner" => give(Some(&mut key.subject), others),
+        "member" => {
+            let known = member_parts(&key.subject)
+                .and_then(|(owner, team)| Some(member_id(others.get(owner)?, team)));
+            if let Some(other) = known {
+                key.subject = other;
+            }
+        }
+        _ => {}
+    }
 }
 
 fn give(owner: Option<&mut String>, others: &HashMap<String, String>) {

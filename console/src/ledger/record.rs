@@ -6,6 +6,7 @@ use hashbrown::HashSet;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use time::OffsetDateTime;
+use trilane::limits::member_id;
 use trilane::money::Amount;
 
 use super::measure::Measure;
@@ -193,13 +194,18 @@ impl<'a> LedgerRecord<'a> {
     }
 
     /// The subjects of the request: of what kind, the id (empty: there is none), and whether a budget of it was counted.
-    pub fn subjects(&self) -> [(&'static str, &str, bool); 4] {
+    pub fn subjects(&self) -> [(&'static str, Cow<'_, str>, bool); 5] {
         let line = &self.line;
+        let member = match (self.owner(), self.team()) {
+            ("", _) | (_, "") => String::new(),
+            (owner, team) => member_id(owner, team),
+        };
         [
-            ("key", self.key(), line.spent_key.is_some()),
-            ("owner", self.owner(), line.spent_owner.is_some()),
-            ("team", self.team(), line.spent_team.is_some()),
-            ("group", self.group(), line.spent_group.is_some()),
+            ("key", self.key().into(), line.spent_key.is_some()),
+            ("member", member.into(), line.spent_member.is_some()),
+            ("owner", self.owner().into(), line.spent_owner.is_some()),
+            ("team", self.team().into(), line.spent_team.is_some()),
+            ("group", self.group().into(), line.spent_group.is_some()),
         ]
     }
 
@@ -374,6 +380,8 @@ struct LineMembers<'a> {
     /// What is spent of budgets; only whether it was counted matters here.
     #[serde(rename = "trilane.spent.key.day")]
     spent_key: Option<IgnoredAny>,
+    #[serde(rename = "trilane.spent.member.day")]
+    spent_member: Option<IgnoredAny>,
     #[serde(rename = "trilane.spent.owner.day")]
     spent_owner: Option<IgnoredAny>,
     #[serde(rename = "trilane.spent.team.day")]

@@ -3,7 +3,8 @@
 use super::text;
 use crate::allowance::KeyAllowance;
 
-/// On what terms members make keys: `Groups mixed; at most 20.00 a month each; for 90 days at most.`
+/// On what terms members make keys: `Groups mixed; at most 20.00 a month each, 40.00 with all keys; for 90 days
+/// at most.`
 pub fn terms(allowance: &KeyAllowance) -> String {
     let models = allowance
         .models
@@ -13,12 +14,17 @@ pub fn terms(allowance: &KeyAllowance) -> String {
         .limits
         .as_ref()
         .and_then(|limits| limits.budget.as_ref());
+    let all = allowance.member_budget();
     let amounts = budget.map(|budget| {
-        let each = [("day", &budget.per_day), ("month", &budget.per_month)];
-        let each = each.into_iter().filter_map(|(window, amount)| {
+        let each = [
+            ("day", &budget.per_day, &all.per_day),
+            ("month", &budget.per_month, &all.per_month),
+        ];
+        let each = each.into_iter().filter_map(|(window, amount, all)| {
             Some(format!(
-                "; at most {} a {window} each",
-                text::money(amount.as_ref()?)
+                "; at most {} a {window} each, {} with all keys",
+                text::money(amount.as_ref()?),
+                text::money(all.as_ref()?)
             ))
         });
         each.collect::<String>()

@@ -1,11 +1,13 @@
-//! Budgets of owners and teams, which hold for all of their keys together.
+//! Budgets of owners and teams, which hold for all of their keys together, and of members, which follow from allowances.
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::Method;
+use trilane::limits::member_parts;
 
 use super::form::Fields;
+use super::nearly_spent::path_of;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, text,
 };
@@ -27,6 +29,8 @@ struct BudgetLine {
     today: String,
     this_month: String,
     keys: String,
+    /// The team's page, where the budget of a member comes from.
+    team: Option<String>,
 }
 
 #[derive(Template)]
@@ -43,6 +47,7 @@ struct BudgetsPage {
 
 fn kind(name: &str) -> Option<BudgetKind> {
     match name {
+        "member" => Some(BudgetKind::Member),
         "owner" => Some(BudgetKind::Owner),
         "team" => Some(BudgetKind::Team),
         _ => None,
@@ -83,9 +88,14 @@ async fn show(
         let spent = budgets::get(State(state.clone()), caller.clone(), path)
             .await?
             .0;
-        let filter = [("search", of.id.as_str())];
+        let member = member_parts(&of.id).filter(|_| kind == BudgetKind::Member);
+        let filter = match member {
+            Some((owner, _)) => [("owner", owner)],
+            None => [("search", of.id.as_str())],
+        };
         lines.push(BudgetLine {
-            keys: super::text::path_with("/keys", &filter),
+            keys: text::path_with("/keys", &filter),
+            team: member.map(|_| path_of(&of.kind, &of.id)),
             per_day: of
                 .budget
                 .per_day
@@ -115,7 +125,7 @@ async fn show(
     )
 }
 
-/// All budgets of owners and teams.
+/// All budgets of members, owners and teams.
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::Method;
+use trilane::limits::member_parts;
 
 use super::form::Fields;
 use super::{PageProblem, PageShell, SignedIn, page, text};
@@ -38,6 +39,10 @@ pub fn path_of(kind: &str, id: &str) -> String {
     match kind {
         "key" => format!("/keys/{}", text::in_path(id)),
         "group" => format!("/groups/{}", text::in_path(id)),
+        "member" => {
+            let team = member_parts(id).map_or(id, |(_, team)| team);
+            format!("/teams/{}", text::in_path(team))
+        }
         _ => super::text::path_with("/budgets", &[("kind", kind), ("id", id)]),
     }
 }

@@ -1,6 +1,7 @@
 //! How values are written on pages.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use trilane::limits::member_parts;
 use trilane::money::Amount;
 
 /// A moment for readers without JavaScript: `2026-11-24 11:00 UTC`. What is no moment stays as it is.
@@ -111,6 +112,14 @@ pub fn fullness(percent: u8) -> &'static str {
         80..=99 => "warn",
         _ => "",
     }
+}
+
+/// A member of a team by its id: `ann in the team blue`.
+pub fn member(id: &str) -> String {
+    member_parts(id).map_or_else(
+        || id.to_owned(),
+        |(owner, team)| format!("{owner} in the team {team}"),
+    )
 }
 
 /// A part of a path, whatever letters it has.

@@ -1,4 +1,4 @@
-//! Keys with budgets, and owners and teams with budgets, by the groups of their keys.
+//! Keys with budgets, and members, owners and teams with budgets, by the groups of their keys.
 
 use sqlx::AssertSqlSafe;
 
@@ -7,7 +7,7 @@ use super::{StoreError, Transaction, on_either};
 /// Keys of one subject with a budget, all with the same models of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetedKeys {
-    /// `key`, `owner` or `team`.
+    /// `key`, `member`, `owner` or `team`.
     pub kind: String,
     /// Its id.
     pub subject: String,
@@ -37,8 +37,15 @@ pub async fn in_group(
              ORDER BY spent.subject LIMIT {MOST}"
         )
     };
+    let members = format!(
+        "SELECT DISTINCT spent.kind, spent.subject, keys.models FROM memberships AS member \
+         JOIN spend_subjects AS spent ON spent.kind = 'member' AND spent.subject = member.person_id || '@' || member.team_id \
+         JOIN keys ON keys.team = member.team_id AND keys.owner = member.person_id \
+         WHERE (spent.per_day IS NOT NULL OR spent.per_month IS NOT NULL) AND keys.group_id = $1 \
+         ORDER BY spent.subject LIMIT {MOST}"
+    );
     let mut found = Vec::new();
-    for sql in [keys, people("owner"), people("team")] {
+    for sql in [keys, members, people("owner"), people("team")] {
         let rows: Vec<(String, String, Option<String>)> = on_either!(transaction, connection => {
             sqlx::query_as(AssertSqlSafe(sql)).bind(group).fetch_all(connection).await?
         });

@@ -96,6 +96,24 @@ pub async fn groups_of(
     }))
 }
 
+/// In which groups keys of an owner in a team are, and with which models of their own, each once.
+///
+/// # Errors
+/// Those of the database.
+pub async fn groups_of_member(
+    transaction: &mut Transaction,
+    owner: &str,
+    team: &str,
+) -> Result<Vec<(String, Option<String>)>, StoreError> {
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_as("SELECT DISTINCT group_id, models FROM keys WHERE team = $1 AND owner = $2")
+            .bind(team)
+            .bind(owner)
+            .fetch_all(connection)
+            .await?
+    }))
+}
+
 /// How many keys an owner has of a team that have not expired by `now`.
 ///
 /// # Errors

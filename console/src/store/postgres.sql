@@ -664,7 +664,7 @@ CREATE TABLE key_use (
 
 -- Charges by day and by month (UTC, when the request ended, as the gateway counts budgets).
 CREATE TABLE spend (
-  -- key, owner, team or group
+  -- key, member, owner, team or group
   kind     TEXT NOT NULL,
   subject  TEXT NOT NULL,
   -- 2026-11-24 or 2026-11
@@ -690,12 +690,12 @@ INSERT INTO spend_feed (one, feed, head) VALUES (1, replace(gen_random_uuid()::t
 
 -- Subjects that gateways count budgets of.
 CREATE TABLE spend_subjects (
-  -- key, owner, team or group
+  -- key, member, owner, team or group
   kind      TEXT NOT NULL,
   subject   TEXT NOT NULL,
   -- That of its latest change.
   version   BIGINT NOT NULL UNIQUE,
-  -- The budget of an owner or a team, as it was written. Those of keys and groups stand with their limits.
+  -- The budget of a member, an owner or a team. Those of keys and groups stand with their limits.
   per_day   TEXT,
   per_month TEXT,
   PRIMARY KEY (kind, subject)
@@ -719,7 +719,7 @@ CREATE INDEX spend_shares_by_period ON spend_shares (period);
 CREATE TABLE nearly_spent (
   -- 2026-11-24 or 2026-11
   period  TEXT NOT NULL,
-  -- key, owner, team or group
+  -- key, member, owner, team or group
   kind    TEXT NOT NULL,
   subject TEXT NOT NULL,
   PRIMARY KEY (period, kind, subject)

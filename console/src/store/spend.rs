@@ -1,4 +1,4 @@
-//! What keys, owners and groups have spent by day and by month, and when a key was last used.
+//! What keys, members, owners, teams and groups have spent by day and by month, and when a key was last used.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::ledger::Sum;
 /// Whose charges, of when: in the order of the primary key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpendKey {
-    /// `key`, `owner`, `team` or `group`.
+    /// `key`, `member`, `owner`, `team` or `group`.
     pub kind: &'static str,
     /// Its id.
     pub subject: String,
@@ -87,6 +87,21 @@ pub async fn change(
         }
     }
     Ok(())
+}
+
+/// The first subject that has spent anything of those for which a condition holds, of which `$1` is the `person`: its kind and id.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn first_of(
+    transaction: &mut Transaction,
+    condition: &str,
+    person: &str,
+) -> Result<Option<(String, String)>, StoreError> {
+    let sql = format!("SELECT kind, subject FROM spend WHERE {condition} LIMIT 1");
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_as(AssertSqlSafe(sql)).bind(person).fetch_optional(connection).await?
+    }))
 }
 
 /// The most rows of a subject that are taken at once.

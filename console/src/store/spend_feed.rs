@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 use time::{Date, Duration};
+use trilane::limits::member_id;
 
 use super::old_rows::{Cutoff, OldRows};
 use super::spend::{SpendKey, sum};
@@ -30,11 +31,11 @@ pub struct ShareKey {
 pub struct SpendChange {
     /// The version of its latest change.
     pub version: i64,
-    /// `key`, `owner`, `team` or `group`.
+    /// `key`, `member`, `owner`, `team` or `group`.
     pub kind: String,
     /// Its id.
     pub subject: String,
-    /// The budget of an owner or a team, for each day.
+    /// The budget of a member, an owner or a team, for each day.
     pub per_day: Option<String>,
     /// For each month.
     pub per_month: Option<String>,
@@ -245,7 +246,7 @@ async fn add_shares(
     Ok(())
 }
 
-/// Gives an owner or a team a budget, or takes it. What it was: for each day, and for each month.
+/// Gives a member, an owner or a team a budget, or takes it. What it was: for each day, and for each month.
 ///
 /// # Errors
 /// Those of the database.
@@ -259,6 +260,34 @@ pub async fn set_budget(
     let version = next_versions(transaction, 1, now).await?;
     // Nobody else sets one from here on.
     let before = budget(transaction, kind, subject).await?;
+    put_budget(transaction, (kind, subject), (per_day, per_month), version).await?;
+    Ok(before)
+}
+
+/// Gives each of several subjects a budget, or takes it.
+///
+/// # Errors
+/// Those of the database.
+pub async fn set_budgets(
+    transaction: &mut Transaction,
+    kind: &str,
+    subjects: &[&str],
+    amounts: (Option<&str>, Option<&str>),
+    now: i64,
+) -> Result<(), StoreError> {
+    let first = next_versions(transaction, subjects.len(), now).await?;
+    for (subject, version) in subjects.iter().zip(first..) {
+        put_budget(transaction, (kind, subject), amounts, version).await?;
+    }
+    Ok(())
+}
+
+async fn put_budget(
+    transaction: &mut Transaction,
+    (kind, subject): (&str, &str),
+    (per_day, per_month): (Option<&str>, Option<&str>),
+    version: i64,
+) -> Result<(), StoreError> {
     on_either!(transaction, connection => {
         sqlx::query(
             "INSERT INTO spend_subjects (kind, subject, version, per_day, per_month) VALUES ($1, $2, $3, $4, $5) \
@@ -273,10 +302,10 @@ pub async fn set_budget(
         .execute(connection)
         .await?;
     });
-    Ok(before)
+    Ok(())
 }
 
-/// The budget of an owner or a team: for each day, and for each month.
+/// The budget of a member, an owner or a team: for each day, and for each month.
 ///
 /// # Errors
 /// Those of the database.
@@ -295,10 +324,10 @@ pub async fn budget(
     Ok(found.unwrap_or_default())
 }
 
-/// A budget of an owner or a team.
+/// A budget of a member, an owner or a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeopleBudget {
-    /// `owner` or `team`.
+    /// `member`, `owner` or `team`.
     pub kind: String,
     /// Its id.
     pub subject: String,
@@ -308,7 +337,7 @@ pub struct PeopleBudget {
     pub per_month: Option<String>,
 }
 
-/// Budgets of owners and teams after one, in the order of kinds and ids.
+/// Budgets of members, owners and teams after one, in the order of kinds and ids.
 ///
 /// # Errors
 /// Those of the database.
@@ -336,6 +365,27 @@ pub async fn budgets(
         per_month,
     };
     Ok(rows.into_iter().map(budget).collect())
+}
+
+/// The ids of the members of a team that have a budget, whoever is in it now.
+///
+/// # Errors
+/// Those of the database.
+pub async fn members_with_budgets(
+    transaction: &mut Transaction,
+    team: &str,
+) -> Result<Vec<String>, StoreError> {
+    let end = match transaction {
+        Transaction::Sqlite(..) => "substr(subject, -length($1))",
+        Transaction::Postgres(_) => "right(subject, length($1))",
+    };
+    let sql = format!(
+        "SELECT subject FROM spend_subjects WHERE kind = 'member' AND {end} = $1 \
+         AND (per_day IS NOT NULL OR per_month IS NOT NULL) ORDER BY subject"
+    );
+    Ok(on_either!(transaction, connection => {
+        sqlx::query_scalar(AssertSqlSafe(sql)).bind(member_id("", team)).fetch_all(connection).await?
+    }))
 }
 
 /// The days and months that gateways may be in while the console is in `today`: their clocks may be some hours off.

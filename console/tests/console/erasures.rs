@@ -83,6 +83,7 @@ async fn sums(api: &Api, token: &str, owner: &str) -> Value {
         spent("owner", owner, "2026-10-24").await,
         spent("owner", owner, "2026-10").await,
         spent("owner", owner, &month).await,
+        spent("member", &format!("{owner}@red"), &month).await,
         spent("group", "g", "2026-10").await,
     ])
 }
@@ -141,9 +142,16 @@ async fn fill(api: &Api, root: &str) -> (String, NewSecret) {
     let again = api.post(root, &format!("/api/v1/{link}"), &json!({})).await;
     again.expect(201);
 
-    call(api, root, post.clone(), "teams", json!({"id": "red"}))
-        .await
-        .expect(201);
+    call(
+        api,
+        root,
+        post.clone(),
+        "teams",
+        json!({"id": "red", "allowance": {"keys": 2, "groups": ["g"],
+            "limits": {"budget": {"per_month": "0.01"}}}}),
+    )
+    .await
+    .expect(201);
     let member = format!("teams/red/members/{IN_PATH}");
     call(api, root, put.clone(), &member, json!({}))
         .await
@@ -194,8 +202,8 @@ async fn fill(api: &Api, root: &str) -> (String, NewSecret) {
         .await
         .expect(200);
     let owner = serde_json::to_string(ID).unwrap();
-    let recent =
-        spend_feed::line("ka", "red", "0.1", &["key", "owner"], "i").replace("\"ann\"", &owner);
+    let recent = spend_feed::line("ka", "red", "0.1", &["key", "member", "owner"], "i")
+        .replace("\"ann\"", &owner);
     let aside = format!("{{\"timestamp\":\"never\",\"trilane.key.owner\":{owner}}}\n");
     api.ledger(root, "/api/v1/ledger/e/new?from=0", &(recent + &aside))
         .await

@@ -38,6 +38,7 @@ mod key_search;
 mod ledger;
 mod live;
 mod lives;
+mod member_budgets;
 mod metrics;
 mod migration;
 mod nearly_spent;

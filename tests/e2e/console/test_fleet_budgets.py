@@ -15,6 +15,7 @@ from waiting import until
 
 ENVOYS = ("edge-1", "edge-2", "edge-3")
 GROUP = "b-official"
+MEMBER = "this key's owner in its team"
 
 
 def heads(key: str) -> dict[str, str]:
@@ -56,6 +57,14 @@ def spent(*ups: Up) -> dict[str, Decimal]:
     return sums
 
 
+def join(api: Api, team: str, person: str, budget: dict[str, str]) -> str:
+    """Makes a person a member of a new team that allows one key of this budget. Gives an admin's key for the member, which has none itself."""
+    api.post("/people", {"id": person, "name": person, "role": "member"})
+    api.post("/teams", {"id": team, "allowance": {"keys": 1, "groups": [GROUP], "limits": {"budget": budget}}})
+    assert api.call("PUT", f"/teams/{team}/members/{person}", {}).status_code == 200
+    return api.new_key(f"of-{person}", GROUP, owner=person, team=team)
+
+
 def refused(up: Up, key: str, whose: str) -> None:
     answer = httpx.post(f"{up.url}/v1/messages", headers=heads(key), json=MESSAGE, timeout=30, trust_env=False)
     assert answer.status_code == 429, answer.text
@@ -88,6 +97,7 @@ def test_three_envoys_share_budgets(tmp_path: Path, document: Path) -> None:
         }
         put_budget(api, "owner/ann", six)
         put_budget(api, "team/blue", six)
+        keys[MEMBER] = join(api, "red", "bob", {"per_month": f"{six:f}"})
         for whose, key in keys.items():
             for up in ups:
                 until(lambda up=up, key=key, whose=whose: knows(up, whose, key, six), 20)
@@ -97,7 +107,8 @@ def test_three_envoys_share_budgets(tmp_path: Path, document: Path) -> None:
             for up in ups:
                 until(lambda up=up, key=key, whose=whose: knows(up, whose, key, Decimal(0)), 20)
                 refused(up, key, whose)
-        assert {key: spent(*ups)[key] for key in ("own", "of-ann", "of-blue")} == dict.fromkeys(("own", "of-ann", "of-blue"), six)
+        named = ("own", "of-ann", "of-blue", "of-bob")
+        assert {key: spent(*ups)[key] for key in named} == dict.fromkeys(named, six)
 
         # All at once until each is refused; then all know the same, to the last digit.
         put_budget(api, "owner/ann", one * 40)

@@ -1,4 +1,5 @@
-//! The limits and budgets that bind a key: its own, and those of its owner, its team and its group.
+//! The limits and budgets that bind a key: its own, and those of its owner, alone and as a member of its team, its team and its
+//! group.
 
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -12,10 +13,10 @@ use crate::api::state::moment;
 use crate::store::{StoreError, Transaction, spend};
 use crate::timestamp;
 
-/// A key, an owner, a team or a group, with what binds all of its requests.
+/// A key, a member, an owner, a team or a group, with what binds all of its requests.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct RemainingSubject {
-    /// `key`, `owner`, `team` or `group`.
+    /// `key`, `member`, `owner`, `team` or `group`.
     #[schema(value_type = String)]
     pub(crate) kind: &'static str,
     /// Its id.

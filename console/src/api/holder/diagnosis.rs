@@ -100,6 +100,7 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
     } = budget;
     let whose = match subject.kind {
         "key" => "the key".to_owned(),
+        "member" => text::member(&subject.id),
         kind => format!("the {kind} {}", subject.id),
     };
     // The line is for who holds the key.

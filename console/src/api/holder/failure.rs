@@ -148,6 +148,7 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
                 _ => "a limit",
             };
             let whose = match line.text("trilane.limit.scope") {
+                Some("member") => "the owner in the team",
                 Some("owner") => "the owner",
                 Some("team") => "the team",
                 Some("group") => "the group",

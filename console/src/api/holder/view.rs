@@ -7,6 +7,7 @@ use axum::extract::State;
 use serde::Serialize;
 use trilane::config::Document;
 use trilane::config::document::{BudgetDocument, LimitsDocument};
+use trilane::limits::member_id;
 use utoipa::ToSchema;
 
 use super::binding::{self, RemainingSubject};
@@ -30,7 +31,7 @@ pub struct KeyRemaining {
     /// The currency of budgets; missing where no document is in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) currency: Option<String>,
-    /// The key, its owner, its team and its group, in this order: those that have limits or budgets. A request must be allowed by
+    /// The key, its owner as a member of its team, its owner, its team and its group, in this order: those that have limits or budgets. A request must be allowed by
     /// all of them.
     pub(crate) subjects: Vec<RemainingSubject>,
     /// Why requests fail now.
@@ -113,7 +114,10 @@ impl KeyReader {
         let mut subjects = Vec::new();
         let of_key = ("key", key.id.as_str());
         subjects.extend(binding::read(transaction, of_key, &own, currency, self.now).await?);
+        let member = key.owner.as_deref().zip(key.team.as_deref());
+        let member = member.map(|(owner, team)| member_id(owner, team));
         for (kind, id) in [
+            ("member", member.as_deref()),
             ("owner", key.owner.as_deref()),
             ("team", key.team.as_deref()),
             ("group", Some(key.group_id.as_str())),
@@ -133,7 +137,7 @@ impl KeyReader {
         Ok(subjects)
     }
 
-    /// The limits of an owner or a team, which are in the database, or of a group, which are in the document.
+    /// The limits of a member, an owner or a team, which are in the database, or of a group, which are in the document.
     async fn limits(
         &self,
         transaction: &mut Transaction,
@@ -204,7 +208,7 @@ pub async fn latest(
     Ok(requests::recent(transaction, &query).await?.lines)
 }
 
-/// What is left of the limits and budgets of a key, its owner, its team and its group, and why its requests fail now. Members see
+/// What is left of the limits and budgets of a key, its owner, alone and as a member of its team, its team and its group, and why its requests fail now. Members see
 /// those of their own keys, without amounts of teams and groups.
 #[utoipa::path(get, operation_id = "get_key_remaining", path = "/api/v1/keys/{id}/remaining", tag = "keys",
     params(("id" = String, Path)), responses((status = 200, body = KeyRemaining)))]

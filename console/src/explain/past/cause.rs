@@ -149,7 +149,7 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
             "name another model, or get the account the right and take \"entitled\": false away",
         ),
         "model_not_priced" => (
-            "the model has no price, and a budget of the key, its owner, its team or its group cannot count it",
+            "the model has no price, and a budget of the key, its owner, alone or in its team, its team or its group cannot count it",
             "name a model that has a price, or give this one prices, or \"free\": true, in the document",
         ),
         "model_missing" => ("the body names no model", "put \"model\" into the body"),

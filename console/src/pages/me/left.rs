@@ -65,6 +65,7 @@ impl LeftShown {
         };
         let whose = |kind: &str, id: &str| match kind {
             "key" => "This key".to_owned(),
+            "member" => text::member(id),
             "owner" => format!("Owner {id}"),
             "team" => format!("Team {id}"),
             _ => format!("Group {id}"),

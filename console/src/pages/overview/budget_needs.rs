@@ -65,6 +65,7 @@ fn need(of: &NearlySpentView) -> Need {
             // At the beginning of a sentence.
             match of.kind.as_str() {
                 "key" => "Key",
+                "member" => "Member",
                 "owner" => "Owner",
                 "team" => "Team",
                 _ => "Group",
@@ -99,7 +100,7 @@ mod tests {
             budget("key", "k", "2026-11-24", 90),
             budget("team", "t s", "2026-11", 100),
             budget("group", "g", "2026-11", 250),
-            budget("owner", "o", "2026-11", 99),
+            budget("member", "ann@t", "2026-11", 99),
         ];
         for (shown, has_more, want) in [
             (&found[..0], false, vec![]),

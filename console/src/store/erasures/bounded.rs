@@ -32,6 +32,11 @@ const DELETED: RowsWithId = RowsWithId {
     lock: None,
 };
 
+/// Subjects of the person: the owner, and the member of teams. No id of a team has an `@`.
+pub(super) const OF_PERSON: &str = "(kind = 'owner' AND subject = $1) \
+    OR (kind = 'member' AND substr(subject, 1, length($1) + 1) = $1 || '@' \
+        AND {find}(substr(subject, length($1) + 2), '@') = 0)";
+
 /// The row of the spend feed, which whoever notes charges locks first.
 const FEED: Option<&str> = Some("UPDATE spend_feed SET head = head");
 
@@ -47,28 +52,28 @@ pub(super) const KEYS: RowsWithId = RowsWithId {
 pub(super) const SHARES: RowsWithId = RowsWithId {
     table: "spend_shares",
     key: "kind, subject, period, envoy_id, instance, currency",
-    condition: "kind = 'owner' AND subject = $1",
+    condition: OF_PERSON,
     lock: FEED,
     ..DELETED
 };
 pub(super) const SUBJECT: RowsWithId = RowsWithId {
     table: "spend_subjects",
     key: "kind, subject",
-    condition: "kind = 'owner' AND subject = $1",
+    condition: OF_PERSON,
     lock: FEED,
     ..DELETED
 };
 pub(super) const NEARLY_SPENT: RowsWithId = RowsWithId {
     table: "nearly_spent",
     key: "period, kind, subject",
-    condition: "kind = 'owner' AND subject = $1",
+    condition: OF_PERSON,
     lock: WATCH,
     ..DELETED
 };
 pub(super) const MESSAGES: RowsWithId = RowsWithId {
     table: "webhook_events",
     key: "id",
-    condition: "kind = 'owner' AND subject = $1",
+    condition: OF_PERSON,
     lock: WATCH,
     ..DELETED
 };
@@ -116,16 +121,12 @@ impl RowsWithId {
         transaction: &mut Transaction,
         (person, pseudonym): (&str, &str),
     ) -> Result<bool, StoreError> {
-        let find = match transaction {
-            Transaction::Sqlite(..) => "instr",
-            Transaction::Postgres(_) => "strpos",
-        };
         let Self { table, key, .. } = self;
         let what = match self.set {
             Some(set) => format!("UPDATE {table} SET {set}"),
             None => format!("DELETE FROM {table}"),
         };
-        let condition = self.condition.replace("{find}", find);
+        let condition = for_engine(self.condition, transaction);
         let sql = format!(
             "{what} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE {condition} LIMIT {MOST})"
         );
@@ -146,6 +147,15 @@ impl RowsWithId {
         });
         Ok(changed > 0)
     }
+}
+
+/// A condition with the name that the engine has for looking for a text in another.
+pub(super) fn for_engine(condition: &str, transaction: &Transaction) -> String {
+    let find = match transaction {
+        Transaction::Sqlite(..) => "instr",
+        Transaction::Postgres(_) => "strpos",
+    };
+    condition.replace("{find}", find)
 }
 
 /// A text as JSON has it.

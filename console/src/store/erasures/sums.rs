@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use trilane::limits::{member_id, member_parts};
+
+use super::bounded::{OF_PERSON, for_engine};
 use crate::store::spend::{self, SpendKey};
 use crate::store::usage_rows::{self, OWNER, UsageRows, UsageTable};
 use crate::store::{StoreError, SumChange, Transaction, usage_days};
@@ -43,14 +46,22 @@ pub(super) async fn spend(
     transaction: &mut Transaction,
     (person, pseudonym): (&str, &str),
 ) -> Result<bool, StoreError> {
-    let rows = spend::take_of(transaction, "owner", person).await?;
-    let is_more = !rows.is_empty();
+    let condition = for_engine(OF_PERSON, transaction);
+    let found = spend::first_of(transaction, &condition, person).await?;
+    let Some((kind, subject)) = found else {
+        return Ok(false);
+    };
+    let (kind, other) = match member_parts(&subject) {
+        Some((_, team)) if kind == "member" => ("member", member_id(pseudonym, team)),
+        _ => ("owner", pseudonym.to_owned()),
+    };
+    let rows = spend::take_of(transaction, kind, &subject).await?;
     let charges: BTreeMap<_, _> = rows
         .into_iter()
         .map(|(period, currency, amount)| {
             let key = SpendKey {
-                kind: "owner",
-                subject: pseudonym.to_owned(),
+                kind,
+                subject: other.clone(),
                 period,
                 currency,
             };
@@ -58,5 +69,5 @@ pub(super) async fn spend(
         })
         .collect();
     spend::change(transaction, &charges, SumChange::Add).await?;
-    Ok(is_more)
+    Ok(true)
 }

@@ -1,4 +1,4 @@
-//! Budgets of owners and teams, which a spend feed tells, beside those of keys and groups.
+//! Budgets of members, owners and teams, which a spend feed tells, beside those of keys and groups.
 
 use super::*;
 use crate::limits::budget::Budget;
@@ -8,13 +8,21 @@ use crate::shared_data::SharedData as _;
 
 /// The policy of all tests with a spend feed, in which every key is ann's and of the team blue.
 fn fed(priced: bool) -> (InForce, Limited) {
+    fed_as(priced, |_| ("ann", "blue"))
+}
+
+/// The same, in which each key has the owner and the team that `people` gives it.
+fn fed_as(
+    priced: bool,
+    people: impl Fn(&str) -> (&'static str, &'static str),
+) -> (InForce, Limited) {
     let (in_force, mut limited) = limited(&Value::Null, &Value::Null);
     drop(in_force);
     let mut document = document();
     document["spend_feed"] = json!({"cluster": "agent"});
     for key in document["keys"].as_array_mut().unwrap() {
-        key["owner"] = json!("ann");
-        key["team"] = json!("blue");
+        let (owner, team) = people(key["id"].as_str().unwrap_or_default());
+        (key["owner"], key["team"]) = (json!(owner), json!(team));
     }
     for group in document["groups"].as_array_mut().unwrap() {
         let sources = group["protocol"] != "Mixed";
@@ -45,9 +53,16 @@ fn tell(world: &Limited, scope: Scope, id: &str, per_day: Option<&str>, elsewher
     world.shared.set(&name, &told.encode(), None).unwrap();
 }
 
+/// Those whose budgets a feed alone tells, by how a refusal names them.
+const PEOPLE: [(Scope, &str, &str); 3] = [
+    (Scope::Member, "ann@blue", "owner in its team"),
+    (Scope::Owner, "ann", "owner"),
+    (Scope::Team, "blue", "team"),
+];
+
 #[test]
-fn an_owner_or_a_team_whose_budget_is_spent_elsewhere() {
-    for (scope, id) in [(Scope::Owner, "ann"), (Scope::Team, "blue")] {
+fn people_whose_budget_is_spent_elsewhere() {
+    for (scope, id, whose) in PEOPLE {
         let (in_force, world) = fed(true);
         let status = |outcome: &Outcome| reply_of(outcome).map(|(status, ..)| status);
         let (_, outcome) = B.send(&in_force, &world);
@@ -82,21 +97,52 @@ fn an_owner_or_a_team_whose_budget_is_spent_elsewhere() {
         assert_eq!(reply.status, 429, "{scope:?}");
         let code = header(&reply, "x-trilane-error");
         assert_eq!(code, Some("insufficient_quota"), "{scope:?}");
-        let left = (scope == Scope::Owner).then_some("0");
+        let left = (scope != Scope::Team).then_some("0");
         let told = header(&reply, "x-trilane-budget-remaining-day");
         assert_eq!(told, left, "{scope:?}: a team's is not told of");
         let said = String::from_utf8(reply.body).unwrap();
-        let whose = format!("the budget of this key's {} for this day", scope.name());
+        let whose = format!("the budget of this key's {whose} for this day");
         assert!(said.contains(&whose), "{said}");
         let record = exchange.on_done(&FakeEnd(FINISHED), &world).unwrap();
         assert_eq!(record.limit, Some((scope, Limit::Budget(Window::Day))));
     }
 }
 
+/// What a member has spent with one key counts for every other key of the member in the team, and for no other member and team.
+#[test]
+fn keys_of_a_member_spend_one_budget() {
+    let (in_force, limited) = fed_as(true, |id| match id {
+        "c" => ("ann", "red"),
+        _ => ("ann", "blue"),
+    });
+    limited.shared.set(COMPLETE, &[1], None).unwrap();
+    for id in ["ann@blue", "ann@red"] {
+        tell(&limited, Scope::Member, id, Some("0.004"), "0");
+    }
+    let (mut exchange, outcome) = B.send(&in_force, &limited);
+    assert!(reply_of(&outcome).is_none(), "nothing is spent yet");
+    exchange.on_response_head(&OfUpstream(200), false, &limited);
+    for text in [MESSAGE, MESSAGE_END] {
+        exchange.on_response_body(text.as_bytes(), text.len(), false, &limited);
+    }
+    exchange.on_response_body(&[], 0, true, &limited);
+    exchange.on_done(&FakeEnd(FINISHED), &limited).unwrap();
+    for (case, request, want) in [
+        ("the same key", B, Some(429)),
+        ("another key", A, Some(429)),
+        ("in another team", C, None),
+    ] {
+        let (_, outcome) = request.send(&in_force, &limited);
+        let status = reply_of(&outcome).map(|(status, ..)| status);
+        assert_eq!(status, want, "{case}");
+    }
+}
+
 /// No budget, and one of each subject.
-const BUDGETS_OF: [Option<Scope>; 5] = [
+const BUDGETS_OF: [Option<Scope>; 6] = [
     None,
     Some(Scope::Key),
+    Some(Scope::Member),
     Some(Scope::Owner),
     Some(Scope::Team),
     Some(Scope::Group),
@@ -145,7 +191,7 @@ fn partly_priced(of: Option<Scope>) -> (InForce, Limited) {
     let (in_force, world) = setting_of(&document);
     limited.world = world;
     limited.shared.set(COMPLETE, &[1], None).unwrap();
-    for (scope, id) in [(Scope::Owner, "ann"), (Scope::Team, "blue")] {
+    for (scope, id, _) in PEOPLE {
         if of == Some(scope) {
             tell(&limited, scope, id, Some("5"), "0");
         }
@@ -235,6 +281,7 @@ fn a_model_without_a_price_takes_nothing_else_down() {
             let said = String::from_utf8(reply.body).unwrap();
             let whose = match scope {
                 Scope::Key => "this key",
+                Scope::Member => "this key's owner in its team",
                 Scope::Owner => "this key's owner",
                 Scope::Team => "this key's team",
                 Scope::Group => "this key's group",
