@@ -29,7 +29,7 @@ def priced(costs: dict[str, Optional[str]]) -> dict[str, Any]:
 def list_price(operation: Operation, record: Record) -> Decimal:
     """By the model's prices, as Python's Decimal has it."""
     prices = {kind: Decimal(price) for kind, price in MODELS[operation.protocol][0]["prices"].items()}
-    fallback = {"cache_read": "input", "cache_write_5m": "input", "cache_write_1h": "input", "reasoning": "output"}
+    fallback = {"cache_read": "input", "cache_write_5m": "input", "cache_write_1h": "input", "tool_use": "input", "reasoning": "output"}
     used = {kind: number for kind, number in (kinds_of(record) or {}).items() if number}
     return sum(
         (number * prices.get(kind, prices.get(fallback.get(kind, kind), Decimal(0))) for kind, number in used.items()), Decimal(0)
