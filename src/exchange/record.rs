@@ -338,14 +338,13 @@ impl RecordBuilder {
         by_source && reading.made_nothing
     }
 
-    /// Whether the response tells what it used: tokens, or the images that it was to make. Searches alone say nothing of
-    /// tokens, and neither do zeros: what wrote something has read something, and what passed was written.
+    /// Whether the response tells what it used: tokens of both sides, or the images that it was to make. Searches alone say
+    /// nothing of tokens, and neither do zeros.
     fn is_reported(&self, reading: &Reading) -> bool {
         reading.usage.as_ref().is_some_and(|usage| {
             let makes_images = self.operation() == Some(Operation::ImageGeneration);
             (makes_images && usage.images > 0)
-                || (usage.input_tokens() > 0
-                    && (usage.output_tokens() > 0 || reading.generated_bytes == 0))
+                || (!reading.one_sided && (usage.input_tokens() > 0 || usage.output_tokens() > 0))
         })
     }
 

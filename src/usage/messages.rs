@@ -45,6 +45,8 @@ const CACHE_WRITE: Slot = 3;
 const CACHE_WRITE_5M: Slot = 4;
 const CACHE_WRITE_1H: Slot = 5;
 const MOVES_OF_INPUT: SlotSet = bit(INPUT) | bit(CACHE_READ) | bit(CACHE_WRITE);
+/// The output, by all names.
+pub(super) const OUTPUTS: SlotSet = bit(OUTPUT) | bit(METRICS + OUTPUT);
 const COMMON: core::ops::RangeInclusive<Slot> = INPUT..=CACHE_WRITE_1H;
 
 pub(super) static TABLE: WireTable = WireTable {

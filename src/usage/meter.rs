@@ -117,6 +117,8 @@ pub struct Reading {
     /// What other models used for this answer, by the names that the upstream gives them: at most four, of which the last has
     /// all that the others have not. None is the model that answered.
     pub others: Vec<(String, Usage)>,
+    /// Whether no number tells the input, or none the output though some of it passed.
+    pub one_sided: bool,
     /// The total, where nothing says what of it is input and what is output.
     pub unsplit_total: Option<u64>,
     /// Tokens of the total that stand in no part, where the vendor counts such as output.
@@ -240,6 +242,7 @@ impl Meter {
             image_model: owned(tally.image_model()),
             excessive: tally.is_excessive(),
             others: tally.others(),
+            one_sided: counted.usage.is_some() && tally.is_one_sided(&usage),
             unsplit_total,
             unnamed_output,
             doubt: doubts.words(&tally.table().terms),

@@ -4,7 +4,7 @@ use super::cost;
 use super::doubt::Doubt;
 use super::merge::{is_whole, merge};
 use super::model_sums::{ModelSum, ModelSums, SUMS};
-use super::numbers::{MAX_COUNT, Numbers, Slot};
+use super::numbers::{MAX_COUNT, Numbers, Slot, SlotSet};
 use super::queries::Queries;
 use super::short_text::ShortText;
 use super::table::{
@@ -39,6 +39,8 @@ pub(super) struct UsageTally {
     told: bool,
     /// A part of the response came that tells nothing that is read, such as a signature.
     untold_part: bool,
+    /// The output was told behind some of it: what a stream of Messages tells before is a placeholder.
+    output_told: bool,
 }
 
 #[derive(Default)]
@@ -255,6 +257,7 @@ impl UsageTally {
             by_element: false,
             told: false,
             untold_part: false,
+            output_told: false,
         }
     }
 
@@ -662,6 +665,8 @@ impl UsageTally {
         if staged.event.is_part() {
             return true;
         }
+        let output = staged.numbers.present() & messages::OUTPUTS;
+        self.output_told |= output != 0 && kept.generated > 0;
         kept.excessive |= staged.excessive;
         kept.uncountable |= staged.uncountable;
         let as_it_says =
@@ -818,6 +823,21 @@ impl UsageTally {
             counted.doubts.add(Doubt::Cost);
         }
         counted
+    }
+
+    /// Whether a side of this usage was told by no number: of the output only where some of it passed. Where a protocol
+    /// leaves out zeros, none is missing.
+    pub(super) fn is_one_sided(&self, usage: &Usage) -> bool {
+        let roles = &self.table.roles;
+        let numbers = &self.kept.numbers;
+        let untold = |side: SlotSet| numbers.present() & side == 0;
+        let no_input = usage.input_tokens() == 0 && untold(roles.input);
+        let no_output = if roles.begins_stream {
+            !self.output_told
+        } else {
+            usage.output_tokens() == 0 && untold(roles.output)
+        };
+        !roles.unnamed_output && (no_input || (no_output && self.generated_bytes() > 0))
     }
 
     /// The sum of all tokens, where one was reported.

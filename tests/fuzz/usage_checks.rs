@@ -385,6 +385,8 @@ struct Plain {
     streams: bool,
     /// A part of it tells nothing that is read.
     untold_part: bool,
+    /// The output was told behind some of it.
+    output_told: bool,
     /// Reports contradict each other or themselves: how those are read is for the properties of `usage::merge` and
     /// `usage::witness` to say.
     contradicts: Cell<bool>,
@@ -484,6 +486,11 @@ const MESSAGES: &[&str] = &[
     "server_tool_use.web_fetch_requests",
     "server_tool_use.code_execution_requests",
 ];
+const MESSAGES_INPUT: [&str; 3] = [
+    "input_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+];
 /// A list, and the numbers it comes to: audio, then images.
 const DETAILS: &[[&str; 3]] = &[
     [
@@ -554,6 +561,7 @@ impl Plain {
             unreadable: false,
             streams: true,
             untold_part: false,
+            output_told: false,
             contradicts: Cell::new(false),
         }
     }
@@ -1108,6 +1116,9 @@ impl Plain {
 
     /// The event has ended.
     fn commit(&mut self) {
+        let mut outputs = self.event.iter();
+        let output = outputs.any(|(name, _)| *name == "output_tokens");
+        self.output_told |= output && self.generated > 0;
         let said = |name: &str| {
             self.event
                 .iter()
@@ -1196,6 +1207,7 @@ impl Plain {
         let status = self.kept.remove("status").filter(|status| {
             ["completed", "incomplete", "failed", "cancelled"].contains(&status.as_str())
         });
+        let told: BTreeSet<&str> = self.numbers.keys().copied().collect();
         self.numbers
             .retain(|name, value| *value > 0 || !name.contains('['));
         let contradicts = self.contradicts.get();
@@ -1211,6 +1223,21 @@ impl Plain {
         let media = passed != Passed::default();
         let something =
             self.generated > 0 || self.untold_part || usage.images > 0 || calls || media;
+        let told = |names: &[&str]| names.iter().any(|name| told.contains(name));
+        let (inputs, outputs): (&[&str], &[&str]) = match self.wire {
+            Wire::Chat => (&["prompt_tokens"], &["completion_tokens"]),
+            Wire::Messages => (&MESSAGES_INPUT, &["output_tokens"]),
+            _ => (&["input_tokens"], &["output_tokens"]),
+        };
+        let leaves_out = matches!(self.wire, Wire::Generate | Wire::CachedContent);
+        let no_input = usage.input_tokens() == 0 && !told(inputs);
+        let no_output = if self.wire == Wire::Messages {
+            !self.output_told
+        } else {
+            usage.output_tokens() == 0 && !told(outputs)
+        };
+        let no_output = no_output && self.generated > 0;
+        let one_sided = used.is_some() && !leaves_out && (no_input || no_output);
         let made_nothing = in_place && !something && output == 0 && !ended && !self.unreadable;
         let reading = Reading {
             usage: used,
@@ -1230,6 +1257,7 @@ impl Plain {
             others,
             unreadable: self.unreadable,
             made_nothing,
+            one_sided,
             unsplit_total: None,
             unnamed_output: 0,
             doubt: None,

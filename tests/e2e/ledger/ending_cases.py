@@ -213,7 +213,7 @@ def _streams() -> Iterator[tuple[str, Case]]:
         else:
             rows["no usage"] = Case(name, "finished", "estimated", 200, no_usage, complete=True)
         if form == "chat":  # Behind the reason to finish its report is the last one.
-            rows["no end"] = Case(name, "finished", "complete", 200, {"scenario": "no-end"}, complete=True)
+            rows["no end"] = Case(name, "finished", "complete", 200, {"scenario": "no-end"}, complete=True, kinds=all_told)
         elif form != "images":
             rows["no end"] = Case(
                 name, "truncated", "estimated", 200, {"scenario": "no-end"}, complete=True, kinds=EARLY

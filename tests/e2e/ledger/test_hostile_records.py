@@ -287,18 +287,30 @@ def test_usage_that_is_odd(desk: Desk, crafted: CraftedUpstream, name: str, grou
 
 
 #: Numbers that no count of tokens can be.
-NO_COUNTS = ("-1", "1.5", "1e3", "18446744073709551616", "9" * 400, '"7"', "true", "null", "[7]", "{}")
+NO_COUNTS = ("-1", "1.5", "18446744073709551616", "9" * 400, '"x"', "true", "null", "[7]", "{}")
+#: Numbers that are one in another spelling.
+SPELLINGS = {"1e3": 1000, "7.0": 7, '"7"': 7}
 
 
 @pytest.mark.parametrize("number", NO_COUNTS)
 def test_numbers_that_count_nothing(desk: Desk, crafted: CraftedUpstream, number: str) -> None:
-    """They never become a number of their own making: they are left out, and the others stand."""
+    """They never become a number of their own making: they are left out and estimated, and the others stand."""
     answer = _chat("ok", f'{{"prompt_tokens":{number},"completion_tokens":5}}')
     exchange = _ask(desk, crafted, f"number-{number[:30]}".replace('"', "-"), answer)
     assert exchange.answer and exchange.answer.body == answer, exchange
     record = exchange.record()
     assert record["gen_ai.usage.output_tokens"] == 5, record
-    assert record["gen_ai.usage.input_tokens"] in (0, 1000 if number == "1e3" else 0), record
+    assert record["trilane.usage.status"] == "estimated", record
+    assert record["gen_ai.usage.input_tokens"] == record["trilane.estimated.input_tokens"] > 0, record
+
+
+@pytest.mark.parametrize("number", SPELLINGS)
+def test_numbers_in_other_spellings(desk: Desk, crafted: CraftedUpstream, number: str) -> None:
+    answer = _chat("ok", f'{{"prompt_tokens":{number},"completion_tokens":5}}')
+    exchange = _ask(desk, crafted, f"spelled-{number}".replace('"', "-"), answer)
+    record = exchange.record()
+    found = (record["gen_ai.usage.input_tokens"], record["gen_ai.usage.output_tokens"])
+    assert (record["trilane.usage.status"], found) == ("complete", (SPELLINGS[number], 5)), record
 
 
 def test_amount_beyond_all_digits(desk: Desk, crafted: CraftedUpstream) -> None:
