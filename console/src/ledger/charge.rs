@@ -1,11 +1,18 @@
 //! Charges of ledger lines, exact sums of them, and the one place that rounds them, for display.
 //!
-//! A charge is less than 10^9 of its currency and has at most 20 fractional digits; a sum counts units of 10^-20 in 128 bits. So
-//! three thousand million lines of the greatest charge fit, and no sum is rounded or becomes a float. A database has a sum as a decimal
-//! number, which may be greater.
+//! A charge is less than 10^9 of its currency and has at most 20 fractional digits. A sum has as many, and a whole part of 128 bits. A
+//! database has it in five columns of 64 bits, which `SUM()` adds up exactly on both engines ([`Sum::COLUMNS`]): nine million million
+//! lines of the greatest charge fit, and no sum is rounded or becomes a float.
 
 use trilane::money::Amount;
 use trilane::money::decimal::Fault;
+
+/// Units of one of the currency.
+const ONE: u128 = 10_u128.pow(Amount::PLACES);
+/// How much a column of a sum counts of the one before.
+const STEP: i128 = 1_000_000;
+
+const NOT_PLAIN: &str = "is no plain decimal number";
 
 /// Reads a charge of a ledger line: a plain decimal number, not negative.
 ///
@@ -17,46 +24,112 @@ pub fn parse(text: &str) -> Result<Amount, &'static str> {
         Ok(charge) if charge < most => Ok(charge),
         Ok(_) | Err(Fault::OutOfRange) => Err("is 10^9 or more"),
         Err(Fault::TooManyPlaces) => Err("has more than 20 fractional digits"),
-        Err(Fault::NotPlain | Fault::Comma) => Err("is no plain decimal number"),
+        Err(Fault::NotPlain | Fault::Comma) => Err(NOT_PLAIN),
     }
 }
 
-/// A sum of charges of one currency.
+/// A sum of charges of one currency: exact, and never too great for what it counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Sum(Amount);
+pub struct Sum {
+    whole: u128,
+    /// Less than one.
+    fraction: Amount,
+}
 
 impl Sum {
+    /// The columns that a database has for a sum, the finest first: each counts a million times as much as the one before,
+    /// and the first one counts units of 10^-20.
+    ///
+    /// A sum is stored with less than a million in each column but the last, which has less than 10^5 for a charge. So `SUM()` of
+    /// a column fits into the 63 bits that SQLite adds up in for nine million million rows, whatever they charge.
+    pub const COLUMNS: usize = 5;
+
     /// A sum as [`Sum::text`] writes it.
     ///
     /// # Errors
     /// The reason, where the text is no amount.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        match Amount::read(text) {
-            Ok(sum) => Ok(Self(sum)),
-            Err(Fault::OutOfRange) => Err("is greater than a sum can be"),
-            Err(Fault::TooManyPlaces) => Err("has more than 20 fractional digits"),
-            Err(Fault::NotPlain | Fault::Comma) => Err("is no plain decimal number"),
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let fraction = Amount::read(&format!("0.{fraction}")).map_err(|fault| match fault {
+            Fault::TooManyPlaces => "has more than 20 fractional digits",
+            Fault::NotPlain | Fault::Comma | Fault::OutOfRange => NOT_PLAIN,
+        })?;
+        if whole.is_empty() || !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(NOT_PLAIN);
         }
+        let whole = whole.parse();
+        Ok(Self {
+            whole: whole.map_err(|_| "is greater than a sum can be")?,
+            fraction,
+        })
+    }
+
+    /// A sum out of its columns. What lines were taken from may have columns below zero; a sum is never less than nothing.
+    pub fn of_columns(columns: [i64; Self::COLUMNS]) -> Self {
+        let [e20, e14, e8, e2, tens_of_thousands] = columns.map(i128::from);
+        let units = [(e14, 1), (e8, 2), (e2, 3)].into_iter();
+        let units = units.fold(e20, |units, (column, place)| {
+            units.saturating_add(column.saturating_mul(STEP.saturating_pow(place)))
+        });
+        let one = i128::try_from(ONE).unwrap_or(i128::MAX);
+        let whole = tens_of_thousands.saturating_mul(10_000);
+        let whole = whole.saturating_add(units.checked_div_euclid(one).unwrap_or_default());
+        let fraction = units.checked_rem_euclid(one).unwrap_or_default();
+        match u128::try_from(whole) {
+            Ok(whole) => Self {
+                whole,
+                fraction: Amount::of_units(u128::try_from(fraction).unwrap_or_default()),
+            },
+            Err(_) => Self::default(),
+        }
+    }
+
+    /// Its columns, as a database stores it.
+    pub fn columns(&self) -> [i64; Self::COLUMNS] {
+        let step = STEP.unsigned_abs();
+        let part = |of: u128| i64::try_from(of).unwrap_or(i64::MAX);
+        let digits = |place| {
+            self.fraction
+                .units()
+                .checked_div(step.saturating_pow(place))
+                .unwrap_or_default()
+        };
+        let low = |of: u128| of.checked_rem(step).unwrap_or_default();
+        let below = self.whole.checked_rem(10_000).unwrap_or_default();
+        [
+            part(low(digits(0))),
+            part(low(digits(1))),
+            part(low(digits(2))),
+            part(digits(3).saturating_add(below.saturating_mul(100))),
+            part(self.whole.checked_div(10_000).unwrap_or_default()),
+        ]
     }
 
     /// Adds an amount.
     pub fn add(&mut self, amount: Amount) {
-        self.0 = self.0.plus(amount);
+        self.add_sum(&Self::from(amount));
     }
 
-    /// Takes an amount away.
-    pub fn subtract(&mut self, amount: Amount) {
-        self.0 = self.0.less(amount);
+    /// Adds another sum.
+    pub fn add_sum(&mut self, other: &Self) {
+        let fraction = self.fraction.plus(other.fraction).units();
+        let carried = fraction.checked_div(ONE).unwrap_or_default();
+        self.fraction = Amount::of_units(fraction.checked_rem(ONE).unwrap_or_default());
+        self.whole = self
+            .whole
+            .saturating_add(other.whole)
+            .saturating_add(carried);
     }
 
-    /// Its value.
+    /// Its value, as far as an amount is that great.
     pub fn value(&self) -> Amount {
-        self.0
+        let whole = self.whole.saturating_mul(ONE);
+        Amount::of_units(whole.saturating_add(self.fraction.units()))
     }
 
     /// Whether it is nothing.
     pub fn is_zero(&self) -> bool {
-        self.0 == Amount::ZERO
+        *self == Self::default()
     }
 
     /// Fractional digits that the exact value needs.
@@ -68,7 +141,11 @@ impl Sum {
 
     /// The exact value, without zeros at its end.
     pub fn text(&self) -> String {
-        self.0.to_string()
+        let fraction = self.fraction.to_string();
+        match fraction.split_once('.') {
+            Some((_, digits)) => format!("{}.{digits}", self.whole),
+            None => self.whole.to_string(),
+        }
     }
 
     /// With so many fractional digits, rounded half away from zero where the exact value has more.
@@ -76,15 +153,28 @@ impl Sum {
         let cut = Amount::PLACES.saturating_sub(places);
         let step = 10_u128.checked_pow(cut).unwrap_or(1);
         let half = step.checked_div(2).unwrap_or_default();
-        let units = self.0.units().saturating_add(half);
-        let units = units.saturating_sub(units.checked_rem(step).unwrap_or_default());
-        let text = Amount::of_units(units).to_string();
+        let mut rounded = *self;
+        rounded.add(Amount::of_units(half));
+        let units = rounded.fraction.units();
+        let rest = units.checked_rem(step).unwrap_or_default();
+        rounded.fraction = Amount::of_units(units.saturating_sub(rest));
+        let text = rounded.text();
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
         if places == 0 {
             return whole.to_owned();
         }
         let width = usize::try_from(places).unwrap_or(usize::MAX);
         format!("{whole}.{fraction:0<width$}")
+    }
+}
+
+impl From<Amount> for Sum {
+    fn from(amount: Amount) -> Self {
+        let units = amount.units();
+        Self {
+            whole: units.checked_div(ONE).unwrap_or_default(),
+            fraction: Amount::of_units(units.checked_rem(ONE).unwrap_or_default()),
+        }
     }
 }
 
@@ -162,9 +252,41 @@ mod tests {
 
     #[test]
     fn as_many_lines_fit_as_is_said() {
-        let greatest = parse("999999999.99999999999999999999").unwrap();
-        let lines = u128::MAX / greatest.units();
-        assert!(lines > 3_000_000_000, "{lines}");
+        let greatest = Sum::from(parse("999999999.99999999999999999999").unwrap());
+        let lines = 9_000_000_000_000;
+        let columns = greatest.columns().map(|column| column.checked_mul(lines));
+        let sum = Sum::of_columns(columns.map(|column| column.expect("63 bits")));
+        assert_eq!(sum.text(), "8999999999999999999999.99999991");
+    }
+
+    #[test]
+    fn sums_out_of_columns() {
+        let cases = [
+            ("nothing", [0; 5], "0"),
+            ("the finest", [1, 0, 0, 0, 0], "0.00000000000000000001"),
+            ("one of each", [1, 1, 1, 1, 1], "10000.01000001000001000001"),
+            (
+                "carried on",
+                [999_999, 999_999, 999_999, 999_999 + 1, 0],
+                "10000.00999999999999999999",
+            ),
+            ("much in each", [3_000_000, 0, 0, 0, 0], "0.00000000000003"),
+            (
+                "a column below zero",
+                [-1, 0, 0, 0, 1],
+                "9999.99999999999999999999",
+            ),
+            ("nothing, of two", [-1_000_000, 1, 0, 0, 0], "0"),
+            ("less than nothing", [0, 0, 0, -1, 0], "0"),
+            (
+                "the most",
+                [i64::MAX; 5],
+                "92233812602360360430360.43036033812661775807",
+            ),
+        ];
+        for (case, columns, want) in cases {
+            assert_eq!(Sum::of_columns(columns).text(), want, "{case}");
+        }
     }
 
     #[test]
@@ -200,13 +322,19 @@ mod tests {
         fn a_sum_is_what_integers_say(amounts in prop::collection::vec((0_u64..=1_000_000_000_000_000, 0_usize..=12), 0..50)) {
             let mut sum = Sum::default();
             let mut want = 0_u128;
+            let mut columns = [0; Sum::COLUMNS];
             for (units, places) in amounts {
                 let digits = format!("{units:0>width$}", width = places + 1);
                 let (whole, fraction) = digits.split_at(digits.len() - places);
                 let text = if places == 0 { whole.to_owned() } else { format!("{whole}.{fraction}") };
                 sum.add(Amount::read(&text).unwrap());
                 want += u128::from(units) * 10_u128.pow(u32::try_from(12 - places).unwrap());
+                for (all, column) in columns.iter_mut().zip(Sum::parse(&text).unwrap().columns()) {
+                    *all += column;
+                }
             }
+            prop_assert_eq!(Sum::of_columns(columns), sum);
+            prop_assert_eq!(Sum::of_columns(sum.columns()), sum);
             let text = sum.shown(12).replace('.', "");
             prop_assert_eq!(text.parse::<u128>().unwrap(), want);
             prop_assert_eq!(Sum::parse(&sum.text()), Ok(sum));

@@ -38,11 +38,11 @@ impl UsageTotals {
         for (count, other) in self.counts.iter_mut().zip(others.counts) {
             *count = count.saturating_add(other);
         }
-        self.charge.add(others.charge.value());
-        self.estimated_charge.add(others.estimated_charge.value());
-        self.costed_charge.add(others.costed_charge.value());
-        self.cost.add(others.cost.value());
-        self.reported_cost.add(others.reported_cost.value());
+        self.charge.add_sum(&others.charge);
+        self.estimated_charge.add_sum(&others.estimated_charge);
+        self.costed_charge.add_sum(&others.costed_charge);
+        self.cost.add_sum(&others.cost);
+        self.reported_cost.add_sum(&others.reported_cost);
     }
 
     /// Adds a record.

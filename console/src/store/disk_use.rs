@@ -73,8 +73,10 @@ impl DataKind {
 
     fn of_table(table: &str) -> Self {
         match table {
-            "usage_by_hour" | "first_byte_hours" | "attempt_hours" => Self::Hours,
-            "usage_by_day" | "usage_by_day_to" => Self::Days,
+            "usage_by_hour" | "usage_of_all_by_hour" | "first_byte_hours" | "attempt_hours" => {
+                Self::Hours
+            }
+            "usage_by_day" | "usage_of_all_by_day" | "usage_by_day_to" => Self::Days,
             "spend" | "spend_feed" | "spend_shares" | "spend_subjects" => Self::Spend,
             "keys" | "key_feed" | "key_changes" | "key_use" | "key_search" | "key_search_due" => {
                 Self::Keys
@@ -267,6 +269,8 @@ mod tests {
             ("requests_2026_11_24", DataKind::Requests),
             ("request", DataKind::Other),
             ("usage_by_day", DataKind::Days),
+            ("usage_of_all_by_hour", DataKind::Hours),
+            ("usage_of_all_by_day", DataKind::Days),
             ("people", DataKind::Other),
             ("key_grams_data", DataKind::Keys),
         ] {

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
-use super::sqlite_rows::{self, ROWS};
-use super::sum_rows::SumRow;
+use super::sum_table::{SumRow, SumTable};
 use super::{StoreError, SumChange, Transaction, on_either};
 
 /// The bounds that first bytes are counted by, in milliseconds. The last one has what took longer, too.
@@ -40,61 +39,20 @@ pub async fn change_first_bytes(
     counts: &BTreeMap<FirstByteKey, i64>,
     change: SumChange,
 ) -> Result<(), StoreError> {
-    const KEY: &str = "hour, model, account, within_ms";
-    if change == SumChange::Subtract {
-        for ((hour, model, account, bound), count) in counts {
-            let bound = bound.to_string();
-            let row = SumRow {
-                table: "first_byte_hours",
-                key: vec![
-                    ("hour", hour),
-                    ("model", model),
-                    ("account", account),
-                    ("CAST(within_ms AS TEXT)", &bound),
-                ],
-                counts: vec![("count".to_owned(), *count)],
-                amounts: Vec::new(),
-            };
-            row.subtract(transaction).await?;
-        }
-        return Ok(());
-    }
-    match transaction {
-        Transaction::Sqlite(inner, _) => {
-            let counts: Vec<_> = counts.iter().collect();
-            for counts in counts.chunks(ROWS) {
-                let sql = sqlite_add("first_byte_hours", KEY, counts.len());
-                let mut add = sqlx::query(AssertSqlSafe(sql)).persistent(counts.len() == ROWS);
-                for ((hour, model, account, bound), count) in counts {
-                    add = add.bind(hour).bind(model).bind(account);
-                    add = add.bind(*bound).bind(**count);
-                }
-                add.execute(&mut **inner).await?;
-            }
-        }
-        Transaction::Postgres(inner) => {
-            if counts.is_empty() {
-                return Ok(());
-            }
-            // In the order of the map, so that two never wait for each other.
-            let texts = |of: fn(&FirstByteKey) -> &str| counts.keys().map(of).collect::<Vec<_>>();
-            sqlx::query(
-                "INSERT INTO first_byte_hours (hour, model, account, within_ms, count) \
-                 SELECT hour, model, account, within_ms, count \
-                 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) \
-                 WITH ORDINALITY AS new (hour, model, account, within_ms, count, place) ORDER BY place \
-                 ON CONFLICT (hour, model, account, within_ms) DO UPDATE SET count = first_byte_hours.count + excluded.count",
-            )
-            .bind(texts(|key| &key.0))
-            .bind(texts(|key| &key.1))
-            .bind(texts(|key| &key.2))
-            .bind(counts.keys().map(|key| key.3).collect::<Vec<_>>())
-            .bind(counts.values().copied().collect::<Vec<_>>())
-            .execute(&mut **inner)
-            .await?;
-        }
-    }
-    Ok(())
+    let bounds: Vec<_> = counts.keys().map(|key| key.3.to_string()).collect();
+    let rows = counts.iter().zip(&bounds);
+    let rows = rows.map(|(((hour, model, account, _), count), bound)| SumRow {
+        key: vec![hour, model, account, bound],
+        counts: vec![*count],
+        amounts: Vec::new(),
+    });
+    let rows: Vec<_> = rows.collect();
+    let table = counted(
+        "first_byte_hours",
+        &["hour", "model", "account", "within_ms"],
+        1,
+    );
+    table.change(transaction, &rows, change).await
 }
 
 /// Adds counts of attempts, or takes them away.
@@ -106,68 +64,25 @@ pub async fn change_attempts(
     counts: &BTreeMap<AttemptKey, i64>,
     change: SumChange,
 ) -> Result<(), StoreError> {
-    const KEY: &str = "hour, source, account, ended";
-    if change == SumChange::Subtract {
-        for ([hour, source, account, ended], count) in counts {
-            let row = SumRow {
-                table: "attempt_hours",
-                key: vec![
-                    ("hour", hour),
-                    ("source", source),
-                    ("account", account),
-                    ("ended", ended),
-                ],
-                counts: vec![("count".to_owned(), *count)],
-                amounts: Vec::new(),
-            };
-            row.subtract(transaction).await?;
-        }
-        return Ok(());
-    }
-    match transaction {
-        Transaction::Sqlite(inner, _) => {
-            let counts: Vec<_> = counts.iter().collect();
-            for counts in counts.chunks(ROWS) {
-                let sql = sqlite_add("attempt_hours", KEY, counts.len());
-                let mut add = sqlx::query(AssertSqlSafe(sql)).persistent(counts.len() == ROWS);
-                for (key, count) in counts {
-                    for text in *key {
-                        add = add.bind(text);
-                    }
-                    add = add.bind(**count);
-                }
-                add.execute(&mut **inner).await?;
-            }
-        }
-        Transaction::Postgres(inner) => {
-            if counts.is_empty() {
-                return Ok(());
-            }
-            let texts = |of: fn(&AttemptKey) -> &str| counts.keys().map(of).collect::<Vec<_>>();
-            sqlx::query(
-                "INSERT INTO attempt_hours (hour, source, account, ended, count) \
-                 SELECT hour, source, account, ended, count \
-                 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) \
-                 WITH ORDINALITY AS new (hour, source, account, ended, count, place) ORDER BY place \
-                 ON CONFLICT (hour, source, account, ended) DO UPDATE SET count = attempt_hours.count + excluded.count",
-            )
-            .bind(texts(|[hour, ..]| hour))
-            .bind(texts(|[_, source, ..]| source))
-            .bind(texts(|[_, _, account, _]| account))
-            .bind(texts(|[.., ended]| ended))
-            .bind(counts.values().copied().collect::<Vec<_>>())
-            .execute(&mut **inner)
-            .await?;
-        }
-    }
-    Ok(())
+    let rows = counts.iter().map(|(key, count)| SumRow {
+        key: key.iter().map(String::as_str).collect(),
+        counts: vec![*count],
+        amounts: Vec::new(),
+    });
+    let rows: Vec<_> = rows.collect();
+    let table = counted("attempt_hours", &["hour", "source", "account", "ended"], 0);
+    table.change(transaction, &rows, change).await
 }
 
-fn sqlite_add(table: &str, key: &str, rows: usize) -> String {
-    let values = sqlite_rows::values(rows, 5);
-    format!(
-        "INSERT INTO {table} ({key}, count) {values} ON CONFLICT ({key}) DO UPDATE SET count = count + excluded.count"
-    )
+/// A table of counts by hour.
+fn counted(name: &'static str, key: &[&'static str], numbers: usize) -> SumTable {
+    SumTable {
+        name,
+        key: key.to_vec(),
+        numbers,
+        counts: vec!["count".to_owned()],
+        amounts: &[],
+    }
 }
 
 /// A column that both are grouped by, beside a period.

@@ -11,7 +11,7 @@
 //! - Rows that people change are changed and removed as a [`LockedRow`] alone: no change is made over another one.
 //! - [`in_transaction!`](crate::in_transaction) does a change again that lost against another one; so a change has no effect
 //!   outside its transaction.
-//! - Money never passes through a number of SQLite, whose only fractions are floats.
+//! - Money is stored in whole numbers, which one statement adds up exactly on both engines ([`Sum::COLUMNS`](crate::ledger::Sum::COLUMNS)).
 
 pub mod account_tests;
 pub mod address;
@@ -57,7 +57,7 @@ pub mod sign_in_links;
 pub mod spend;
 pub mod spend_feed;
 mod sqlite_rows;
-mod sum_rows;
+mod sum_table;
 pub mod teams;
 mod transaction;
 pub mod usage_days;
@@ -96,7 +96,7 @@ pub use locked_row::LockedRow;
 pub use migration::{TableVersion, VERSIONS};
 pub use pools::PoolStanding;
 use pools::{Pools, postgres_pool};
-pub use sum_rows::SumChange;
+pub use sum_table::SumChange;
 pub use transaction::Transaction;
 pub(crate) use transaction::on_either;
 pub use workload::Workload;

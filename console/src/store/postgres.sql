@@ -584,7 +584,8 @@ CREATE TABLE void_ranges (
   PRIMARY KEY (envoy_id, since, until)
 );
 
--- === Sums of the ledger.
+-- === Sums of the ledger. An amount has five columns, each of which counts a million times as much as the one before: units of 10^-20,
+-- 10^-14, 10^-8, 10^-2 and 10^4 of its currency. The amount is what all five add up to; SUM() of each is exact on both engines.
 
 -- Sums by hour (UTC, when the request began). Texts are empty where a line has none.
 CREATE TABLE usage_by_hour (
@@ -600,8 +601,10 @@ CREATE TABLE usage_by_hour (
   "web_search" BIGINT NOT NULL, "code_execution" BIGINT NOT NULL, "file_search" BIGINT NOT NULL,
   "maps_search" BIGINT NOT NULL, "estimated_input" BIGINT NOT NULL, "estimated_output" BIGINT NOT NULL,
   "uncovered" BIGINT NOT NULL,
-  charge NUMERIC NOT NULL,
-  estimated_charge NUMERIC NOT NULL,
+  charge_0 BIGINT NOT NULL, charge_1 BIGINT NOT NULL, charge_2 BIGINT NOT NULL,
+  charge_3 BIGINT NOT NULL, charge_4 BIGINT NOT NULL,
+  estimated_charge_0 BIGINT NOT NULL, estimated_charge_1 BIGINT NOT NULL, estimated_charge_2 BIGINT NOT NULL,
+  estimated_charge_3 BIGINT NOT NULL, estimated_charge_4 BIGINT NOT NULL,
   PRIMARY KEY (hour, key_id, owner, team, group_id, source, account, model, entry, outcome, currency)
 ) WITH (fillfactor = 70);
 CREATE INDEX usage_by_hour_by_key ON usage_by_hour (key_id, hour);
@@ -621,12 +624,54 @@ CREATE TABLE usage_by_day (
   "web_search" BIGINT NOT NULL, "code_execution" BIGINT NOT NULL, "file_search" BIGINT NOT NULL,
   "maps_search" BIGINT NOT NULL, "estimated_input" BIGINT NOT NULL, "estimated_output" BIGINT NOT NULL,
   "uncovered" BIGINT NOT NULL,
-  charge NUMERIC NOT NULL,
-  estimated_charge NUMERIC NOT NULL,
+  charge_0 BIGINT NOT NULL, charge_1 BIGINT NOT NULL, charge_2 BIGINT NOT NULL,
+  charge_3 BIGINT NOT NULL, charge_4 BIGINT NOT NULL,
+  estimated_charge_0 BIGINT NOT NULL, estimated_charge_1 BIGINT NOT NULL, estimated_charge_2 BIGINT NOT NULL,
+  estimated_charge_3 BIGINT NOT NULL, estimated_charge_4 BIGINT NOT NULL,
   PRIMARY KEY (day, key_id, owner, team, group_id, source, account, model, entry, outcome, currency)
 ) WITH (fillfactor = 50);
 CREATE INDEX usage_by_day_by_key ON usage_by_day (key_id, day);
 CREATE INDEX usage_by_day_by_owner ON usage_by_day (owner, day);
+
+-- The same sums of all keys, owners and teams together: few rows, which pages that look at none of them read.
+CREATE TABLE usage_of_all_by_hour (
+  hour TEXT COLLATE "C" NOT NULL,
+  group_id TEXT COLLATE "C" NOT NULL, source TEXT COLLATE "C" NOT NULL,
+  account TEXT COLLATE "C" NOT NULL, model TEXT COLLATE "C" NOT NULL, entry TEXT COLLATE "C" NOT NULL,
+  outcome TEXT COLLATE "C" NOT NULL, currency TEXT COLLATE "C" NOT NULL,
+  "requests" BIGINT NOT NULL, "complete" BIGINT NOT NULL, "estimated" BIGINT NOT NULL, "partial" BIGINT NOT NULL,
+  "none" BIGINT NOT NULL, "failed" BIGINT NOT NULL, "input" BIGINT NOT NULL, "output" BIGINT NOT NULL,
+  "cache_read" BIGINT NOT NULL, "cache_write_5m" BIGINT NOT NULL, "cache_write_1h" BIGINT NOT NULL,
+  "reasoning" BIGINT NOT NULL, "tool_use" BIGINT NOT NULL, "input_image" BIGINT NOT NULL, "images" BIGINT NOT NULL,
+  "input_audio" BIGINT NOT NULL, "output_audio" BIGINT NOT NULL, "output_image" BIGINT NOT NULL,
+  "web_search" BIGINT NOT NULL, "code_execution" BIGINT NOT NULL, "file_search" BIGINT NOT NULL,
+  "maps_search" BIGINT NOT NULL, "estimated_input" BIGINT NOT NULL, "estimated_output" BIGINT NOT NULL,
+  "uncovered" BIGINT NOT NULL,
+  charge_0 BIGINT NOT NULL, charge_1 BIGINT NOT NULL, charge_2 BIGINT NOT NULL,
+  charge_3 BIGINT NOT NULL, charge_4 BIGINT NOT NULL,
+  estimated_charge_0 BIGINT NOT NULL, estimated_charge_1 BIGINT NOT NULL, estimated_charge_2 BIGINT NOT NULL,
+  estimated_charge_3 BIGINT NOT NULL, estimated_charge_4 BIGINT NOT NULL,
+  PRIMARY KEY (hour, group_id, source, account, model, entry, outcome, currency)
+) WITH (fillfactor = 70);
+CREATE TABLE usage_of_all_by_day (
+  day TEXT COLLATE "C" NOT NULL,
+  group_id TEXT COLLATE "C" NOT NULL, source TEXT COLLATE "C" NOT NULL,
+  account TEXT COLLATE "C" NOT NULL, model TEXT COLLATE "C" NOT NULL, entry TEXT COLLATE "C" NOT NULL,
+  outcome TEXT COLLATE "C" NOT NULL, currency TEXT COLLATE "C" NOT NULL,
+  "requests" BIGINT NOT NULL, "complete" BIGINT NOT NULL, "estimated" BIGINT NOT NULL, "partial" BIGINT NOT NULL,
+  "none" BIGINT NOT NULL, "failed" BIGINT NOT NULL, "input" BIGINT NOT NULL, "output" BIGINT NOT NULL,
+  "cache_read" BIGINT NOT NULL, "cache_write_5m" BIGINT NOT NULL, "cache_write_1h" BIGINT NOT NULL,
+  "reasoning" BIGINT NOT NULL, "tool_use" BIGINT NOT NULL, "input_image" BIGINT NOT NULL, "images" BIGINT NOT NULL,
+  "input_audio" BIGINT NOT NULL, "output_audio" BIGINT NOT NULL, "output_image" BIGINT NOT NULL,
+  "web_search" BIGINT NOT NULL, "code_execution" BIGINT NOT NULL, "file_search" BIGINT NOT NULL,
+  "maps_search" BIGINT NOT NULL, "estimated_input" BIGINT NOT NULL, "estimated_output" BIGINT NOT NULL,
+  "uncovered" BIGINT NOT NULL,
+  charge_0 BIGINT NOT NULL, charge_1 BIGINT NOT NULL, charge_2 BIGINT NOT NULL,
+  charge_3 BIGINT NOT NULL, charge_4 BIGINT NOT NULL,
+  estimated_charge_0 BIGINT NOT NULL, estimated_charge_1 BIGINT NOT NULL, estimated_charge_2 BIGINT NOT NULL,
+  estimated_charge_3 BIGINT NOT NULL, estimated_charge_4 BIGINT NOT NULL,
+  PRIMARY KEY (day, group_id, source, account, model, entry, outcome, currency)
+) WITH (fillfactor = 50);
 
 -- That place: usage_by_day has the rows of usage_by_hour whose hour and key come before it or stand at it.
 CREATE TABLE usage_by_day_to (
@@ -670,7 +715,8 @@ CREATE TABLE spend (
   -- 2026-11-24 or 2026-11
   period   TEXT NOT NULL,
   currency TEXT NOT NULL,
-  amount   NUMERIC NOT NULL,
+  amount_0 BIGINT NOT NULL, amount_1 BIGINT NOT NULL, amount_2 BIGINT NOT NULL,
+  amount_3 BIGINT NOT NULL, amount_4 BIGINT NOT NULL,
   PRIMARY KEY (kind, subject, period, currency)
 ) WITH (fillfactor = 50);
 
@@ -709,7 +755,8 @@ CREATE TABLE spend_shares (
   envoy_id TEXT NOT NULL,
   instance TEXT NOT NULL,
   currency TEXT NOT NULL,
-  amount   NUMERIC NOT NULL,
+  amount_0 BIGINT NOT NULL, amount_1 BIGINT NOT NULL, amount_2 BIGINT NOT NULL,
+  amount_3 BIGINT NOT NULL, amount_4 BIGINT NOT NULL,
   PRIMARY KEY (kind, subject, period, envoy_id, instance, currency)
 ) WITH (fillfactor = 50);
 CREATE INDEX spend_shares_by_period ON spend_shares (period);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, Row as _};
 
 use super::sqlite_rows::{self, ROWS};
-use super::sum_rows::SumRow;
+use super::sum_table::{SumRow, SumTable, amount, amount_columns};
 use super::{StoreError, SumChange, Transaction, on_either};
 use crate::ledger::Sum;
 
@@ -23,14 +23,12 @@ pub struct SpendKey {
 }
 
 impl SpendKey {
-    /// The columns of the primary key, with their values.
-    pub(super) fn columns(&self) -> [(&'static str, &str); 4] {
-        [
-            ("kind", self.kind),
-            ("subject", &self.subject),
-            ("period", &self.period),
-            ("currency", &self.currency),
-        ]
+    /// The columns of the primary key.
+    pub(super) const COLUMNS: [&str; 4] = ["kind", "subject", "period", "currency"];
+
+    /// Their values.
+    pub(super) fn texts(&self) -> [&str; 4] {
+        [self.kind, &self.subject, &self.period, &self.currency]
     }
 }
 
@@ -43,50 +41,20 @@ pub async fn change(
     charges: &BTreeMap<SpendKey, Sum>,
     change: SumChange,
 ) -> Result<(), StoreError> {
-    if change == SumChange::Subtract {
-        for (key, charge) in charges {
-            let row = SumRow {
-                table: "spend",
-                key: key.columns().to_vec(),
-                counts: Vec::new(),
-                amounts: vec![("amount", *charge)],
-            };
-            row.subtract(transaction).await?;
-        }
-        return Ok(());
-    }
-    match transaction {
-        Transaction::Sqlite(inner, _) => {
-            let rows: Vec<_> = charges
-                .iter()
-                .map(|(key, charge)| {
-                    let key = [key.kind, &key.subject, &key.period, &key.currency];
-                    (key.to_vec(), charge)
-                })
-                .collect();
-            let key = ["kind", "subject", "period", "currency"];
-            sqlite_rows::add_amounts(inner, "spend", &key, &rows).await?;
-        }
-        Transaction::Postgres(inner) => {
-            let texts = |of: fn(&SpendKey) -> &str| charges.keys().map(of).collect::<Vec<_>>();
-            // In the order of the map, so that two never wait for each other.
-            sqlx::query(
-                "INSERT INTO spend (kind, subject, period, currency, amount) \
-                 SELECT kind, subject, period, currency, amount::numeric \
-                 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) \
-                   WITH ORDINALITY AS charges (kind, subject, period, currency, amount, place) ORDER BY place \
-                 ON CONFLICT (kind, subject, period, currency) DO UPDATE SET amount = spend.amount + excluded.amount",
-            )
-            .bind(texts(|key| key.kind))
-            .bind(texts(|key| &key.subject))
-            .bind(texts(|key| &key.period))
-            .bind(texts(|key| &key.currency))
-            .bind(charges.values().map(Sum::text).collect::<Vec<_>>())
-            .execute(&mut **inner)
-            .await?;
-        }
-    }
-    Ok(())
+    let rows = charges.iter().map(|(key, charge)| SumRow {
+        key: key.texts().to_vec(),
+        counts: Vec::new(),
+        amounts: vec![*charge],
+    });
+    let rows: Vec<_> = rows.collect();
+    let table = SumTable {
+        name: "spend",
+        key: SpendKey::COLUMNS.to_vec(),
+        numbers: 0,
+        counts: Vec::new(),
+        amounts: &["amount"],
+    };
+    table.change(transaction, &rows, change).await
 }
 
 /// The first subject that has spent anything of those for which a condition holds, of which `$1` is the `person`: its kind and id.
@@ -116,22 +84,26 @@ pub async fn take_of(
     kind: &str,
     subject: &str,
 ) -> Result<Vec<(String, String, Sum)>, StoreError> {
-    let (text, lock) = match transaction {
-        Transaction::Sqlite(..) => ("", ""),
-        Transaction::Postgres(_) => ("::text", " FOR UPDATE"),
+    let lock = match transaction {
+        Transaction::Sqlite(..) => "",
+        Transaction::Postgres(_) => " FOR UPDATE",
     };
-    let key = "kind, subject, period, currency";
+    let key = SpendKey::COLUMNS.join(", ");
     let sql = format!(
         "DELETE FROM spend WHERE ({key}) IN \
            (SELECT {key} FROM spend WHERE kind = $1 AND subject = $2 ORDER BY {key} LIMIT {TAKEN}{lock}) \
-         RETURNING period, currency, amount{text}"
+         RETURNING {}, period, currency",
+        amount_columns("amount").join(", "),
     );
-    let rows: Vec<(String, String, String)> = on_either!(transaction, connection => {
-        sqlx::query_as(AssertSqlSafe(sql)).bind(kind).bind(subject).fetch_all(connection).await?
+    let mut taken = Vec::new();
+    on_either!(transaction, connection => {
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(kind).bind(subject);
+        for row in query.fetch_all(connection).await? {
+            let at = Sum::COLUMNS;
+            taken.push((row.try_get(at)?, row.try_get(at.saturating_add(1))?, amount(&row, 0)?));
+        }
     });
-    rows.into_iter()
-        .map(|(period, currency, amount)| Ok((period, currency, sum(&amount)?)))
-        .collect()
+    Ok(taken)
 }
 
 /// What a subject has spent in a period, by currency.
@@ -144,32 +116,18 @@ pub async fn of(
     subject: &str,
     period: &str,
 ) -> Result<Vec<(String, Sum)>, StoreError> {
-    let rows: Vec<(String, String)> = match transaction {
-        Transaction::Sqlite(inner, _) => {
-            sqlx::query_as(
-                "SELECT currency, amount FROM spend WHERE kind = $1 AND subject = $2 AND period = $3 ORDER BY currency",
-            )
-            .bind(kind)
-            .bind(subject)
-            .bind(period)
-            .fetch_all(&mut **inner)
-            .await?
+    let sql = format!(
+        "SELECT {}, currency FROM spend WHERE kind = $1 AND subject = $2 AND period = $3 ORDER BY currency",
+        amount_columns("amount").join(", "),
+    );
+    let mut spent = Vec::new();
+    on_either!(transaction, connection => {
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(kind).bind(subject).bind(period);
+        for row in query.fetch_all(connection).await? {
+            spent.push((row.try_get(Sum::COLUMNS)?, amount(&row, 0)?));
         }
-        Transaction::Postgres(inner) => {
-            sqlx::query_as(
-                "SELECT currency, trim_scale(amount)::text FROM spend \
-                 WHERE kind = $1 AND subject = $2 AND period = $3 ORDER BY currency",
-            )
-            .bind(kind)
-            .bind(subject)
-            .bind(period)
-            .fetch_all(&mut **inner)
-            .await?
-        }
-    };
-    rows.into_iter()
-        .map(|(currency, amount)| Ok((currency, sum(&amount)?)))
-        .collect()
+    });
+    Ok(spent)
 }
 
 /// Notes when keys were used, where that is later than before. In microseconds since 1970.
@@ -223,22 +181,4 @@ pub async fn last_use(transaction: &mut Transaction, key: &str) -> Result<Option
             .fetch_optional(connection)
             .await?
     }))
-}
-
-/// An amount as it is stored, and a charge, together.
-pub(super) fn plus(before: Option<&str>, charge: &Sum) -> Result<String, StoreError> {
-    let mut sum = sum(before.unwrap_or("0"))?;
-    sum.add(charge.value());
-    Ok(sum.text())
-}
-
-/// The sum of amounts as they are stored, with blanks between.
-pub(super) fn sum(amounts: &str) -> Result<Sum, StoreError> {
-    let mut sum = Sum::default();
-    for amount in amounts.split(' ') {
-        let amount = Sum::parse(amount);
-        let amount = amount.map_err(|why| StoreError::Value(format!("an amount that {why}")))?;
-        sum.add(amount.value());
-    }
-    Ok(sum)
 }

@@ -6,14 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::{AssertSqlSafe, SqliteConnection};
+use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
 use time::{Date, Duration};
 use trilane::limits::member_id;
 
 use super::old_rows::{Cutoff, OldRows};
-use super::spend::{SpendKey, sum};
+use super::spend::SpendKey;
 use super::sqlite_rows::{self, ROWS};
-use super::sum_rows::SumRow;
+use super::sum_table::{SumRow, SumTable, amount, amount_columns};
 use super::{Store, StoreError, SumChange, Transaction, on_either};
 use crate::ledger::Sum;
 
@@ -157,29 +157,31 @@ pub async fn change(
             .await?;
         }
     }
-    match change {
-        SumChange::Add => add_shares(transaction, envoy, shares).await,
-        SumChange::Subtract => subtract_shares(transaction, envoy, shares).await,
-    }
-}
-
-async fn subtract_shares(
-    transaction: &mut Transaction,
-    envoy: &str,
-    shares: &BTreeMap<ShareKey, Sum>,
-) -> Result<(), StoreError> {
-    for (ShareKey { of, instance }, charge) in shares {
-        let mut key = of.columns().to_vec();
-        key.extend([("envoy_id", envoy), ("instance", instance)]);
-        let row = SumRow {
-            table: "spend_shares",
-            key,
+    let rows = shares
+        .iter()
+        .map(|(ShareKey { of, instance }, charge)| SumRow {
+            key: vec![
+                of.kind,
+                &of.subject,
+                &of.period,
+                envoy,
+                instance,
+                &of.currency,
+            ],
             counts: Vec::new(),
-            amounts: vec![("amount", *charge)],
-        };
-        row.subtract(transaction).await?;
-    }
-    Ok(())
+            amounts: vec![*charge],
+        });
+    let rows: Vec<_> = rows.collect();
+    let table = SumTable {
+        name: "spend_shares",
+        key: vec![
+            "kind", "subject", "period", "envoy_id", "instance", "currency",
+        ],
+        numbers: 0,
+        counts: Vec::new(),
+        amounts: &["amount"],
+    };
+    table.change(transaction, &rows, change).await
 }
 
 /// Runs a statement of so many subjects and their versions.
@@ -193,56 +195,6 @@ async fn set_versions(
         set = set.bind(*kind).bind(subject).bind(*version);
     }
     set.execute(connection).await?;
-    Ok(())
-}
-
-async fn add_shares(
-    transaction: &mut Transaction,
-    envoy: &str,
-    shares: &BTreeMap<ShareKey, Sum>,
-) -> Result<(), StoreError> {
-    match transaction {
-        Transaction::Sqlite(inner, _) => {
-            let rows: Vec<_> = shares
-                .iter()
-                .map(|(ShareKey { of, instance }, charge)| {
-                    let key = [
-                        of.kind,
-                        &of.subject,
-                        &of.period,
-                        envoy,
-                        instance,
-                        &of.currency,
-                    ];
-                    (key.to_vec(), charge)
-                })
-                .collect();
-            let key = [
-                "kind", "subject", "period", "envoy_id", "instance", "currency",
-            ];
-            sqlite_rows::add_amounts(inner, "spend_shares", &key, &rows).await?;
-        }
-        Transaction::Postgres(inner) => {
-            let texts = |of: fn(&ShareKey) -> &str| shares.keys().map(of).collect::<Vec<_>>();
-            sqlx::query(
-                "INSERT INTO spend_shares (kind, subject, period, envoy_id, instance, currency, amount) \
-                 SELECT kind, subject, period, $6, instance, currency, amount::numeric \
-                 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $7::text[]) \
-                   WITH ORDINALITY AS given (kind, subject, period, instance, currency, amount, place) ORDER BY place \
-                 ON CONFLICT (kind, subject, period, envoy_id, instance, currency) \
-                 DO UPDATE SET amount = spend_shares.amount + excluded.amount",
-            )
-            .bind(texts(|share| share.of.kind))
-            .bind(texts(|share| &share.of.subject))
-            .bind(texts(|share| &share.of.period))
-            .bind(texts(|share| &share.instance))
-            .bind(texts(|share| &share.of.currency))
-            .bind(envoy)
-            .bind(shares.values().map(Sum::text).collect::<Vec<_>>())
-            .execute(&mut **inner)
-            .await?;
-        }
-    }
     Ok(())
 }
 
@@ -408,9 +360,6 @@ pub fn periods(today: Date) -> [String; 6] {
 }
 
 type SubjectRow = (i64, String, String, Option<String>, Option<String>);
-type TotalRow = (String, String, String, String, String);
-type ShareRow = (String, String, String, String, String, String);
-
 /// The subjects that have changed after a version, in the order of their versions.
 ///
 /// # Errors
@@ -434,10 +383,7 @@ pub async fn changes(
     let Some(last) = subjects.last().map(|row| row.0) else {
         return Ok(Vec::new());
     };
-    let amount = match transaction {
-        Transaction::Sqlite(..) => "amount",
-        Transaction::Postgres(_) => "trim_scale(amount)::text",
-    };
+    let columns = amount_columns("amount").join(", ");
     let periods = periods(today);
     // What has changed, and then what it has spent.
     let join = |table: &str| {
@@ -447,37 +393,36 @@ pub async fn changes(
         )
     };
     let totals = format!(
-        "SELECT kind, subject, period, currency, {amount} {}",
+        "SELECT {columns}, kind, subject, period, currency {}",
         join("spend")
     );
     let shares = format!(
-        "SELECT kind, subject, period, currency, instance, {amount} {} AND envoy_id = $9",
+        "SELECT {columns}, kind, subject, period, currency, instance {} AND envoy_id = $9",
         join("spend_shares")
     );
-    let totals: Vec<TotalRow> = on_either!(transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(totals)).bind(after).bind(last);
-        for period in &periods {
-            query = query.bind(period);
-        }
-        query.fetch_all(connection).await?
-    });
-    let shares: Vec<ShareRow> = on_either!(transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(shares)).bind(after).bind(last);
-        for period in &periods {
-            query = query.bind(period);
-        }
-        query.bind(envoy).fetch_all(connection).await?
-    });
     let mut spent: BTreeMap<(String, String), BTreeMap<(String, String), SpentShares>> =
         BTreeMap::new();
-    for (kind, subject, period, currency, amount) in totals {
-        let of = spent.entry((kind, subject)).or_default();
-        of.entry((period, currency)).or_default().total = sum(&amount)?;
-    }
-    for (kind, subject, period, currency, instance, amount) in shares {
-        let of = spent.entry((kind, subject)).or_default();
-        let own = &mut of.entry((period, currency)).or_default().own;
-        own.insert(instance, sum(&amount)?);
+    for (sql, of) in [(totals, None), (shares, Some(envoy))] {
+        on_either!(&mut *transaction, connection => {
+            let mut query = sqlx::query(AssertSqlSafe(sql)).bind(after).bind(last);
+            for period in &periods {
+                query = query.bind(period);
+            }
+            if let Some(envoy) = of {
+                query = query.bind(envoy);
+            }
+            for row in query.fetch_all(connection).await? {
+                let subject = (row.try_get("kind")?, row.try_get("subject")?);
+                let period = (row.try_get("period")?, row.try_get("currency")?);
+                let shares = spent.entry(subject).or_default().entry(period).or_default();
+                let amount = amount(&row, 0)?;
+                if of.is_some() {
+                    shares.own.insert(row.try_get("instance")?, amount);
+                } else {
+                    shares.total = amount;
+                }
+            }
+        });
     }
     let change = |(version, kind, subject, per_day, per_month): SubjectRow| {
         let spent = spent.remove(&(kind.clone(), subject.clone()));

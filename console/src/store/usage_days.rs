@@ -8,7 +8,7 @@
 use sqlx::AssertSqlSafe;
 use time::{Duration, OffsetDateTime};
 
-use super::usage_rows::{self, COLUMNS, UsageKey, UsageRows, UsageTable, joined, measures};
+use super::usage_rows::{self, COLUMNS, UsageKey, UsageRows, UsageTable, joined};
 use super::{Store, StoreError, SumChange, Transaction, on_either};
 use crate::in_transaction;
 
@@ -68,27 +68,18 @@ pub async fn change(
     let RolledUp([last_hour, last_key]) = rolled_up(transaction).await?;
     let is_late = |[hour, key, ..]: &UsageKey| (hour, key) <= (&last_hour, &last_key);
     let late = hours.iter().filter(|(key, _)| is_late(key));
-    let days = by_day(late);
-    for (table, rows) in [(UsageTable::Hours, hours), (UsageTable::Days, &days)] {
-        match change {
-            SumChange::Add => usage_rows::add(transaction, table, rows).await?,
-            SumChange::Subtract => usage_rows::subtract(transaction, table, rows).await?,
-        }
+    let late = late
+        .map(|(key, totals)| (key.clone(), totals.clone()))
+        .collect();
+    for (table, rows) in [
+        (UsageTable::Hours, hours),
+        (UsageTable::Days, &late),
+        (UsageTable::HoursOfAll, hours),
+        (UsageTable::DaysOfAll, hours),
+    ] {
+        usage_rows::change(transaction, table, rows, change).await?;
     }
     Ok(())
-}
-
-fn by_day<'a>(
-    hours: impl Iterator<Item = (&'a UsageKey, &'a crate::ledger::UsageTotals)>,
-) -> UsageRows {
-    let mut days = UsageRows::new();
-    for (key, totals) in hours {
-        let mut key = key.clone();
-        let [period, ..] = &mut key;
-        period.truncate(10);
-        usage_rows::add_row(&mut days, key, totals);
-    }
-    days
 }
 
 /// Rolls up the hours that are over, a bounded number of rows in each transaction. Several consoles may do it at once.
@@ -131,25 +122,21 @@ async fn step(transaction: &mut Transaction, until: &str) -> Result<bool, StoreE
     let Some((hour, key)) = last else {
         return Ok(false);
     };
-    let charge = match transaction {
-        Transaction::Sqlite(..) => "",
-        Transaction::Postgres(_) => "::text",
-    };
-    let rows = format!(
-        "SELECT hour, {}, {}, charge{charge}, estimated_charge{charge} FROM usage_by_hour \
-         WHERE {behind} AND (hour, key_id) <= ($4, $5)",
-        COLUMNS.join(", "),
-        joined(measures()),
+    let days = UsageTable::Days.sums();
+    let sums = days.sums().into_iter().map(|name| format!("sum({name})"));
+    let rolled_up = format!(
+        "{into} SELECT substr(hour, 1, 10), {columns}, {sums} FROM usage_by_hour \
+         WHERE {behind} AND (hour, key_id) <= ($4, $5) GROUP BY substr(hour, 1, 10), {columns} \
+         ORDER BY substr(hour, 1, 10), {columns} {added}",
+        into = days.insert(),
+        columns = COLUMNS.join(", "),
+        sums = joined(sums),
+        added = days.added(),
     );
-    let mut hours = UsageRows::new();
-    on_either!(transaction, connection => {
-        let query = sqlx::query(AssertSqlSafe(rows)).bind(&from_hour).bind(&from_key);
-        let query = query.bind(until).bind(&hour).bind(&key);
-        for row in query.fetch_all(connection).await? {
-            hours.insert(usage_rows::key(&row)?, usage_rows::totals(&row, COLUMNS.len().saturating_add(1))?);
-        }
+    on_either!(&mut *transaction, connection => {
+        let rolled_up = sqlx::query(AssertSqlSafe(rolled_up)).bind(&from_hour).bind(&from_key);
+        rolled_up.bind(until).bind(&hour).bind(&key).execute(connection).await?;
     });
-    usage_rows::add(transaction, UsageTable::Days, &by_day(hours.iter())).await?;
     on_either!(transaction, connection => {
         let moved = sqlx::query("UPDATE usage_by_day_to SET hour = $1, key_id = $2");
         moved.bind(&hour).bind(&key).execute(connection).await?;

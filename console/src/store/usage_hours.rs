@@ -34,6 +34,17 @@ pub struct UsageQuery {
     pub limit: i64,
 }
 
+impl UsageQuery {
+    /// Whether it looks at keys, owners or teams. What does not is read where all of them are added up.
+    pub(super) fn is_of_keys(&self) -> bool {
+        let of = [UsageColumn::Key, UsageColumn::Owner, UsageColumn::Team];
+        let is_filtered = [&self.key, &self.owner, &self.team]
+            .into_iter()
+            .any(Option::is_some);
+        is_filtered || of.iter().any(|column| self.by.contains(column))
+    }
+}
+
 /// A property that usage is grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageColumn {
@@ -151,9 +162,8 @@ async fn all_sums(
     asked: &UsageQuery,
 ) -> Result<Vec<UsageSums>, StoreError> {
     let to = usage_days::rolled_up(transaction).await?;
-    let is_sqlite = matches!(transaction, Transaction::Sqlite(..));
     let parts = UsageParts::of(asked);
-    let (sql, values) = usage_parts::statement(asked, &parts, &to, is_sqlite);
+    let (sql, values) = usage_parts::statement(asked, &parts, &to);
     macro_rules! rows {
         ($connection:expr) => {{
             let mut query = sqlx::query(AssertSqlSafe(sql));

@@ -5,39 +5,32 @@ use time::{Date, format_description::well_known::Iso8601};
 use super::conditions::Conditions;
 use super::usage_days::RolledUp;
 use super::usage_hours::{UsageColumn, UsageQuery};
-use super::usage_rows::{UsageTable, joined, measures};
+use super::usage_rows::{UsageTable, joined, sum_columns};
 
 /// Some of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum UsagePart {
-    Days,
-    Hours,
-    /// Hours behind the place that is rolled up to.
-    Behind,
+struct UsagePart {
+    table: UsageTable,
+    /// Whether it is only what is behind the place that is rolled up to.
+    is_behind: bool,
 }
 
 impl UsagePart {
-    fn table(self) -> &'static str {
-        match self {
-            Self::Days => UsageTable::Days.name(),
-            Self::Hours | Self::Behind => UsageTable::Hours.name(),
-        }
-    }
-
-    fn period(self) -> &'static str {
-        match self {
-            Self::Days => UsageTable::Days.period(),
-            Self::Hours | Self::Behind => UsageTable::Hours.period(),
+    /// All rows of a table.
+    fn all(table: UsageTable) -> Self {
+        Self {
+            table,
+            is_behind: false,
         }
     }
 
     /// What a column of hours is in it.
     fn column(self, column: &str) -> String {
-        column.replace("hour", self.period())
+        column.replace("hour", self.table.period())
     }
 
     fn behind(self, to: &RolledUp) -> &[String] {
-        if self == Self::Behind { &to.0 } else { &[] }
+        if self.is_behind { &to.0 } else { &[] }
     }
 }
 
@@ -80,23 +73,33 @@ impl UsageParts {
 
     fn periods<'a>(&'a self, asked: &'a UsageQuery, to: &'a RolledUp) -> Vec<PartPeriod<'a>> {
         let (since, until) = (asked.since.as_deref(), asked.until.as_deref());
+        let (hours, days) = if asked.is_of_keys() {
+            (UsageTable::Hours, UsageTable::Days)
+        } else {
+            (UsageTable::HoursOfAll, UsageTable::DaysOfAll)
+        };
+        let (hours, days) = (UsagePart::all(hours), UsagePart::all(days));
         if !self.has_days {
-            return vec![(UsagePart::Hours, since, until)];
+            return vec![(hours, since, until)];
         }
         let (from, before) = (self.from_day.as_deref(), self.until_day.as_deref());
-        // What comes before the place comes before its hour, which an index of keys or owners finds.
-        let [hour, _] = &to.0;
-        let behind = from.map_or(hour.as_str(), |from| from.max(hour));
-        let mut periods = vec![
-            (UsagePart::Days, from, before),
-            (UsagePart::Behind, Some(behind), before),
-        ];
+        let mut periods = vec![(days, from, before)];
+        if asked.is_of_keys() {
+            // What comes before the place comes before its hour, which an index of keys or owners finds.
+            let [hour, _] = &to.0;
+            let since = from.map_or(hour.as_str(), |from| from.max(hour));
+            let behind = UsagePart {
+                is_behind: true,
+                ..hours
+            };
+            periods.push((behind, Some(since), before));
+        }
         let is_part = |hour: &str| !hour.ends_with("T00");
         if since.is_some_and(is_part) {
-            periods.push((UsagePart::Hours, since, from));
+            periods.push((hours, since, from));
         }
         if until.is_some_and(is_part) {
-            periods.push((UsagePart::Hours, before, until));
+            periods.push((hours, before, until));
         }
         periods
     }
@@ -107,54 +110,43 @@ pub fn statement<'a>(
     asked: &'a UsageQuery,
     parts: &'a UsageParts,
     to: &'a RolledUp,
-    is_sqlite: bool,
 ) -> (String, Vec<&'a str>) {
-    // SQLite would add charges up as floats: whoever reads adds them up.
-    let (charge, text) = if is_sqlite {
-        ("group_concat({}, ' ')", "group_concat({}, ' ')")
-    } else {
-        ("sum({})", "trim_scale(sum({}))::text")
-    };
-    let text = |name: &str| text.replace("{}", name);
-    let (sums, values) = sums_of_parts(asked, parts, to, charge);
+    let (parts, values) = sums_of_parts(asked, parts, to, &sum_columns());
     let by = joined((1..=asked.by.len().saturating_add(1)).map(|place| format!("c{place}")));
+    let sums = sum_columns().into_iter();
     let sql = format!(
-        "SELECT {by}, {counts}, {charge}, {estimated} FROM ({sums}) AS parts GROUP BY {by} ORDER BY {by} LIMIT {limit}",
-        counts = joined(measures().map(|name| format!("CAST(sum({name}) AS BIGINT)"))),
-        charge = text("charge"),
-        estimated = text("estimated_charge"),
+        "SELECT {by}, {sums} FROM ({parts}) AS parts GROUP BY {by} ORDER BY {by} LIMIT {limit}",
+        sums = joined(sums.map(|name| format!("CAST(sum({name}) AS BIGINT)"))),
         limit = asked.limit,
     );
     (sql, values)
 }
 
-/// The sums of each part, by columns `c1`, `c2` and so on, the currency last; and the values of it. In `charge`, which adds charges
-/// up, `{}` stands for the column.
+/// Sums of each part, by columns `c1`, `c2` and so on, the currency last; and the values of the statement.
 pub fn sums_of_parts<'a>(
     asked: &'a UsageQuery,
     parts: &'a UsageParts,
     to: &'a RolledUp,
-    charge: &str,
+    sums: &[String],
 ) -> (String, Vec<&'a str>) {
-    let charge = |name: &str| charge.replace("{}", name);
+    let sums = joined(sums.iter().map(|name| format!("sum({name}) AS {name}")));
     let mut values = Vec::new();
-    let mut sums = Vec::new();
+    let mut selects = Vec::new();
     for (part, since, until) in parts.periods(asked, to) {
         let by = asked.by.iter().map(|column| column.expression());
         let by: Vec<_> = by
             .chain(["currency"])
             .map(|column| part.column(column))
             .collect();
-        let period = part.period();
+        let period = part.table.period();
         let (from, before) = (format!("{period} >="), format!("{period} <"));
-        let team = asked.team.as_deref();
         let after = asked.after.as_deref().unwrap_or_default();
         let rows_of = Conditions::numbered_behind(values.len())
             .and(&from, since)
             .and(&before, until)
             .and("key_id =", asked.key.as_deref())
             .and("owner =", asked.owner.as_deref())
-            .and("team =", team)
+            .and("team =", asked.team.as_deref())
             .and("group_id =", asked.group.as_deref())
             .and("model =", asked.model.as_deref())
             .and("account =", asked.account.as_deref())
@@ -164,17 +156,14 @@ pub fn sums_of_parts<'a>(
             .iter()
             .zip(1..)
             .map(|(column, place)| format!("{column} AS c{place}"));
-        sums.push(format!(
-            "SELECT {by}, {counts}, {charge} AS charge, {estimated} AS estimated_charge FROM {table} {rows_of} GROUP BY {places}",
+        selects.push(format!(
+            "SELECT {by}, {sums} FROM {table} {rows_of} GROUP BY {places}",
             by = joined(named),
-            counts = joined(measures().map(|name| format!("sum({name}) AS {name}"))),
-            charge = charge("charge"),
-            estimated = charge("estimated_charge"),
-            table = part.table(),
+            table = part.table.name(),
             rows_of = rows_of.sql(),
             places = joined((1..=by.len()).map(|place| place.to_string())),
         ));
         values.extend(rows_of.values());
     }
-    (sums.join(" UNION ALL "), values)
+    (selects.join(" UNION ALL "), values)
 }

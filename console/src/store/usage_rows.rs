@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Row, SqliteConnection, Type};
+use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Row, Type};
 
-use super::spend::{plus, sum};
-use super::sqlite_rows::{self, ROWS};
-use super::sum_rows::SumRow;
-use super::{StoreError, Transaction, on_either};
-use crate::ledger::{Measure, UsageTotals};
+use super::sum_table::{SumRow, SumTable, amount, amount_columns};
+use super::{StoreError, SumChange, Transaction, on_either};
+use crate::ledger::{Measure, Sum, UsageTotals};
 
 /// What usage is looked at by behind its period, and its currency: with the period the primary key of a table, in its order.
 pub const COLUMNS: [&str; 10] = [
@@ -34,7 +32,14 @@ pub enum UsageTable {
     Hours,
     /// By day.
     Days,
+    /// By hour, of all keys, owners and teams together.
+    HoursOfAll,
+    /// By day, of all keys, owners and teams together.
+    DaysOfAll,
 }
+
+/// The amounts of a row.
+const AMOUNTS: [&str; 2] = ["charge", "estimated_charge"];
 
 impl UsageTable {
     /// Its name.
@@ -42,40 +47,69 @@ impl UsageTable {
         match self {
             Self::Hours => "usage_by_hour",
             Self::Days => "usage_by_day",
+            Self::HoursOfAll => "usage_of_all_by_hour",
+            Self::DaysOfAll => "usage_of_all_by_day",
         }
     }
 
     /// The column of its period.
     pub fn period(self) -> &'static str {
         match self {
-            Self::Hours => "hour",
-            Self::Days => "day",
+            Self::Hours | Self::HoursOfAll => "hour",
+            Self::Days | Self::DaysOfAll => "day",
         }
     }
 
-    fn key(self) -> Vec<&'static str> {
-        [self.period()].into_iter().chain(COLUMNS).collect()
+    /// The row that one of hours belongs to.
+    fn key(self, mut hours: UsageKey) -> UsageKey {
+        let [period, key, owner, team, ..] = &mut hours;
+        if self.period() == "day" {
+            period.truncate(10);
+        }
+        if !self.has_keys() {
+            for of_key in [key, owner, team] {
+                of_key.clear();
+            }
+        }
+        hours
     }
 
-    /// `INSERT INTO usage_by_hour (…)`.
-    fn into(self) -> String {
-        format!(
-            "INSERT INTO {} ({}, {}, charge, estimated_charge)",
-            self.name(),
-            self.key().join(", "),
-            joined(measures())
-        )
+    /// Whether it has rows for each key, owner and team.
+    fn has_keys(self) -> bool {
+        matches!(self, Self::Hours | Self::Days)
     }
 
-    /// `ON CONFLICT … DO UPDATE SET` the sums of counts.
-    fn counts(self) -> String {
-        let table = self.name();
-        format!(
-            "ON CONFLICT ({}) DO UPDATE SET {}",
-            self.key().join(", "),
-            joined(measures().map(|name| format!("{name} = {table}.{name} + excluded.{name}")))
-        )
+    /// The places of its key in a [`UsageKey`].
+    fn places(self) -> impl Iterator<Item = usize> {
+        (0..=COLUMNS.len()).filter(move |place| self.has_keys() || !(1..=3).contains(place))
     }
+
+    /// The columns of its primary key.
+    pub fn key_columns(self) -> Vec<&'static str> {
+        let places = self.places();
+        let column = |place: usize| match place.checked_sub(1) {
+            None => Some(self.period()),
+            Some(place) => COLUMNS.get(place).copied(),
+        };
+        places.filter_map(column).collect()
+    }
+
+    /// The table.
+    pub(super) fn sums(self) -> SumTable {
+        SumTable {
+            name: self.name(),
+            key: self.key_columns(),
+            numbers: 0,
+            counts: measures().collect(),
+            amounts: &AMOUNTS,
+        }
+    }
+}
+
+/// The columns of the counts and amounts, in their order.
+pub fn sum_columns() -> Vec<String> {
+    let amounts = AMOUNTS.iter().flat_map(|name| amount_columns(name));
+    measures().chain(amounts).collect()
 }
 
 /// The columns of the counts.
@@ -90,150 +124,41 @@ pub fn joined(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The columns of a table.
-const PARAMETERS: usize = COLUMNS.len() + 1 + Measure::ALL.len() + 2;
-
-/// Adds sums to a table.
+/// Adds sums to those of a table, or takes them away: rows of hours, or of the table itself.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn add(
+pub async fn change(
     transaction: &mut Transaction,
     table: UsageTable,
     rows: &UsageRows,
+    change: SumChange,
 ) -> Result<(), StoreError> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    match transaction {
-        Transaction::Sqlite(inner, _) => {
-            let rows: Vec<_> = rows.iter().collect();
-            for rows in rows.chunks(ROWS) {
-                add_to_sqlite(inner, table, rows).await?;
-            }
+    let mut of_table = UsageRows::new();
+    let rows = if table == UsageTable::Hours {
+        rows
+    } else {
+        for (key, totals) in rows {
+            add_row(&mut of_table, table.key(key.clone()), totals);
         }
-        Transaction::Postgres(inner) => {
-            let sql = postgres_add(table);
-            let mut add = sqlx::query(AssertSqlSafe(sql));
-            for place in 0..=COLUMNS.len() {
-                let values = rows
-                    .keys()
-                    .map(|key| key.get(place).map_or("", String::as_str));
-                add = add.bind(values.collect::<Vec<_>>());
-            }
-            for measure in Measure::ALL {
-                let counts = rows.values().map(|totals| count(totals, measure));
-                add = add.bind(counts.collect::<Result<Vec<_>, _>>()?);
-            }
-            let charges = rows.values().map(|totals| totals.charge.text());
-            let estimated = rows.values().map(|totals| totals.estimated_charge.text());
-            add.bind(charges.collect::<Vec<_>>())
-                .bind(estimated.collect::<Vec<_>>())
-                .execute(&mut **inner)
-                .await?;
-        }
-    }
-    Ok(())
-}
-
-fn postgres_add(table: UsageTable) -> String {
-    let counts_end = COLUMNS
-        .len()
-        .saturating_add(1)
-        .saturating_add(Measure::ALL.len());
-    let arrays = (1..=PARAMETERS).map(|place| {
-        let is_count = place > COLUMNS.len().saturating_add(1) && place <= counts_end;
-        format!("${place}::{}[]", if is_count { "bigint" } else { "text" })
-    });
-    // In the order of the keys, so that two never wait for each other.
-    format!(
-        "{into} SELECT {columns}, {measures}, charge::numeric, estimated_charge::numeric \
-         FROM unnest({arrays}) WITH ORDINALITY AS sums ({columns}, {measures}, charge, estimated_charge, place) ORDER BY place \
-         {counts}, charge = {table}.charge + excluded.charge, \
-         estimated_charge = {table}.estimated_charge + excluded.estimated_charge",
-        into = table.into(),
-        columns = table.key().join(", "),
-        measures = joined(measures()),
-        arrays = joined(arrays),
-        counts = table.counts(),
-        table = table.name(),
-    )
-}
-
-/// Charges are added up here: SQLite's own sums would be floats.
-async fn add_to_sqlite(
-    connection: &mut SqliteConnection,
-    table: UsageTable,
-    rows: &[(&UsageKey, &UsageTotals)],
-) -> Result<(), StoreError> {
-    let is_whole = rows.len() == ROWS;
-    let columns = "charge, estimated_charge";
-    let sql = sqlite_rows::find(rows.len(), table.name(), &table.key(), columns);
-    let mut find = sqlx::query_as(AssertSqlSafe(sql)).persistent(is_whole);
-    for (place, (key, _)) in rows.iter().enumerate() {
-        find = find.bind(sqlite_rows::number(place));
-        for value in *key {
-            find = find.bind(value);
-        }
-    }
-    let before: Vec<(i64, String, String)> = find.fetch_all(&mut *connection).await?;
-    let before: BTreeMap<i64, _> = before
-        .into_iter()
-        .map(|(place, charge, estimated)| (place, (charge, estimated)))
-        .collect();
-    let sql = format!(
-        "{} {} {}, charge = excluded.charge, estimated_charge = excluded.estimated_charge",
-        table.into(),
-        sqlite_rows::values(rows.len(), PARAMETERS),
-        table.counts()
-    );
-    let mut add = sqlx::query(AssertSqlSafe(sql)).persistent(is_whole);
-    for (place, (key, totals)) in rows.iter().enumerate() {
-        for value in *key {
-            add = add.bind(value);
-        }
-        for measure in Measure::ALL {
-            add = add.bind(count(totals, measure)?);
-        }
-        let (charge, estimated) = before.get(&sqlite_rows::number(place)).cloned().unzip();
-        add = add
-            .bind(plus(charge.as_deref(), &totals.charge)?)
-            .bind(plus(estimated.as_deref(), &totals.estimated_charge)?);
-    }
-    add.execute(connection).await?;
-    Ok(())
-}
-
-/// Takes sums from those of a table.
-///
-/// # Errors
-/// Those of the database.
-pub async fn subtract(
-    transaction: &mut Transaction,
-    table: UsageTable,
-    rows: &UsageRows,
-) -> Result<(), StoreError> {
-    for (key, totals) in rows {
+        &of_table
+    };
+    let rows = rows.iter().map(|(key, totals)| {
         let counts = Measure::ALL
             .into_iter()
-            .zip(measures())
-            .map(|(measure, column)| Ok((column, count(totals, measure)?)));
-        let row = SumRow {
-            table: table.name(),
+            .map(|measure| count(totals, measure));
+        Ok(SumRow {
             key: table
-                .key()
-                .into_iter()
-                .zip(key.iter().map(String::as_str))
+                .places()
+                .filter_map(|place| key.get(place))
+                .map(String::as_str)
                 .collect(),
             counts: counts.collect::<Result<_, StoreError>>()?,
-            amounts: vec![
-                ("charge", totals.charge),
-                ("estimated_charge", totals.estimated_charge),
-            ],
-        };
-        row.subtract(transaction).await?;
-    }
-    Ok(())
+            amounts: vec![totals.charge, totals.estimated_charge],
+        })
+    });
+    let rows: Vec<_> = rows.collect::<Result<_, StoreError>>()?;
+    table.sums().change(transaction, &rows, change).await
 }
 
 fn count(totals: &UsageTotals, measure: Measure) -> Result<i64, StoreError> {
@@ -255,18 +180,18 @@ pub async fn take_of_owner(
     table: UsageTable,
     owner: &str,
 ) -> Result<UsageRows, StoreError> {
-    let (charge, lock) = match transaction {
-        Transaction::Sqlite(..) => ("", ""),
-        Transaction::Postgres(_) => ("::text", " FOR UPDATE"),
+    let lock = match transaction {
+        Transaction::Sqlite(..) => "",
+        Transaction::Postgres(_) => " FOR UPDATE",
     };
-    let key_columns = table.key().join(", ");
+    let key_columns = table.key_columns().join(", ");
     let name = table.name();
-    // Locked in the order of the primary key, as whoever adds to them does.
+    // Locked in the order of the primary key, as those who add to them do.
     let sql = format!(
         "DELETE FROM {name} WHERE ({key_columns}) IN \
            (SELECT {key_columns} FROM {name} WHERE owner = $1 ORDER BY {key_columns} LIMIT {TAKEN}{lock}) \
-         RETURNING {key_columns}, {counts}, charge{charge}, estimated_charge{charge}",
-        counts = joined(measures()),
+         RETURNING {key_columns}, {sums}",
+        sums = sum_columns().join(", "),
     );
     let mut rows = UsageRows::new();
     on_either!(transaction, connection => {
@@ -294,7 +219,7 @@ where
     Ok(key)
 }
 
-/// The counts and charges of a row, from a column on: counts as BIGINT, then charges as text.
+/// The counts and charges of a row, from a column on, in the order of [`sum_columns`].
 ///
 /// # Errors
 /// The row is not one.
@@ -303,20 +228,17 @@ where
     R: Row,
     usize: ColumnIndex<R>,
     for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
-    for<'r> &'r str: Decode<'r, R::Database> + Type<R::Database>,
 {
-    let mut places = first..;
-    let mut next = || places.next().unwrap_or_default();
     let mut counts = [0; Measure::ALL.len()];
-    for (count, measure) in counts.iter_mut().zip(Measure::ALL) {
-        let stored: i64 = row.try_get(next())?;
+    for ((count, measure), place) in counts.iter_mut().zip(Measure::ALL).zip(first..) {
+        let stored: i64 = row.try_get(place)?;
         let stored = u64::try_from(stored);
         *count = stored.map_err(|_| StoreError::Value(measure.name().to_owned()))?;
     }
-    let charge = sum(row.try_get(next())?)?;
+    let charge = first.saturating_add(counts.len());
     Ok(UsageTotals::stored(
         counts,
-        charge,
-        sum(row.try_get(next())?)?,
+        amount(row, charge)?,
+        amount(row, charge.saturating_add(Sum::COLUMNS))?,
     ))
 }

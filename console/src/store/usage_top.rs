@@ -3,9 +3,11 @@
 use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
+use super::sum_table::amount_columns;
 use super::usage_hours::{UsageColumn, UsageQuery};
 use super::usage_parts::{self, UsageParts};
 use super::{StoreError, Transaction, on_either, usage_days};
+use crate::ledger::Measure;
 
 /// What is ranked.
 #[derive(Debug, Clone)]
@@ -26,7 +28,7 @@ pub struct TopQuery<'a> {
 
 /// The values whose charges are the greatest, the greatest first; those with the same charge by requests.
 ///
-/// SQLite ranks by rounded sums: this is about places, and whoever shows amounts reads the exact ones.
+/// SQLite ranks by rounded sums: this is about places, and those who show amounts read the exact ones.
 ///
 /// # Errors
 /// Those of the database.
@@ -35,10 +37,6 @@ pub async fn values(
     asked: &TopQuery<'_>,
 ) -> Result<Vec<String>, StoreError> {
     let to = usage_days::rolled_up(transaction).await?;
-    let charge = match transaction {
-        Transaction::Sqlite(..) => "sum(CAST({} AS REAL))",
-        Transaction::Postgres(_) => "sum({})",
-    };
     let query = UsageQuery {
         by: vec![asked.by],
         since: asked.since.map(str::to_owned),
@@ -47,11 +45,18 @@ pub async fn values(
         ..UsageQuery::default()
     };
     let parts = UsageParts::of(&query);
-    let (sums, values) = usage_parts::sums_of_parts(&query, &parts, &to, charge);
+    let charge = amount_columns("charge");
+    let requests = format!("\"{}\"", Measure::Requests.name());
+    let columns: Vec<_> = charge.iter().cloned().chain([requests.clone()]).collect();
+    let (sums, values) = usage_parts::sums_of_parts(&query, &parts, &to, &columns);
     let rows_of = Conditions::numbered_behind(values.len()).and("c2 =", Some(asked.currency));
+    let amount = charge.iter().zip(0_usize..);
+    let amount = amount
+        .map(|(name, place)| format!("sum({name}) * 1{}", "0".repeat(place.saturating_mul(6))));
+    let amount = amount.collect::<Vec<_>>().join(" + ");
     let sql = format!(
         "SELECT c1 FROM ({sums}) AS parts {rows_of} \
-         GROUP BY c1 ORDER BY sum(charge) DESC, sum(\"requests\") DESC, c1 LIMIT {limit}",
+         GROUP BY c1 ORDER BY {amount} DESC, sum({requests}) DESC, c1 LIMIT {limit}",
         rows_of = rows_of.sql(),
         limit = asked.limit,
     );

@@ -60,10 +60,11 @@ impl Iterator for UsageWindows {
 /// The first hour of all, and the last.
 async fn hours(transaction: &mut Transaction) -> Result<[Option<String>; 2], StoreError> {
     // One by one, or SQLite reads all rows.
-    let table = UsageTable::Hours.name();
-    let sql = format!("SELECT (SELECT min(hour) FROM {table}), (SELECT max(hour) FROM {table})");
-    let (first, last) = on_either!(transaction, connection => {
+    let table = UsageTable::HoursOfAll.name();
+    let [first, last] = ["min", "max"].map(|which| format!("(SELECT {which}(hour) FROM {table})"));
+    let sql = format!("SELECT {first}, {last}");
+    let found: (Option<String>, Option<String>) = on_either!(transaction, connection => {
         sqlx::query_as(sqlx::AssertSqlSafe(sql)).fetch_one(connection).await?
     });
-    Ok([first, last])
+    Ok([found.0, found.1])
 }

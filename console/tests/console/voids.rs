@@ -52,6 +52,8 @@ async fn sums(database: &TestDatabase) -> Vec<String> {
     let tables = [
         "usage_by_hour ",
         "usage_by_day ",
+        "usage_of_all_by_hour ",
+        "usage_of_all_by_day ",
         "first_byte_hours ",
         "attempt_hours ",
         "spend ",

@@ -10,20 +10,15 @@ use crate::store::usage_rows::{self, OWNER, UsageRows, UsageTable};
 use crate::store::{StoreError, SumChange, Transaction, usage_days};
 
 /// Gives rows another owner, and adds up those that are the same then.
-fn renamed(
-    rows: UsageRows,
-    owner_of: impl Fn(&str) -> Option<String>,
-) -> Result<UsageRows, StoreError> {
+fn renamed(rows: UsageRows, pseudonym: &str) -> UsageRows {
     let mut renamed = UsageRows::new();
     for (mut key, totals) in rows {
-        if let Some(owner) = key.get_mut(OWNER)
-            && let Some(other) = owner_of(owner)
-        {
-            *owner = other;
+        if let Some(owner) = key.get_mut(OWNER) {
+            pseudonym.clone_into(owner);
         }
         usage_rows::add_row(&mut renamed, key, &totals);
     }
-    Ok(renamed)
+    renamed
 }
 
 /// Gives some rows of a table to the pseudonym. Whether there were any.
@@ -36,8 +31,8 @@ pub(super) async fn usage(
     usage_days::share_place(transaction).await?;
     let rows = usage_rows::take_of_owner(transaction, table, person).await?;
     let is_more = !rows.is_empty();
-    let rows = renamed(rows, |_| Some(pseudonym.to_owned()))?;
-    usage_rows::add(transaction, table, &rows).await?;
+    let rows = renamed(rows, pseudonym);
+    usage_rows::change(transaction, table, &rows, SumChange::Add).await?;
     Ok(is_more)
 }
 

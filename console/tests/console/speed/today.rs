@@ -4,7 +4,7 @@ use time::{Duration, OffsetDateTime};
 use trilane_console::api::Role;
 use trilane_console::store::usage_days;
 
-use super::usage::COUNTS;
+use super::usage::{of_all, row_sums};
 use super::{SpeedMeter, measured, rows, tell};
 use crate::api::Api;
 use crate::database::TestDatabase;
@@ -14,27 +14,19 @@ use crate::page_security::{PASSWORD, get, post, session, with_password};
 fn hour(database: &TestDatabase, hour: &str, count: u64) -> String {
     let columns =
         "hour, key_id, owner, team, group_id, source, account, model, entry, outcome, currency";
-    let names = COUNTS.map(|name| format!("\"{name}\"")).join(", ");
-    let values = COUNTS.map(|name| match name {
-        "requests" | "complete" => "14",
-        "input" | "output" => "14000",
-        _ => "0",
-    });
+    let (names, values) = row_sums();
     let last = count - 1;
-    let (numbers, charge, none) = if database.is_postgres() {
-        let numbers = format!("SELECT n FROM generate_series(0, {last}) AS n");
-        (numbers, "1.2345678901", "0")
+    let numbers = if database.is_postgres() {
+        format!("SELECT n FROM generate_series(0, {last}) AS n")
     } else {
-        let numbers = format!(
+        format!(
             "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < {last}) SELECT n FROM numbers"
-        );
-        (numbers, "'1.2345678901'", "'0'")
+        )
     };
     format!(
-        "INSERT INTO usage_by_hour ({columns}, {names}, charge, estimated_charge) \
+        "INSERT INTO usage_by_hour ({columns}, {names}) \
          SELECT '{hour}', 'key_' || n, 'owner-' || (n % 200), 'team-' || (n % 5), 'group-' || (n % 4), 's', 'a-' || (n % 2), \
-         'model-' || (n % 5), 'vb_messages', 'finished', 'USD', {}, {charge}, {none} FROM ({numbers}) AS numbers",
-        values.join(", "),
+         'model-' || (n % 5), 'vb_messages', 'finished', 'USD', {values} FROM ({numbers}) AS numbers"
     )
 }
 
@@ -58,6 +50,7 @@ async fn measure(database: &TestDatabase) {
         let at = name(now - Duration::hours(hours));
         database.execute(&hour(database, &at, keys)).await.unwrap();
     }
+    database.execute(&of_all()).await.unwrap();
     if database.is_postgres() {
         database.execute("ANALYZE").await.unwrap();
     }

@@ -2,6 +2,7 @@
 
 use time::macros::datetime;
 use trilane_console::api::Role;
+use trilane_console::ledger::Sum;
 use trilane_console::store::usage_days;
 
 use super::{SpeedMeter, measured, rows, tell};
@@ -9,7 +10,7 @@ use crate::api::Api;
 use crate::database::TestDatabase;
 
 /// The counts of a row.
-pub const COUNTS: [&str; 25] = [
+const COUNTS: [&str; 25] = [
     "requests",
     "complete",
     "estimated",
@@ -37,36 +38,65 @@ pub const COUNTS: [&str; 25] = [
     "uncovered",
 ];
 
+/// The columns of a row's sums, and the values of one that charges.
+pub fn row_sums() -> (String, String) {
+    let charge = Sum::parse("1.2345678901").unwrap().columns();
+    let amounts = [("charge", charge), ("estimated_charge", [0; Sum::COLUMNS])];
+    let amounts = amounts.into_iter().flat_map(|(name, columns)| {
+        let columns = columns.into_iter().enumerate();
+        columns.map(move |(place, column)| (format!("{name}_{place}"), column.to_string()))
+    });
+    let counts = COUNTS.map(|name| {
+        let count = match name {
+            "requests" | "complete" => "14",
+            "input" | "output" => "14000",
+            _ => "0",
+        };
+        (format!("\"{name}\""), count.to_owned())
+    });
+    let (names, values): (Vec<_>, Vec<_>) = counts.into_iter().chain(amounts).unzip();
+    (names.join(", "), values.join(", "))
+}
+
+/// What an intake adds of all rows of hours together.
+pub fn of_all() -> String {
+    let (names, _) = row_sums();
+    let sums: Vec<_> = names
+        .split(", ")
+        .map(|name| format!("sum({name})"))
+        .collect();
+    let key = "group_id, source, account, model, entry, outcome, currency";
+    let table = |period: &str, length: u8| {
+        format!(
+            "INSERT INTO usage_of_all_by_{period} ({period}, {key}, {names}) \
+             SELECT substr(hour, 1, {length}), {key}, {} FROM usage_by_hour GROUP BY substr(hour, 1, {length}), {key}",
+            sums.join(", "),
+        )
+    };
+    format!("{}; {}", table("hour", 13), table("day", 10))
+}
+
 /// Hours of a month, 100 keys of 20 owners, 5 models, 2 outcomes: ten million requests, some fourteen to a row.
 fn sums(database: &TestDatabase, hours: u64) -> String {
     let columns =
         "hour, key_id, owner, team, group_id, source, account, model, entry, outcome, currency";
-    let names = COUNTS.map(|name| format!("\"{name}\"")).join(", ");
-    let values = COUNTS.map(|name| match name {
-        "requests" | "complete" => "14",
-        "input" | "output" => "14000",
-        _ => "0",
-    });
-    let (numbers, hour, charge) = if database.is_postgres() {
+    let (names, values) = row_sums();
+    let (numbers, hour) = if database.is_postgres() {
         (
             "SELECT n FROM generate_series(0, $LAST) AS n",
             "to_char(timestamp '2026-11-01' + n / 1000 * interval '1 hour', 'YYYY-MM-DD\"T\"HH24')",
-            "1.2345678901",
         )
     } else {
         (
             "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < $LAST) SELECT n FROM numbers",
             "strftime('%Y-%m-%dT%H', '2026-11-01', '+' || (n / 1000) || ' hours')",
-            "'1.2345678901'",
         )
     };
     let numbers = numbers.replace("$LAST", &(hours * 1000 - 1).to_string());
     format!(
-        "INSERT INTO usage_by_hour ({columns}, {names}, charge, estimated_charge) \
+        "INSERT INTO usage_by_hour ({columns}, {names}) \
          SELECT {hour}, 'key_' || (n % 100), 'owner-' || (n % 20), 'team-' || (n % 5), 'group-' || (n % 4), 's', 'a-' || (n % 2), 'model-' || (n / 100 % 5), 'vb_messages', \
-         CASE WHEN n / 500 % 2 = 0 THEN 'finished' ELSE 'failed' END, 'USD', {}, {charge}, {} FROM ({numbers}) AS numbers",
-        values.join(", "),
-        if database.is_postgres() { "0" } else { "'0'" },
+         CASE WHEN n / 500 % 2 = 0 THEN 'finished' ELSE 'failed' END, 'USD', {values} FROM ({numbers}) AS numbers"
     )
 }
 
@@ -79,6 +109,7 @@ async fn measure(database: &TestDatabase) {
     let hours = rows(30 * 24);
     let meter = SpeedMeter::start(database);
     database.execute(&sums(database, hours)).await.unwrap();
+    database.execute(&of_all()).await.unwrap();
     if database.is_postgres() {
         database.execute("ANALYZE").await.unwrap();
     }
