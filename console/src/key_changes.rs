@@ -33,6 +33,7 @@ impl KeyChangeWatch {
     /// # Errors
     /// Those of the database.
     pub async fn look(&mut self, store: &Store, now: i64) -> Result<(), StoreError> {
+        key_feed::give_versions(store).await?;
         let mut transaction = store.read().await?;
         let head = key_feed::versions(&mut transaction).await?.head;
         let is_new = self.head.is_some_and(|before| head > before);

@@ -1,7 +1,7 @@
 //! The feed of keys, as the database's triggers write it.
 //!
-//! Versions become visible in their order: SQLite has one writer at a time, and in PostgreSQL whoever changes a key locks the
-//! row of the feed, which has the last version, until its transaction ends.
+//! Versions become visible in their order. SQLite has one writer at a time, whose triggers give them. In PostgreSQL changes get them
+//! after they were committed, revocations first, from [`give_versions`]: so nobody waits for a long transaction that changes keys.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use sqlx::AssertSqlSafe;
 use time::OffsetDateTime;
 
 use super::audit::{self, Actor};
-use super::{Store, StoreError, Transaction, on_either};
+use super::{Engine, Store, StoreError, Transaction, on_either};
 use crate::feed::sqlite::{CHANGES, LISTING};
 use crate::feed::{
     FeedKey, FeedVersions, PageError, PageRange, PageRequest, PageWriter, StoredTerms, is_owner,
@@ -17,7 +17,7 @@ use crate::feed::{
 use crate::in_transaction;
 use crate::secret;
 
-/// The most removals that are forgotten in one transaction.
+/// The most removals that are forgotten, and changes that get their versions, in one transaction.
 const BATCH: i64 = 5000;
 
 /// A change: version, digest, id, group, expiry, disabled, limits, owner, team, models, multiplier; a removal has only the first
@@ -70,11 +70,31 @@ pub async fn begin_anew(store: &Store, now: i64) -> Result<(), StoreError> {
     })
 }
 
+/// Gives changes that were committed their versions, a bounded number of them. Whether there may be more.
+///
+/// # Errors
+/// Those of the database; they have none then.
+pub async fn give_versions(store: &Store) -> Result<bool, StoreError> {
+    if matches!(store.engine, Engine::Sqlite { .. }) {
+        return Ok(false);
+    }
+    let given: Result<i64, StoreError> = in_transaction!(store, transaction => {
+        let Transaction::Postgres(inner) = transaction else {
+            return Ok(0);
+        };
+        let given = sqlx::query_scalar("SELECT trilane_give_versions($1)").bind(BATCH);
+        Ok(given.fetch_one(&mut **inner).await?)
+    });
+    Ok(given? >= BATCH)
+}
+
 /// A page, as JSON.
 ///
 /// # Errors
 /// Why there is none.
 pub async fn page(store: &Store, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
+    // Changes whose versions cannot be given now come later. All others do not wait for them.
+    let _ = give_versions(store).await;
     // One state of the database for all queries.
     let mut transaction = store.read().await?;
     let versions = versions(&mut transaction).await?;
@@ -170,6 +190,8 @@ fn write(page: &mut PageWriter, row: &KeyChangeRow) -> Result<(), PageError> {
 /// # Errors
 /// Those of the database; some may be forgotten.
 pub async fn compact(store: &Store, age: Duration) -> Result<(), StoreError> {
+    // A removal that no gateway was told of is not forgotten.
+    while give_versions(store).await? {}
     let age = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
     let before = OffsetDateTime::now_utc()
         .unix_timestamp()

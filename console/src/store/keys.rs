@@ -166,9 +166,8 @@ pub async fn find_locked(
     Ok(row.map(StoredKey::from).map(LockedRow::new))
 }
 
-/// Waits until nobody else changes keys; until the transaction ends nobody else does. It is what a statement that changes keys
-/// does, so whoever reads keys, or counts them, to change some does it first: ids that are erased before all, as everywhere, then
-/// the row of the feed.
+/// Waits until no console changes keys; until the transaction ends none does. So it comes before keys are read, or counted, to change
+/// some: ids that are erased before all, as everywhere, then the row of the feed. Other programs' statements are not waited for.
 ///
 /// # Errors
 /// Those of the database.

@@ -164,8 +164,9 @@ INSERT INTO key_feed (one, feed, head)
 -- What the feed says of each key that exists, or was removed not long ago. A copy of the key, so that a page is read from one
 -- place, in the order of versions.
 CREATE TABLE key_changes (
-  version    BIGINT NOT NULL PRIMARY KEY,
-  sha256     TEXT NOT NULL UNIQUE,
+  -- NULL: it has none yet.
+  version    BIGINT UNIQUE,
+  sha256     TEXT NOT NULL PRIMARY KEY,
   id         TEXT,
   group_id   TEXT,
   owner      TEXT,
@@ -176,23 +177,39 @@ CREATE TABLE key_changes (
   disabled   BOOLEAN,
   limits     TEXT,
   -- When it was removed, in seconds since 1970; then all between are NULL.
-  removed_at BIGINT
+  removed_at BIGINT,
+  -- NULL: its version is that of its latest change. Otherwise it waits for that one, those with less first: 0 is a revocation, 1 another
+  -- change, 2 and 3 are the same of a statement that changes many.
+  due        SMALLINT
 );
 CREATE INDEX key_removals ON key_changes (removed_at) WHERE removed_at IS NOT NULL;
+CREATE INDEX key_changes_due ON key_changes (due) WHERE due IS NOT NULL;
 
--- The last of so many versions that follow each other. The row of the feed stays locked until the transaction ends: versions
--- become visible in their order, and a reader that has seen one has seen all before it, however late a transaction commits.
-CREATE FUNCTION trilane_last_of_next_versions(many bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
-  UPDATE key_feed SET head = greatest(head, floor(extract(epoch FROM clock_timestamp()))::bigint * 1000000 - 1) + many RETURNING head
-$$;
-
--- The lock is taken before any key is locked: two transactions that wait for each other's keys and for it would never end.
-CREATE FUNCTION trilane_keys_lock() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Gives changes that were committed their versions, so many at most, and says how many. It is short, and the row of the feed stays locked
+-- until it ends: versions become visible in their order, and a reader that has seen one has seen all before it. Those who change keys lock
+-- nothing but these: no other change waits for theirs, however many there are and however late they commit.
+CREATE FUNCTION trilane_give_versions(most bigint) RETURNS bigint LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+  digests text[];
+  many bigint;
+  last_version bigint;
 BEGIN
+  IF NOT EXISTS (SELECT FROM key_changes WHERE due IS NOT NULL) THEN
+    RETURN 0;
+  END IF;
   PERFORM 1 FROM key_feed FOR UPDATE;
-  RETURN NULL;
+  -- One that somebody is changing again waits until that is committed.
+  digests := ARRAY(SELECT sha256 FROM key_changes WHERE due IS NOT NULL ORDER BY due LIMIT most FOR UPDATE SKIP LOCKED);
+  many := cardinality(digests);
+  IF many > 0 THEN
+    UPDATE key_feed SET head = greatest(head, floor(extract(epoch FROM clock_timestamp()))::bigint * 1000000 - 1) + many
+      RETURNING head INTO last_version;
+    UPDATE key_changes SET version = last_version - many + given.place, due = NULL
+      FROM unnest(digests) WITH ORDINALITY AS given (sha256, place) WHERE key_changes.sha256 = given.sha256;
+  END IF;
+  RETURN many;
 END $$;
-CREATE TRIGGER keys_lock BEFORE INSERT OR UPDATE OR DELETE ON keys FOR EACH STATEMENT EXECUTE FUNCTION trilane_keys_lock();
 
 CREATE FUNCTION trilane_keys_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -206,20 +223,15 @@ CREATE FUNCTION trilane_keys_changed() RETURNS trigger LANGUAGE plpgsql
   SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
   problem text;
-  many bigint;
-  last_version bigint;
+  of_many integer;
 BEGIN
   IF TG_OP <> 'INSERT' THEN
     -- Another digest is another key; the one before is gone.
-    SELECT count(*) INTO many FROM old_keys WHERE NOT EXISTS (SELECT FROM keys WHERE keys.sha256 = old_keys.sha256);
-    IF many > 0 THEN
-      last_version := trilane_last_of_next_versions(many);
-      DELETE FROM key_changes USING old_keys WHERE key_changes.sha256 = old_keys.sha256
+    SELECT CASE WHEN count(*) > 1000 THEN 2 ELSE 0 END INTO of_many FROM old_keys;
+    UPDATE key_changes SET id = NULL, group_id = NULL, owner = NULL, team = NULL, models = NULL, multiplier = NULL, expires_at = NULL,
+        disabled = NULL, limits = NULL, removed_at = floor(extract(epoch FROM clock_timestamp()))::bigint, due = of_many
+      FROM old_keys WHERE key_changes.sha256 = old_keys.sha256
         AND NOT EXISTS (SELECT FROM keys WHERE keys.sha256 = old_keys.sha256);
-      INSERT INTO key_changes (version, sha256, removed_at)
-        SELECT last_version - many + row_number() OVER (), sha256, floor(extract(epoch FROM clock_timestamp()))::bigint
-        FROM old_keys WHERE NOT EXISTS (SELECT FROM keys WHERE keys.sha256 = old_keys.sha256);
-    END IF;
   END IF;
   IF TG_OP <> 'DELETE' THEN
     -- A page with bad limits or models is refused whole by every gateway, so none may get in here.
@@ -231,19 +243,20 @@ BEGIN
     IF problem IS NOT NULL THEN
       RAISE EXCEPTION 'keys.models: %', problem USING ERRCODE = 'check_violation';
     END IF;
-    -- What the feed says of them already is said no second time.
-    DELETE FROM key_changes said USING new_keys k WHERE said.sha256 = k.sha256
-      AND (said.id, said.group_id, said.owner, said.team, said.models, said.multiplier, said.expires_at, said.disabled, said.limits)
-        IS DISTINCT FROM
-        (k.id, k.group_id, k.owner, k.team, k.models, k.multiplier, k.expires_at, k.disabled, k.limits);
-    SELECT count(*) INTO many FROM new_keys k WHERE NOT EXISTS (SELECT FROM key_changes said WHERE said.sha256 = k.sha256);
-    IF many > 0 THEN
-      last_version := trilane_last_of_next_versions(many);
-      INSERT INTO key_changes (version, sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits)
-        SELECT last_version - many + row_number() OVER (), sha256, id, group_id, owner, team, models, multiplier, expires_at,
-          disabled, limits
-        FROM new_keys k WHERE NOT EXISTS (SELECT FROM key_changes said WHERE said.sha256 = k.sha256);
-    END IF;
+    SELECT CASE WHEN count(*) > 1000 THEN 2 ELSE 0 END INTO of_many FROM new_keys;
+    INSERT INTO key_changes AS said (sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits, due)
+      SELECT sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits,
+        of_many + CASE WHEN disabled THEN 0 ELSE 1 END
+      FROM new_keys ORDER BY sha256
+    ON CONFLICT (sha256) DO UPDATE SET id = excluded.id, group_id = excluded.group_id, owner = excluded.owner, team = excluded.team,
+      models = excluded.models, multiplier = excluded.multiplier, expires_at = excluded.expires_at, disabled = excluded.disabled,
+      limits = excluded.limits, removed_at = NULL, due = excluded.due
+      -- What the feed says of them already is said no second time.
+      WHERE said.removed_at IS NOT NULL
+        OR (said.id, said.group_id, said.owner, said.team, said.models, said.multiplier, said.expires_at, said.disabled, said.limits)
+          IS DISTINCT FROM
+          (excluded.id, excluded.group_id, excluded.owner, excluded.team, excluded.models, excluded.multiplier, excluded.expires_at,
+            excluded.disabled, excluded.limits);
   END IF;
   RETURN NULL;
 END $$;

@@ -11,7 +11,7 @@ pub const ACCESS: &str = include_str!("access.sql");
 /// The keys of a listing, after digest `$1`, in the order of digests. It names the columns version, sha256, id, group_id, expires_at,
 /// disabled, limits, owner, team, models and multiplier, in this order.
 pub const LISTING: &str = "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner, team, models, multiplier FROM key_changes \
-     WHERE sha256 > $1 AND removed_at IS NULL ORDER BY sha256";
+     WHERE sha256 > $1 AND removed_at IS NULL AND version IS NOT NULL ORDER BY sha256";
 /// Changes after version `$1`, but removals only after version `$2`, in the order of versions. It names the same columns; a removal has no id.
 pub const CHANGES: &str = "SELECT version, sha256, id, group_id, expires_at, disabled, limits, owner, team, models, multiplier FROM key_changes \
      WHERE version > $1 AND (removed_at IS NULL OR version > $2) ORDER BY version";

@@ -124,7 +124,7 @@ pub fn most_memory() -> u64 {
     kib / 1024
 }
 
-/// Does something again and again, and tells how long the slowest of a hundred take.
+/// Does something again and again, and tells how long the slowest of a hundred take, and the CPU time of one in this process.
 pub async fn tell<F: Future<Output = ()>>(
     what: &str,
     times: usize,
@@ -132,14 +132,16 @@ pub async fn tell<F: Future<Output = ()>>(
 ) {
     ask(0).await;
     let mut took = Vec::new();
+    let before = cpu("self");
     for time in 1..=times {
         let since = Instant::now();
         ask(time).await;
         took.push(since.elapsed());
     }
+    let here = (cpu("self") - before) / u32::try_from(times).unwrap();
     took.sort_unstable();
     let (half, most) = (took[took.len() / 2], took[took.len() * 99 / 100]);
-    println!("  {what}: median {half:.1?}, p99 {most:.1?}");
+    println!("  {what}: median {half:.1?}, p99 {most:.1?} (CPU: {here:.1?} here)");
 }
 
 /// The same on both engines.
