@@ -1,55 +1,63 @@
-"""Runs `trilane serve`, for the tests and the benchmark: the document and a feed of keys."""
+"""A console with its agent, for benchmarks: the feed of keys that a gateway reads, and the database whose keys it is of."""
 
 from __future__ import annotations
 
-import re
-import time
 from pathlib import Path
 from types import TracebackType
 
-from child import Child, StackError, tail
-from stack import COMMAND
+from e2e.console.running import Console
+from e2e.crash import fleet
+
+_EDGE = "edge"
 
 
 class Serving:
-    """One server on loopback, which keeps its port when it is started again."""
+    """A console over SQLite and an agent, both on loopback."""
 
-    def __init__(self, run_dir: Path, document: Path, *arguments: str, command: Path = COMMAND) -> None:
-        """`arguments` name the keys, `--sqlite FILE` or `--keys FILE`, and may have further options."""
-        self.log = run_dir.resolve() / "serve.log"
-        self.address = "127.0.0.1:0"
-        self._command = [str(command), "serve", "--document", str(document), *arguments]
-        self._child: Child | None = None
+    def __init__(self, run_dir: Path, document: Path) -> None:
+        self._place = run_dir.resolve()
+        self._place.mkdir(parents=True, exist_ok=True)
+        self._console = Console(self._place / "console", "--import-document", str(document))
+        self._agent: fleet.Program | None = None
 
-    def start(self, timeout: float = 60.0) -> Serving:
-        """Starts it and waits until it listens."""
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        self._child = child = Child([*self._command, "--listen", self.address], self.log)
-        deadline = time.monotonic() + timeout
-        while not (said := re.search(r"listening\D*(\d+\.\d+\.\d+\.\d+:\d+)", self.log.read_text(errors="replace"))):
-            if child.process.poll() is not None or time.monotonic() > deadline:
-                self.stop()
-                raise StackError(f"`trilane serve` does not start.\n{tail(self.log)}")
-            time.sleep(0.01)
-        self.address = said[1]
-        return self
+    @property
+    def database(self) -> Path:
+        """The console's, whose table `keys` any program may change."""
+        return self._place / "console" / "console.db"
+
+    @property
+    def address(self) -> str:
+        """The agent's, where the feed is."""
+        return f"127.0.0.1:{self._running.port}"
 
     @property
     def pid(self) -> int:
-        assert self._child, "it runs"
-        return self._child.process.pid
+        """The agent's."""
+        return self._running.pid
 
-    def kill(self) -> None:
-        """Kills it."""
-        if self._child:
-            self._child.process.kill()
-            self.stop()
+    @property
+    def _running(self) -> fleet.Program:
+        assert self._agent, "it runs"
+        return self._agent
+
+    def start(self) -> Serving:
+        """Starts both, and waits until the feed is there."""
+        self._console.start()
+        token = ""
+        if not (self._place / _EDGE / "agent.json").exists():
+            token = self._console.api.post("/envoys", {"id": _EDGE})["token"]
+        ledger = self._place / "ledger.jsonl"
+        ledger.touch()
+        self._agent = fleet.agent(_EDGE, self._place, self._console.port, ledger, token)
+        self._agent.start()
+        return self
 
     def stop(self) -> None:
-        """Asks it to end."""
-        if self._child:
-            self._child.stop()
-        self._child = None
+        """Asks both to end."""
+        if self._agent:
+            self._agent.stop()
+        self._agent = None
+        self._console.stop()
 
     def __enter__(self) -> Serving:
         return self.start()

@@ -2,16 +2,14 @@
 
 use core::future::Future;
 use core::time::Duration;
-use std::net::SocketAddr;
 
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::{Router, middleware};
-use tower_service::Service as _;
 
 use crate::api::{self, ApiProblem, ConsoleState};
-use crate::connections::{self, ConnectionLimits, ConnectionTimeouts, ReceivedBody};
+use crate::connections::{self, ConnectionLimits, ConnectionTimeouts};
 use crate::peer_listener::PeerListener;
 use crate::store::Workload;
 use crate::{client_address, metrics, pages};
@@ -70,14 +68,5 @@ pub async fn serve(
         stop.await;
         live.end();
     };
-    let router = router(state);
-    let handler = move |mut request: hyper::Request<ReceivedBody>, peer: SocketAddr| {
-        request.extensions_mut().insert(ConnectInfo(peer));
-        let mut router = router.clone();
-        async move {
-            let Ok(response) = router.call(request).await;
-            response
-        }
-    };
-    connections::serve(listener, LIMITS, handler, stop).await;
+    connections::serve_router(listener, LIMITS, router(state), stop).await;
 }

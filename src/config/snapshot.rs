@@ -3,9 +3,6 @@
 //! A snapshot is the document's own text without its keys: each worker compiles it with the code
 //! that validated it, once a generation. All workers of an Envoy share one `vm_id`, hence one
 //! namespace; every name starts with `trilane/`.
-//!
-//! Format 1 is that of a policy without a feed of keys, format 2 that of one with it: a filter that
-//! knows nothing of feeds refuses the latter, and keeps what it has.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,34 +21,23 @@ pub const EPOCH: &str = "trilane/epoch";
 pub const LOADER: &str = "trilane/loader";
 /// The name of the plugin configuration that came last.
 pub const ORDER: &str = "trilane/order";
-/// The name under which earlier releases keep who loads.
-pub const EARLIER_LEASE: &str = "trilane/lease";
-
 /// The name of what document is in force: its digest, and the epoch of the policy that it came with.
 pub const DOCUMENT: &str = "trilane/document";
 
-/// The format of a policy without a feed.
+/// The format of a snapshot.
 const FORMAT: u32 = 1;
-/// The format of a policy with one.
-const FORMAT_FED: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Snapshot {
     format: u32,
     epoch: u64,
-    /// The generation; earlier releases write none, and their snapshots hold with every record.
-    #[serde(default = "newest")]
+    /// The generation of the policy.
     generation: u64,
     /// The epoch of whoever wrote this: no two write the same bytes.
-    #[serde(default)]
     writer: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     feed: Option<FeedStatus>,
     document: Document,
-}
-
-fn newest() -> u64 {
-    u64::MAX
 }
 
 /// The place of a policy in the order of publications.
@@ -116,7 +102,7 @@ impl InForce {
 /// The bytes to publish for a document that [`compile_policy`] accepts.
 pub fn encode(document: &Document, edition: Edition, feed: Option<FeedStatus>) -> Vec<u8> {
     let snapshot = Snapshot {
-        format: if feed.is_some() { FORMAT_FED } else { FORMAT },
+        format: FORMAT,
         epoch: edition.epoch,
         generation: edition.generation,
         writer: edition.writer,
@@ -135,7 +121,7 @@ pub fn encode(document: &Document, edition: Edition, feed: Option<FeedStatus>) -
 pub fn decode(bytes: &[u8]) -> Result<InForce, String> {
     let snapshot: Snapshot =
         serde_json::from_slice(bytes).map_err(|error| format!("unreadable snapshot: {error}"))?;
-    if !snapshot.is_known() {
+    if snapshot.format != FORMAT {
         return Err(format!("snapshot has format {}", snapshot.format));
     }
     match compile_policy(&snapshot.document) {
@@ -149,21 +135,10 @@ pub fn decode(bytes: &[u8]) -> Result<InForce, String> {
     }
 }
 
-impl Snapshot {
-    fn is_known(&self) -> bool {
-        let format = if self.feed.is_some() {
-            FORMAT_FED
-        } else {
-            FORMAT
-        };
-        self.format == format
-    }
-}
-
 /// The contents of a published snapshot, whether or not this release accepts its document.
 pub fn peek(bytes: &[u8]) -> Option<SnapshotHeader> {
     let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
-    snapshot.is_known().then_some(SnapshotHeader {
+    (snapshot.format == FORMAT).then_some(SnapshotHeader {
         edition: Edition {
             epoch: snapshot.epoch,
             generation: snapshot.generation,
@@ -192,51 +167,29 @@ mod tests {
         }
     }
 
-    /// The part that the release before feeds reads.
-    #[derive(Deserialize)]
-    struct FormatBeforeFeeds {
-        format: u32,
-    }
-
     #[test]
-    fn a_policy_with_a_feed_has_a_format_of_its_own() {
-        let mut text = json!({
-            "groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}],
-            "keys_feed": {"cluster": "f"}
-        });
+    fn a_snapshot_of_another_format_is_refused() {
+        let text = r#"{"groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}]}"#;
+        let document = Document::parse(text.as_bytes()).unwrap();
         let status = FeedStatus {
             watermark: 7,
             coverage: Coverage::Former,
             feed_only: true,
         };
-        for (case, feed, format) in [("with", Some(status), 2), ("without", None, 1)] {
-            if feed.is_none() {
-                text["keys_feed"] = Value::Null;
-            }
-            let document = Document::parse(text.to_string().as_bytes()).unwrap();
+        for (case, feed) in [("with a feed", Some(status)), ("without", None)] {
             let bytes = encode(&document, edition(3), feed);
-            let before: FormatBeforeFeeds = serde_json::from_slice(&bytes).unwrap();
-            assert_eq!(before.format, format, "{case}");
             let in_force = decode(&bytes).unwrap();
             assert_eq!((in_force.epoch, in_force.feed), (3, feed), "{case}");
             let peeked = peek(&bytes).unwrap();
             assert_eq!((peeked.edition, peeked.feed), (edition(3), feed), "{case}");
             let mut other: Value = serde_json::from_slice(&bytes).unwrap();
-            for format in [0, 3 - format, 3] {
+            for format in [0, 2] {
                 other["format"] = json!(format);
                 let bytes = other.to_string();
                 assert!(decode(bytes.as_bytes()).is_err(), "{case}, {format}");
                 assert!(peek(bytes.as_bytes()).is_none(), "{case}, {format}");
             }
         }
-    }
-
-    /// A filter may find what a loader of an earlier release has published.
-    #[test]
-    fn a_policy_that_tells_no_generation_holds_with_every_record() {
-        let group = r#"{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}"#;
-        let bytes = format!(r#"{{"format": 1, "epoch": 3, "document": {{"groups": [{group}]}}}}"#);
-        assert_eq!(decode(bytes.as_bytes()).unwrap().generation, u64::MAX);
     }
 
     #[test]

@@ -9,8 +9,7 @@ use crate::shared_data::SharedData;
 /// The name of the state.
 pub const STATE: &str = "trilane/feed";
 
-/// The format that this release writes and reads. After a loader of an earlier one a full sync begins: its pages may lack
-/// members that it did not know (format 1), and it does not know what was compacted (format 2).
+/// The format that this release writes and reads. After a loader of another one a full sync begins.
 const FORMAT: u32 = 3;
 
 /// The sync that the next page is part of.

@@ -29,7 +29,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::config::snapshot::{EARLIER_LEASE, LOADER, ORDER};
+use crate::config::snapshot::{LOADER, ORDER};
 use crate::shared_data::SharedData;
 
 /// A version that no value has: by it a value is set only where there is none.
@@ -211,14 +211,6 @@ impl Candidate {
                 0
             }
         }
-    }
-
-    /// Keeps filters of earlier releases from loading, which know nothing of ranks; `wall_ms` is in
-    /// milliseconds since the Unix epoch, as they count. To be called with each renewal.
-    pub fn hold_off_earlier(&self, wall_ms: u64, shared: &impl SharedData) {
-        let end = wall_ms.saturating_add(self.duration_ms);
-        let value = [self.id.to_le_bytes(), end.to_le_bytes()].concat();
-        let _ = shared.set(EARLIER_LEASE, &value, None);
     }
 
     fn lease(&self, renewals: u64) -> Vec<u8> {

@@ -282,7 +282,6 @@ impl Loader {
         if acquisition == Acquisition::Denied {
             return Leadership::Follower;
         }
-        self.candidate.hold_off_earlier(host.wall_ms(), host);
         if acquisition == Acquisition::Renewed && self.tenure.is_current(host) {
             return Leadership::Continued;
         }

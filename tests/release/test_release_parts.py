@@ -227,13 +227,11 @@ def test_the_compiler_is_that_of_the_dockerfile() -> None:
         ("record of a key of the document", "src/keys/codec.rs", r"^const FORMAT_DOCUMENT: u8 = (\d+);"),
         ("record of a key of the document that has changed", "src/keys/codec.rs", r"^const FORMAT_CHANGING: u8 = (\d+);"),
         ("policy", "src/config/snapshot.rs", r"^const FORMAT: u32 = (\d+);"),
-        ("policy with a feed", "src/config/snapshot.rs", r"^const FORMAT_FED: u32 = (\d+);"),
         ("bucket of keys of a feed", "src/keys/bucket.rs", r"^const FORMAT: u8 = (\d+);"),
         ("record of a key of a feed", "src/keys/codec.rs", r"^const FORMAT_FEED: u8 = (\d+);"),
         ("how far the feed is read", "src/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
         ("counters of limits", "src/limits/**/*.rs", r'format!\("trilane/limit/(\d+)/'),
         ("tables of the [console](console.md#the-tables)", "console/tests/console/migration.rs", r"and this release knows (\d+)\""),
-        ("database of `trilane serve`", "console/src/feed/sqlite/access.sql", r"^UPDATE key_feed SET format = (\d+);"),
     ],
 )
 def test_the_formats_in_the_page_are_those_in_the_code(what: str, file: str, pattern: str) -> None:

@@ -21,7 +21,7 @@ pub fn record_name(key: &str) -> String {
 
 /// Whether this is written to keep the loader's place.
 pub fn is_of_the_lease(name: &str) -> bool {
-    ["trilane/loader", "trilane/lease"].contains(&name)
+    name == "trilane/loader"
 }
 
 /// Lets a root tick until it asks for something: it loads. What it asks is left to be looked at.

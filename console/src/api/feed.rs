@@ -7,7 +7,7 @@ use http::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NO
 
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
-use crate::feed::{PageError, PageRequest, PageRequestError};
+use crate::feed::{PageError, PageRequest};
 use crate::store::{documents, key_feed};
 
 fn json() -> (HeaderName, HeaderValue) {
@@ -22,15 +22,15 @@ pub async fn keys(
     State(state): State<ConsoleState>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiProblem> {
-    let gone = |gone: String| ApiProblem::new(StatusCode::GONE, "/problems/gone", gone);
-    let asked = PageRequest::parse(query.as_deref().unwrap_or_default());
-    let asked = asked.map_err(|error| match error {
-        PageRequestError::Bad(text) => ApiProblem::bad(text),
-        PageRequestError::Gone(why) => gone(why.to_string()),
-    })?;
-    let page = key_feed::page(&state.store, &asked).await;
+    let page = match PageRequest::parse(query.as_deref().unwrap_or_default()) {
+        Ok(asked) => key_feed::page(&state.store, &asked).await,
+        Err(error) => Err(error),
+    };
     let page = page.map_err(|error| match error {
-        PageError::Gone(why) => gone(why.to_string()),
+        PageError::Bad(text) => ApiProblem::bad(text),
+        PageError::Gone(why) => {
+            ApiProblem::new(StatusCode::GONE, "/problems/gone", why.to_string())
+        }
         PageError::Unready(reason) => ApiProblem::internal(reason),
     })?;
     Ok(([json()], page).into_response())

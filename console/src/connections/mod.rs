@@ -13,6 +13,8 @@ use core::pin::pin;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use axum::Router;
+use axum::extract::ConnectInfo;
 use axum::serve::Listener;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
@@ -23,6 +25,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tower_service::Service as _;
 
 pub use connection_activity::ConnectionTimeouts;
 use connection_activity::{ActivityStream, ConnectionActivity};
@@ -100,6 +103,26 @@ pub async fn serve<L, H, F, B>(
     drop(listener);
     let _ = ending.send(true);
     let _ = timeout(LAST, open.all_ended()).await;
+}
+
+/// Serves a router until `stop`, then finishes the responses in progress. A request has its peer's address as [`ConnectInfo`].
+pub async fn serve_router<L>(
+    listener: L,
+    limits: ConnectionLimits,
+    router: Router,
+    stop: impl Future<Output = ()>,
+) where
+    L: Listener<Io = TcpStream, Addr = SocketAddr>,
+{
+    let handler = move |mut request: Request<ReceivedBody>, peer: SocketAddr| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let mut router = router.clone();
+        async move {
+            let Ok(response) = router.call(request).await;
+            response
+        }
+    };
+    serve(listener, limits, handler, stop).await;
 }
 
 /// Serves one connection.

@@ -5,9 +5,6 @@
 //! head when the sync began. What has changed since follows, and all that comes later: `<feed>.<at>`, the version of
 //! the last change. A removal up to `since` concerns a key that the reader never got, so it may be compacted while the reader is
 //! still in the listing.
-//!
-//! Releases up to 0.1 gave changes from the beginning, without removals up to `since`, under `<feed>.<at>.<since>`. A reader that
-//! comes with such a cursor goes on so.
 
 use core::fmt;
 
@@ -44,10 +41,8 @@ pub enum PageRange {
     },
     /// Changes, in the order of their versions.
     Changes {
-        /// Those above this version …
+        /// Those above this version.
         after: u64,
-        /// … but removals only above this one.
-        removals_after: u64,
     },
 }
 
@@ -109,16 +104,10 @@ impl FeedCursor {
                 after: at.to_owned(),
                 since,
             },
-            _ => {
-                let at = version(at)?;
-                if since.is_some_and(|since| since <= at) {
-                    return Err(Gone::Malformed);
-                }
-                PageRange::Changes {
-                    after: at,
-                    removals_after: since.unwrap_or(at),
-                }
-            }
+            Some(_) => return Err(Gone::Malformed),
+            None => PageRange::Changes {
+                after: version(at)?,
+            },
         };
         Ok(Self {
             feed: feed.to_owned(),
@@ -147,14 +136,7 @@ impl fmt::Display for FeedCursor {
         let feed = &self.feed;
         match &self.range {
             PageRange::Listing { after, since } => write!(f, "{feed}.{after}.{since}"),
-            PageRange::Changes {
-                after,
-                removals_after,
-            } if after == removals_after => write!(f, "{feed}.{after}"),
-            PageRange::Changes {
-                after,
-                removals_after,
-            } => write!(f, "{feed}.{after}.{removals_after}"),
+            PageRange::Changes { after } => write!(f, "{feed}.{after}"),
         }
     }
 }
@@ -163,10 +145,7 @@ impl PageRange {
     /// What follows a listing that is complete; of changes, the same.
     pub fn after_listing(self) -> Self {
         match self {
-            Self::Listing { since, .. } => Self::Changes {
-                after: since,
-                removals_after: since,
-            },
+            Self::Listing { since, .. } => Self::Changes { after: since },
             changes @ Self::Changes { .. } => changes,
         }
     }
@@ -175,7 +154,7 @@ impl PageRange {
     fn since(&self) -> u64 {
         match self {
             Self::Listing { since, .. } => *since,
-            Self::Changes { removals_after, .. } => *removals_after,
+            Self::Changes { after } => *after,
         }
     }
 }
@@ -209,13 +188,9 @@ impl FeedVersions {
                 since,
             },
             (range @ PageRange::Listing { .. }, None) => range.after_listing(),
-            (PageRange::Changes { removals_after, .. }, last) => {
-                let after = last.map_or(self.head, |last| last.version);
-                PageRange::Changes {
-                    after,
-                    removals_after: after.max(removals_after),
-                }
-            }
+            (PageRange::Changes { .. }, last) => PageRange::Changes {
+                after: last.map_or(self.head, |last| last.version),
+            },
         };
         let feed = self.feed.clone();
         FeedCursor { feed, range }
@@ -238,10 +213,7 @@ mod tests {
 
     #[test]
     fn where_cursors_lead() {
-        let range = |after, removals_after| PageRange::Changes {
-            after,
-            removals_after,
-        };
+        let range = |after| PageRange::Changes { after };
         let listing = |after: &str, since| PageRange::Listing {
             after: after.to_owned(),
             since,
@@ -250,17 +222,13 @@ mod tests {
         let cursor = |since| format!("f.{digest}.{since}");
         let (in_listing, too_old, ahead) = (cursor(60), cursor(49), cursor(101));
         let cases = [
-            ("f.100", Ok(range(100, 100))),
-            ("f.50", Ok(range(50, 50))),
+            ("f.100", Ok(range(100))),
+            ("f.50", Ok(range(50))),
             ("f.49", Err(Gone::Compacted)),
             (in_listing.as_str(), Ok(listing(&digest, 60))),
             (too_old.as_str(), Err(Gone::Compacted)),
             (ahead.as_str(), Err(Gone::Ahead)),
-            // A full sync of 0.1 that began at 50 got no earlier removals.
-            ("f.1.50", Ok(range(1, 50))),
-            ("f.1.49", Err(Gone::Compacted)),
             ("f.101", Err(Gone::Ahead)),
-            ("f.99.101", Err(Gone::Ahead)),
             ("g.100", Err(Gone::OtherFeed)),
         ];
         for (text, want) in cases {
@@ -281,8 +249,8 @@ mod tests {
             format!("f.1.{no_since}"),
         ];
         for text in [
-            "", ".", "f", "f.", ".1", "f.x", "f.-1", "f.+1", "f.01", "f.1.", "f.1.1", "f.2.1",
-            "f.1.2.3", "f .1", "f\n.1", "ä.1", &long,
+            "", ".", "f", "f.", ".1", "f.x", "f.-1", "f.+1", "f.01", "f.1.", "f.1.1", "f.1.2",
+            "f.2.1", "f.1.2.3", "f .1", "f\n.1", "ä.1", &long,
         ] {
             assert_eq!(FeedCursor::parse(text), Err(Gone::Malformed), "{text:?}");
         }
@@ -304,20 +272,17 @@ mod tests {
             let range = if lists {
                 PageRange::Listing { after: String::new(), since: began }
             } else {
-                PageRange::Changes { after: 0, removals_after: began }
+                PageRange::Changes { after: 0 }
             };
             let given = last.as_ref().map(|(version, sha256)| LastGiven { version: *version, sha256 });
             let cursor = standing.next(range, given);
             prop_assert_eq!(FeedCursor::parse(&cursor.to_string()), Ok(cursor.clone()));
             let next = standing.range(Some(&cursor)).unwrap();
-            prop_assert!(next.since() >= began, "{:?}", next);
             let want = match (&last, lists) {
                 (Some((_, sha256)), true) => PageRange::Listing { after: sha256.clone(), since: began },
-                (None, true) => PageRange::Changes { after: began, removals_after: began },
-                (Some((version, _)), false) => {
-                    PageRange::Changes { after: *version, removals_after: began.max(*version) }
-                }
-                (None, false) => PageRange::Changes { after: standing.head, removals_after: standing.head },
+                (None, true) => PageRange::Changes { after: began },
+                (Some((version, _)), false) => PageRange::Changes { after: *version },
+                (None, false) => PageRange::Changes { after: standing.head },
             };
             prop_assert_eq!(next, want);
         }

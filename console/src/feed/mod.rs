@@ -9,12 +9,11 @@ mod key;
 mod page;
 mod page_error;
 mod request;
-pub mod sqlite;
 mod stored;
 
 pub use cursor::{FeedCursor, FeedVersions, Gone, LastGiven, PageRange};
 pub use key::FeedKey;
 pub use page::PageWriter;
 pub use page_error::PageError;
-pub use request::{PageRequest, PageRequestError};
+pub use request::PageRequest;
 pub use stored::{StoredTerms, is_owner};

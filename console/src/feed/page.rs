@@ -51,7 +51,7 @@ impl PageWriter {
         }
         let range = range.after_listing();
         // Where not even the first change fits the next page begins with it, and not after the last key listed.
-        if let PageRange::Changes { after, .. } = range {
+        if let PageRange::Changes { after } = range {
             self.last_version = after;
         }
         range
@@ -95,11 +95,22 @@ impl PageWriter {
         self.put(r#","removed":true}"#);
     }
 
+    /// Adds a change that another feed has told, a JSON object with members and without a version.
+    pub fn told(&mut self, version: u64, sha256: &str, told: &str) {
+        self.open(version, sha256);
+        self.put(",");
+        self.put(told.strip_prefix('{').unwrap_or(told));
+    }
+
     fn begin(&mut self, version: u64, sha256: &str) {
+        self.open(version, sha256);
+        self.member("sha256", sha256);
+    }
+
+    fn open(&mut self, version: u64, sha256: &str) {
         self.put(if self.given == 0 { "\n" } else { ",\n" });
         self.put(r#"{"version":"#);
         json(&mut self.changes, &version);
-        self.member("sha256", sha256);
         self.given = self.given.saturating_add(1);
         self.last_version = version;
         self.last_sha256.clear();

@@ -5,9 +5,11 @@ use super::cursor::Gone;
 /// Why the feed gives no page.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PageError {
+    /// 400: what is wrong with the query.
+    Bad(&'static str),
     /// 410: the reader has to begin without a cursor.
     Gone(Gone),
-    /// 503: the file was not read yet, the database is not reachable, or a key in it is invalid.
+    /// 503: the database is not reachable, or a key in it is invalid.
     Unready(String),
 }
 

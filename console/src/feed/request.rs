@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use super::cursor::{FeedCursor, Gone};
+use super::cursor::FeedCursor;
+use super::page_error::PageError;
 
 /// The greatest page, in changes: about 2 MB.
 const MOST: u32 = 10_000;
@@ -20,21 +21,12 @@ pub struct PageRequest {
     pub limit: u32,
 }
 
-/// Why a request gets no page.
-#[derive(Debug, PartialEq, Eq)]
-pub enum PageRequestError {
-    /// 400: what is wrong with it.
-    Bad(&'static str),
-    /// 410: the cursor is invalid.
-    Gone(Gone),
-}
-
 impl PageRequest {
     /// Reads a query. Other parameters are ignored: a path in a document may have some.
     ///
     /// # Errors
     /// Why it gets no page.
-    pub fn parse(query: &str) -> Result<Self, PageRequestError> {
+    pub fn parse(query: &str) -> Result<Self, PageError> {
         let mut cursor = None;
         let mut limit = None;
         for pair in query.split('&') {
@@ -45,23 +37,21 @@ impl PageRequest {
                 _ => continue,
             };
             if place.replace(value).is_some() {
-                return Err(PageRequestError::Bad(
-                    "limit and cursor may be given once each",
-                ));
+                return Err(PageError::Bad("limit and cursor may be given once each"));
             }
         }
         let limit = match limit {
             None => DEFAULT,
-            Some(text) => number(text).ok_or(PageRequestError::Bad(
-                "limit must be a number from 1 to 10000",
-            ))?,
+            Some(text) => {
+                number(text).ok_or(PageError::Bad("limit must be a number from 1 to 10000"))?
+            }
         };
         let decoded = cursor.map(|text| percent_decode_str(text).decode_utf8());
         let cursor = match decoded {
             None => None,
             Some(text) => {
                 let text = text.unwrap_or(Cow::Borrowed(""));
-                Some(FeedCursor::parse(&text).map_err(PageRequestError::Gone)?)
+                Some(FeedCursor::parse(&text).map_err(PageError::from)?)
             }
         };
         Ok(Self { cursor, limit })
@@ -77,24 +67,17 @@ fn number(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feed::Gone;
 
     #[test]
     fn queries() {
-        let bad_limit = || {
-            Err(PageRequestError::Bad(
-                "limit must be a number from 1 to 10000",
-            ))
-        };
-        let twice = || {
-            Err(PageRequestError::Bad(
-                "limit and cursor may be given once each",
-            ))
-        };
+        let bad_limit = || Err(PageError::Bad("limit must be a number from 1 to 10000"));
+        let twice = || Err(PageError::Bad("limit and cursor may be given once each"));
         let asked = |cursor: Option<&str>, limit| {
             let cursor = cursor.map(|text| FeedCursor::parse(text).unwrap());
             Ok(PageRequest { cursor, limit })
         };
-        let gone = || Err(PageRequestError::Gone(Gone::Malformed));
+        let gone = || Err(PageError::Gone(Gone::Malformed));
         let cases = [
             ("", asked(None, 1000)),
             ("limit=1", asked(None, 1)),

@@ -5,7 +5,6 @@ use core::pin::Pin;
 use core::time::Duration;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -14,14 +13,12 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use hyper::Request;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
-use tower_service::Service as _;
 
-use crate::connections::{self, ConnectionLimits, ConnectionTimeouts, ReceivedBody};
+use crate::connections::{self, ConnectionLimits, ConnectionTimeouts};
 
 /// The connections: those of a Prometheus or two.
 const LIMITS: ConnectionLimits = ConnectionLimits {
@@ -106,14 +103,7 @@ pub async fn serve(
     }
     let router = router.fallback(|| async { StatusCode::NOT_FOUND });
     let router = router.with_state(sources);
-    let handler = move |request: Request<ReceivedBody>, _: SocketAddr| {
-        let mut router = router.clone();
-        async move {
-            let Ok(response) = router.call(request).await;
-            response
-        }
-    };
-    connections::serve(listener, LIMITS, handler, pending()).await;
+    connections::serve_router(listener, LIMITS, router, pending()).await;
 }
 
 async fn relay(page: Arc<Mutex<RelayedPage>>) -> Response {

@@ -10,13 +10,14 @@ use time::OffsetDateTime;
 
 use super::audit::{self, Actor};
 use super::{Engine, Store, StoreError, Transaction, on_either};
-use crate::feed::sqlite::{CHANGES, LISTING};
 use crate::feed::{
     FeedKey, FeedVersions, PageError, PageRange, PageRequest, PageWriter, StoredTerms, is_owner,
 };
 use crate::in_transaction;
 use crate::secret;
 
+const COLUMNS: &str =
+    "version, sha256, id, group_id, expires_at, disabled, limits, owner, team, models, multiplier";
 /// The most removals that are forgotten, and changes that get their versions, in one transaction.
 const BATCH: i64 = 5000;
 
@@ -106,12 +107,8 @@ pub async fn page(store: &Store, asked: &PageRequest) -> Result<Vec<u8>, PageErr
         fill(&mut page, &listing(&mut transaction, after, limit).await?)?;
     }
     let range = page.after_listing(range);
-    if let PageRange::Changes {
-        after,
-        removals_after,
-    } = range
-    {
-        let rows = changes(&mut transaction, after, removals_after, limit).await?;
+    if let PageRange::Changes { after } = range {
+        let rows = changes(&mut transaction, after, limit).await?;
         fill(&mut page, &rows)?;
     }
     transaction.rollback().await;
@@ -123,8 +120,12 @@ async fn listing(
     after: &str,
     limit: i64,
 ) -> Result<Vec<KeyChangeRow>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM key_changes WHERE sha256 > $1 AND removed_at IS NULL AND version IS NOT NULL \
+         ORDER BY sha256 LIMIT $2"
+    );
     on_either!(transaction, connection => {
-        Ok(sqlx::query_as(AssertSqlSafe(format!("{LISTING} LIMIT $2")))
+        Ok(sqlx::query_as(AssertSqlSafe(sql))
             .bind(after)
             .bind(limit)
             .fetch_all(connection)
@@ -135,14 +136,14 @@ async fn listing(
 async fn changes(
     transaction: &mut Transaction,
     after: u64,
-    removals_after: u64,
     limit: i64,
 ) -> Result<Vec<KeyChangeRow>, StoreError> {
-    let bound = |version: u64| i64::try_from(version).unwrap_or(i64::MAX);
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let sql =
+        format!("SELECT {COLUMNS} FROM key_changes WHERE version > $1 ORDER BY version LIMIT $2");
     on_either!(transaction, connection => {
-        Ok(sqlx::query_as(AssertSqlSafe(format!("{CHANGES} LIMIT $3")))
-            .bind(bound(after))
-            .bind(bound(removals_after))
+        Ok(sqlx::query_as(AssertSqlSafe(sql))
+            .bind(after)
             .bind(limit)
             .fetch_all(connection)
             .await?)

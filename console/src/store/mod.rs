@@ -34,7 +34,6 @@ pub mod hour_counts;
 pub mod idempotency;
 pub mod key_feed;
 pub mod key_grams;
-pub mod key_import;
 pub mod key_lists;
 pub mod key_search;
 pub mod key_spend;

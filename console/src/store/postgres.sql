@@ -298,13 +298,6 @@ END $$;
 CREATE TRIGGER keys_search AFTER INSERT OR DELETE OR UPDATE OF id, owner, label, hint ON keys
   FOR EACH ROW EXECUTE FUNCTION trilane_key_search_due();
 
--- One row, once keys of `trilane serve` were copied: up to which id they are, and whether all are.
-CREATE TABLE key_import (
-  one   INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
-  place TEXT NOT NULL,
-  ended BOOLEAN NOT NULL
-);
-
 -- === Configuration.
 
 -- Every published document, and which is in force: the greatest.

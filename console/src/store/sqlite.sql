@@ -247,13 +247,6 @@ WHEN NEW.id <> OLD.id OR NEW.owner IS NOT OLD.owner OR NEW.label IS NOT OLD.labe
   INSERT INTO key_search_due (id) VALUES (NEW.id);
 END;
 
--- One row, once keys of `trilane serve` were copied: up to which id they are, and whether all are.
-CREATE TABLE key_import (
-  one   INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
-  place TEXT NOT NULL,
-  ended BOOLEAN NOT NULL
-);
-
 -- === Configuration.
 
 -- Every published document, and which is in force: the greatest.

@@ -14,7 +14,7 @@ use trilane_console::store::audit::{self, Actor};
 use trilane_console::store::people::{self, Person};
 use trilane_console::store::{StoreError, key_grams, usage_days};
 use trilane_console::webhooks::watch::BudgetWatch;
-use trilane_console::{first_admin, import, in_transaction};
+use trilane_console::{first_admin, in_transaction};
 
 use crate::api::{Api, ApiReply};
 use crate::database::{TestDatabase, on_both};
@@ -300,15 +300,6 @@ on_both! {
         let actor = Actor { id: ID.to_owned(), address: String::new() };
         let late: Result<(), StoreError> = in_transaction!(api.store, transaction => audit::insert(transaction, &actor.entry(0, "key.create", "k")).await);
         assert!(matches!(late, Err(StoreError::Rule(_))), "{late:?}");
-        // The keys of `trilane serve`.
-        let other = TestDatabase::sqlite();
-        other.open().await.close().await;
-        let key = format!("INSERT INTO keys (sha256, id, group_id, owner) VALUES ('{}', 'k', 'g', '{ID}')", "a".repeat(64));
-        other.execute(&key).await.unwrap();
-        let file = std::path::Path::new(&other.text).join("console.db");
-        let command = Actor { id: audit::COMMAND.to_owned(), address: String::new() };
-        let refused = import::keys_of_serve(&api.store, &file, &command, 0).await.map_err(|error| error.to_string());
-        assert!(refused.as_ref().is_err_and(|why| why.contains("owner of the key k was erased")), "{refused:?}");
         assert_eq!(traces(database).await, BTreeSet::new());
         api.was_well();
     }

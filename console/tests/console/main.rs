@@ -31,7 +31,6 @@ mod failed_writes;
 mod feed;
 mod fleet_watch;
 mod holder;
-mod import;
 mod intake;
 mod key_again;
 mod key_search;

@@ -1,27 +1,22 @@
-//! The keys of the console on this machine: a database of `trilane serve`, which its feed is served from.
+//! The keys of the console on this machine, in a database that the gateway's feed is served from.
 //!
 //! The gateway reads this feed and not the console's. So its keys are there after a restart too, with the console away, and
-//! whatever happens to the console's feed (another identity, an older backup) is settled here.
+//! whatever happens to the console's feed (another identity, an older backup) is settled here: versions are this copy's own, and
+//! only what is different gets a new one.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use time::OffsetDateTime;
 
+use super::database;
 use super::key_page::{KeyChange, KeyFeedPage};
-use crate::serve::OpenDatabase;
 
-/// What a copy has beside the tables of a feed: where it goes on, and which keys a full sync has named so far.
-const TABLES: &str = "
-CREATE TABLE IF NOT EXISTS agent_feed (
-  one      INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
-  -- NULL: a full sync is due, or was under way.
-  cursor   TEXT,
-  -- Whether all keys were here once.
-  complete INTEGER NOT NULL
-);
-INSERT OR IGNORE INTO agent_feed (one, cursor, complete) VALUES (1, NULL, 0);
-CREATE TABLE IF NOT EXISTS agent_listed (sha256 TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
-";
+/// The versions of its tables.
+pub const TABLES: &[&str] = &[include_str!("keys.sql")];
+/// The most removals that are forgotten in one transaction.
+const BATCH: u32 = 5000;
 
 /// The keys of the console on this machine.
 #[derive(Debug)]
@@ -40,16 +35,10 @@ impl KeyCopy {
     /// # Errors
     /// Why it cannot be used.
     pub fn open(file: &Path) -> Result<Self, String> {
-        let connection = OpenDatabase::new(file)?.connection;
-        let standing = || {
-            connection.execute_batch(TABLES)?;
-            let select = "SELECT cursor, complete FROM agent_feed";
-            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            connection.query_row(select, [], row).optional()
-        };
-        let found: Option<(Option<String>, bool)> =
-            standing().map_err(|error| error.to_string())?;
-        let (cursor, complete) = found.unwrap_or_default();
+        let connection = database::open(file, TABLES)?;
+        let select = "SELECT cursor, complete FROM key_feed";
+        let standing = connection.query_row(select, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        let (cursor, complete) = standing.map_err(|error| error.to_string())?;
         Ok(Self {
             connection,
             cursor,
@@ -94,26 +83,15 @@ impl KeyCopy {
         let listing = begins || self.listing;
         let ends = listing && !page.more;
         let mut taken = || -> rusqlite::Result<()> {
-            let behavior = TransactionBehavior::Immediate;
-            let transaction = self.connection.transaction_with_behavior(behavior)?;
-            if begins {
-                transaction.execute("DELETE FROM agent_listed", [])?;
+            let mut write = KeyWrite::begin(&mut self.connection, begins)?;
+            for change in &page.changes {
+                write.apply(change)?;
             }
-            page.changes
-                .iter()
-                .try_for_each(|change| apply(&transaction, change, listing))?;
             if ends {
-                let gone = "DELETE FROM keys WHERE sha256 NOT IN (SELECT sha256 FROM agent_listed)";
-                transaction.execute(gone, [])?;
-                transaction.execute("DELETE FROM agent_listed", [])?;
+                write.remove_unnamed()?;
             }
             // A full sync that is cut short begins anew.
-            let cursor = (ends || !listing).then_some(&page.cursor);
-            transaction.execute(
-                "UPDATE agent_feed SET cursor = ?1, complete = complete OR ?2",
-                params![cursor, ends],
-            )?;
-            transaction.commit()
+            write.end((ends || !listing).then_some(&page.cursor), ends)
         };
         taken().map_err(|error| format!("keys cannot be written: {error}"))?;
         self.cursor = Some(page.cursor.clone());
@@ -121,55 +99,113 @@ impl KeyCopy {
         self.complete |= ends;
         Ok(())
     }
+
+    /// Forgets removals that are older than this. A gateway that was away for longer reads all keys anew.
+    ///
+    /// # Errors
+    /// That cannot be written; some may be forgotten.
+    pub fn compact(&mut self, age: Duration) -> Result<(), String> {
+        let age = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
+        let before = seconds().saturating_sub(age);
+        let mut forget = || -> rusqlite::Result<usize> {
+            let behavior = TransactionBehavior::Immediate;
+            let transaction = self.connection.transaction_with_behavior(behavior)?;
+            let old = "SELECT sha256 FROM keys WHERE removed_at < ?1 ORDER BY removed_at LIMIT ?2";
+            let forgotten: Vec<i64> = transaction
+                .prepare(&format!(
+                    "DELETE FROM keys WHERE sha256 IN ({old}) RETURNING version"
+                ))?
+                .query_map(params![before, BATCH], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            if let Some(greatest) = forgotten.iter().max() {
+                let sql = "UPDATE key_feed SET compacted = max(compacted, ?1)";
+                transaction.execute(sql, [greatest])?;
+            }
+            transaction.commit()?;
+            Ok(forgotten.len())
+        };
+        let most = usize::try_from(BATCH).unwrap_or(usize::MAX);
+        while forget().map_err(|error| format!("old removals stay for now: {error}"))? >= most {}
+        Ok(())
+    }
 }
 
-fn apply(transaction: &Transaction<'_>, change: &KeyChange, listing: bool) -> rusqlite::Result<()> {
-    let sha256 = &change.sha256;
-    let run = |sql: &str, parameters: &[&dyn rusqlite::ToSql]| {
-        transaction
-            .prepare_cached(sql)?
-            .execute(parameters)
-            .map(drop)
-    };
-    if change.removed {
-        run("DELETE FROM keys WHERE sha256 = ?1", &[sha256])?;
-        if listing {
-            run("DELETE FROM agent_listed WHERE sha256 = ?1", &[sha256])?;
+/// A transaction that writes changes of keys.
+struct KeyWrite<'a> {
+    transaction: Transaction<'a>,
+    head: i64,
+    /// Which full sync names them.
+    sync: i64,
+}
+
+impl<'a> KeyWrite<'a> {
+    fn begin(connection: &'a mut Connection, begins: bool) -> rusqlite::Result<Self> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let next = "UPDATE key_feed SET sync = sync + ?1 RETURNING head, sync";
+        let (head, sync) =
+            transaction.query_row(next, [begins], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(Self {
+            transaction,
+            head,
+            sync,
+        })
+    }
+
+    fn apply(&mut self, change: &KeyChange) -> rusqlite::Result<()> {
+        let told = serde_json::Value::Object(change.told()).to_string();
+        let removed_at = change.removed.then(seconds);
+        self.put(&change.sha256, &told, removed_at)
+    }
+
+    /// Writes how a key is. What is the same is no change for gateways.
+    fn put(&mut self, sha256: &str, told: &str, removed_at: Option<i64>) -> rusqlite::Result<()> {
+        let select = "UPDATE keys SET sync = ?2 WHERE sha256 = ?1 RETURNING told";
+        let mut known = self.transaction.prepare_cached(select)?;
+        let known: Option<String> = known
+            .query_row(params![sha256, self.sync], |row| row.get(0))
+            .optional()?;
+        let is_unknown_removal = known.is_none() && removed_at.is_some();
+        if is_unknown_removal || known.as_deref() == Some(told) {
+            return Ok(());
         }
-        return Ok(());
+        // Versions follow the clock, so that those which are lost with a file are not given again.
+        let this_second = seconds().saturating_mul(1_000_000);
+        self.head = self.head.saturating_add(1).max(this_second);
+        self.transaction
+            .prepare_cached(
+                "INSERT INTO keys (sha256, version, told, removed_at, sync) VALUES (?1, ?2, ?3, ?4, ?5) \
+                 ON CONFLICT (sha256) DO UPDATE SET version = excluded.version, told = excluded.told, removed_at = excluded.removed_at",
+            )?
+            .execute(params![sha256, self.head, told, removed_at, self.sync])?;
+        Ok(())
     }
-    // Its id may have been another key's, whose removal has not come yet.
-    run(
-        "DELETE FROM keys WHERE id = ?1 AND sha256 <> ?2",
-        &[&change.id, sha256],
-    )?;
-    let limits = change.limits.as_ref().map(|limits| limits.get());
-    let models = change.models.as_ref().map(|models| models.get());
-    run(
-        "INSERT INTO keys (sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
-         ON CONFLICT (sha256) DO UPDATE SET id = excluded.id, group_id = excluded.group_id, owner = excluded.owner, \
-           team = excluded.team, models = excluded.models, multiplier = excluded.multiplier, expires_at = excluded.expires_at, disabled = excluded.disabled, limits = excluded.limits",
-        &[
-            sha256,
-            &change.id,
-            &change.group,
-            &change.owner,
-            &change.team,
-            &models,
-            &change.multiplier,
-            &change.expires_at,
-            &change.disabled,
-            &limits,
-        ],
-    )?;
-    if listing {
-        run(
-            "INSERT OR IGNORE INTO agent_listed (sha256) VALUES (?1)",
-            &[sha256],
+
+    /// Removes the keys that the full sync has not named.
+    fn remove_unnamed(&mut self) -> rusqlite::Result<()> {
+        let select = "SELECT sha256 FROM keys WHERE sync <> ?1 AND removed_at IS NULL";
+        let gone: Vec<String> = self
+            .transaction
+            .prepare(select)?
+            .query_map([self.sync], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for sha256 in gone {
+            let told = serde_json::json!({"sha256": sha256, "removed": true}).to_string();
+            self.put(&sha256, &told, Some(seconds()))?;
+        }
+        Ok(())
+    }
+
+    fn end(self, cursor: Option<&String>, completes: bool) -> rusqlite::Result<()> {
+        self.transaction.execute(
+            "UPDATE key_feed SET head = ?1, cursor = ?2, complete = complete OR ?3",
+            params![self.head, cursor, completes],
         )?;
+        self.transaction.commit()
     }
-    Ok(())
+}
+
+fn seconds() -> i64 {
+    OffsetDateTime::now_utc().unix_timestamp()
 }
 
 #[cfg(test)]
@@ -179,7 +215,8 @@ mod tests {
     use super::*;
 
     fn page(cursor: &str, more: bool, changes: &Value) -> KeyFeedPage {
-        let page = json!({"version": 9, "cursor": cursor, "more": more, "changes": changes});
+        let page =
+            json!({"feed": "f", "version": 9, "cursor": cursor, "more": more, "changes": changes});
         KeyFeedPage::parse(page.to_string().as_bytes()).unwrap()
     }
 
@@ -196,8 +233,8 @@ mod tests {
     }
 
     /// The keys, and the version of the feed that is served from them.
-    fn kept(copy: &KeyCopy) -> (Vec<(String, String)>, u64) {
-        let select = "SELECT id, group_id FROM keys ORDER BY id";
+    fn kept(copy: &KeyCopy) -> (Vec<(String, String)>, i64) {
+        let select = "SELECT told ->> '$.id' AS id, told ->> '$.group' FROM keys WHERE removed_at IS NULL ORDER BY id";
         let mut statement = copy.connection.prepare(select).unwrap();
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
         let keys = rows.unwrap().map(Result::unwrap).collect();
@@ -271,37 +308,47 @@ mod tests {
         assert_eq!(names(&copy), "e:g");
     }
 
+    /// Removals are told for a time, and then a gateway that may have missed one reads all keys anew.
     #[test]
-    fn an_id_goes_over_to_another_digest() {
+    fn removals_are_told_for_a_time() {
         let place = tempfile::tempdir().unwrap();
         let mut copy = KeyCopy::open(&place.path().join("keys.db")).unwrap();
-        copy.take(&page("c.1", false, &json!([key("a", "g"), key("b", "g")])))
-            .unwrap();
-        let mut exchanged = key("new digest", "g");
-        exchanged["id"] = json!("a");
-        // In the order of digests the removal may come later, or not at all.
-        copy.begin_anew();
-        copy.take(&page("c.2", false, &json!([exchanged, key("b", "g")])))
-            .unwrap();
-        assert_eq!(names(&copy), "a:g b:g");
-        let digest = "SELECT sha256 FROM keys WHERE id = 'a'";
-        let digest = copy
-            .connection
-            .query_row(digest, [], |row| row.get::<_, String>(0));
-        assert_eq!(digest.unwrap(), sha256("new digest"));
+        let rows = |copy: &KeyCopy| -> (i64, i64) {
+            let select = "SELECT (SELECT count(*) FROM keys), compacted FROM key_feed";
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            copy.connection.query_row(select, [], row).unwrap()
+        };
+        let both = json!([key("a", "g"), key("b", "g")]);
+        copy.take(&page("c.1", false, &both)).unwrap();
+        // One that was never here is none of this feed.
+        let removals = json!([gone("a"), gone("x")]);
+        copy.take(&page("c.2", false, &removals)).unwrap();
+        let (_, head) = kept(&copy);
+        copy.compact(Duration::from_secs(3600)).unwrap();
+        assert_eq!(rows(&copy), (2, 0));
+        let older = "UPDATE keys SET removed_at = removed_at - 7200 WHERE removed_at IS NOT NULL";
+        copy.connection.execute(older, []).unwrap();
+        copy.compact(Duration::from_secs(3600)).unwrap();
+        assert_eq!(rows(&copy), (1, head));
+        assert_eq!(names(&copy), "b:g");
     }
 
+    /// A page that a gateway would refuse whole is refused here, and the keys stay as they are.
     #[test]
-    fn a_bad_page_changes_nothing() {
-        let place = tempfile::tempdir().unwrap();
-        let mut copy = KeyCopy::open(&place.path().join("keys.db")).unwrap();
-        copy.take(&page("c.1", false, &json!([key("a", "g")])))
-            .unwrap();
-        let mut bad = key("b", "g");
-        bad["limits"] = json!({"requests_per_minute": -1});
-        let failed = copy.take(&page("c.2", false, &json!([key("c", "g"), bad])));
-        assert!(failed.unwrap_err().contains("keys.limits"));
-        assert_eq!((copy.cursor(), names(&copy).as_str()), (Some("c.1"), "a:g"));
-        assert!(KeyFeedPage::parse(br#"{"version": 1, "cursor": "c", "more": false, "changes": [{"version": 1, "sha256": "x", "later": 1}]}"#).is_err());
+    fn a_bad_page_is_refused() {
+        for (case, bad) in [
+            ("limits", json!({"limits": {"requests_per_minute": -1}})),
+            ("multiplier", json!({"multiplier": "1.23456"})),
+            ("a member of a later release", json!({"later": 1})),
+            ("a digest that is none", json!({"sha256": "x"})),
+        ] {
+            let mut change = key("b", "g");
+            for (name, value) in bad.as_object().unwrap() {
+                change[name] = value.clone();
+            }
+            let page = json!({"feed": "f", "version": 9, "cursor": "c.2", "more": false, "changes": [key("c", "g"), change]});
+            let parsed = KeyFeedPage::parse(page.to_string().as_bytes());
+            assert!(parsed.is_err(), "{case}");
+        }
     }
 }

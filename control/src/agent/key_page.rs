@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use trilane::config::error::Problems;
+use trilane::feed::page::Page;
 
 /// A page.
 #[derive(Debug, Deserialize)]
@@ -66,8 +68,10 @@ impl KeyFeedPage {
     /// Reads one.
     ///
     /// # Errors
-    /// It is none, in words without its content.
+    /// It is none, or the gateway would refuse it: one bad key would keep all others from it.
     pub fn parse(text: &[u8]) -> Result<Self, String> {
+        let refused = |problems: Problems| format!("a page of keys is refused: {problems}");
+        Page::parse(text).map_err(refused)?;
         let wrong = |error: serde_json::Error| {
             format!(
                 "a page of keys cannot be read (column {}): is the console of a later release?",

@@ -11,13 +11,16 @@ use super::client::{ConsoleClient, ConsoleError};
 use super::key_copy::KeyCopy;
 use super::key_page::KeyFeedPage;
 use super::standing::AgentProgress;
+use super::unwritten_keys::UnwrittenKeys;
 use super::worker::{Chore, Next};
-use crate::serve::UnwrittenKeys;
 
 /// The path of the console's API, and the size of a page, in keys.
 const PATH: &str = "/api/v1/feed/keys?limit=5000";
 /// How often a copy that cannot be written is tried.
 const AGAIN: Duration = Duration::from_secs(5);
+/// How often old removals are looked for, and how long they are told.
+const COMPACT: Duration = Duration::from_secs(3600);
+const REMOVALS: Duration = Duration::from_secs(30 * 86_400);
 /// The trouble while changes of keys are only in memory.
 const UNWRITTEN: &str = "the copy of keys";
 
@@ -33,6 +36,8 @@ pub struct KeySync {
     ahead: Option<String>,
     /// When the copy was given something last.
     tried: Instant,
+    /// When old removals were looked for last.
+    compacted: Option<Instant>,
     standing: Arc<AgentProgress>,
 }
 
@@ -53,6 +58,7 @@ impl KeySync {
             unwritten,
             ahead: None,
             tried: Instant::now(),
+            compacted: None,
             standing,
         }
     }
@@ -114,6 +120,11 @@ impl Chore for KeySync {
         if self.tried.elapsed() >= AGAIN && self.unwritten.may_be_written() {
             // From where it ends.
             self.ahead = None;
+        }
+        if self.compacted.is_none_or(|at| at.elapsed() >= COMPACT) {
+            self.compacted = Some(Instant::now());
+            let trouble = self.copy.compact(REMOVALS).err();
+            self.standing.note("old removals", trouble.as_deref());
         }
         let Some(page) = self.page()? else {
             return Ok(Next::Later);

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
+use super::database::DatabaseProblem;
 use super::document::SPEND_PATH;
 use super::spend_copy::SpendCopy;
 use super::standing::AgentProgress;
 use super::worker::{self, AgentStop, Chore, Next};
 use crate::failure::Failure;
-use crate::serve;
-use crate::tell::Teller;
+use crate::serve::{self, FeedAnswer};
 
 /// Tells a gateway what its ledger has spent, until this is dropped.
 #[derive(Debug)]
@@ -48,14 +48,9 @@ impl LocalSpend {
         copy.has_none().map_err(failed)?;
         let (listens, stopped) = tokio::sync::watch::channel(false);
         let told = Arc::clone(&copy);
-        let answer = serve::QueryAnswer::new(move |query| told.page(query));
-        let spend = (SPEND_PATH.to_owned(), answer);
-        tokio::spawn(serve::spend_alone(
-            spend,
-            listener,
-            stopped,
-            Teller::new(false),
-        ));
+        let spend: FeedAnswer = Arc::new(move |query| told.page(query));
+        let feeds = serve::of_feeds(vec![(SPEND_PATH, spend)]);
+        tokio::spawn(serve::serve(listener, feeds, stopped));
         let stop = AgentStop::default();
         let begun = worker::begin(Checkpoint(copy), standing, stop.clone());
         begun.map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
@@ -74,7 +69,11 @@ impl Drop for LocalSpend {
 
 /// Opens a checkpoint. One that is damaged is made anew.
 fn open(checkpoint: &Path, standing: &AgentProgress) -> Result<SpendCopy, String> {
-    let opened = SpendCopy::open(checkpoint).and_then(SpendCopy::checked);
+    let opened = SpendCopy::open(checkpoint);
+    if let Err(newer @ DatabaseProblem::Newer(..)) = opened {
+        return Err(newer.to_string());
+    }
+    let opened = opened.map_err(String::from).and_then(SpendCopy::checked);
     let Err(why) = opened else {
         return opened;
     };
@@ -90,7 +89,7 @@ fn open(checkpoint: &Path, standing: &AgentProgress) -> Result<SpendCopy, String
             _ => {}
         }
     }
-    SpendCopy::open(checkpoint)
+    Ok(SpendCopy::open(checkpoint)?)
 }
 
 /// Brings the checkpoint up to date.

@@ -14,9 +14,9 @@ use prometheus_client::registry::Registry;
 use trilane_console::metrics::{MetricsSource, MetricsText};
 
 use super::contact::ConsoleContact;
+use super::feed_reads::FeedReads;
 use super::spend_copy::SpendCopy;
 use super::standing::{AgentProgress, AgentStanding};
-use crate::serve::FeedReads;
 
 /// What all names begin with.
 const PREFIX: &str = "trilane_agent";

@@ -12,7 +12,9 @@ mod client;
 mod console_url;
 mod contact;
 mod credentials;
+mod database;
 mod document;
+mod feed_reads;
 mod gateway_word;
 mod identity;
 mod key_copy;
@@ -26,11 +28,13 @@ mod lost_lines;
 mod metrics;
 mod other_files;
 mod report;
+mod served_keys;
 mod settled;
 mod spend;
 mod spend_copy;
 mod standing;
 mod unsent_spend;
+mod unwritten_keys;
 mod watched_tcp;
 mod worker;
 
@@ -45,6 +49,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
+use trilane_console::feed::PageError;
 use trilane_console::named_file;
 
 pub use args::AgentArgs;
@@ -66,16 +71,18 @@ pub use local_spend::LocalSpend;
 use lost_lines::LostLines;
 pub use metrics::AgentMetrics;
 use report::StandingReport;
+use served_keys::ServedKeys;
 use spend::SpendFetcher;
 use spend_copy::SpendCopy;
 use standing::AgentProgress;
+use unwritten_keys::UnwrittenKeys;
 use worker::{AgentStop, Chore};
 
 use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
 use crate::render::{self, Follower, PublishedAs};
-use crate::serve::{self, CopiedFeed, Database, UnwrittenKeys};
+use crate::serve::{self, FeedAnswer};
 use crate::signals::Signals;
 use crate::tell::Teller;
 
@@ -176,7 +183,6 @@ impl Agent {
     pub async fn begin(
         settings: AgentSettings,
         listener: TcpListener,
-        teller: Teller,
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         settings.place.create()?;
@@ -189,29 +195,28 @@ impl Agent {
             standing: Arc::clone(&prepared.standing),
             contact: prepared.contact,
             spent: Arc::clone(&prepared.spent),
-            keys_read: Arc::default(),
+            keys_read: prepared.served.reads(),
             spend_read: Arc::default(),
             without_credential: None,
         };
-        let complete = Arc::clone(&prepared.complete);
-        let keys_read = Arc::clone(&metrics.keys_read);
-        let feed = serve::Feed::Copy(CopiedFeed {
-            database: prepared.database,
-            complete,
-            reads: keys_read,
-            unwritten: prepared.unwritten,
+        let (served, standing) = (prepared.served, Arc::clone(&prepared.standing));
+        let keys: FeedAnswer = Arc::new(move |query| {
+            let page = served.page(query);
+            let trouble = match &page {
+                Err(PageError::Unready(why)) => Some(why.as_str()),
+                _ => None,
+            };
+            standing.note("the feed of keys", trouble);
+            page
         });
-        let spend = Arc::clone(&prepared.spent);
+        let spent = Arc::clone(&prepared.spent);
         let spend_read = Arc::clone(&metrics.spend_read);
-        let spend = serve::QueryAnswer::new(move |query| {
+        let spend: FeedAnswer = Arc::new(move |query| {
             spend_read.note();
-            spend.page(query)
+            spent.page(query)
         });
-        let parts = serve::AgentFeeds {
-            keys: (FEED_PATH.to_owned(), feed),
-            spend: (SPEND_PATH.to_owned(), spend),
-        };
-        tokio::spawn(serve::feeds_alone(parts, listener, stopped, teller));
+        let feeds = serve::of_feeds(vec![(FEED_PATH, keys), (SPEND_PATH, spend)]);
+        tokio::spawn(serve::serve(listener, feeds, stopped));
         let stop = AgentStop::default();
         let mut agent = Self {
             stop,
@@ -295,9 +300,7 @@ struct PreparedAgent {
     ballast: BallastKeeper,
     published_as: Arc<PublishedAs>,
     report: StandingReport,
-    database: Database,
-    complete: Arc<AtomicBool>,
-    unwritten: Arc<UnwrittenKeys>,
+    served: ServedKeys,
     acknowledged: AcknowledgedFiles,
     standing: Arc<AgentProgress>,
 }
@@ -315,9 +318,10 @@ fn prepare(
     let file = place.keys();
     let of_keys = |why: String| Failure::Data(format!("the keys in {}: {why}", file.display()));
     let copy = KeyCopy::open(&file).map_err(of_keys)?;
-    let database = Database::open(file.clone()).map_err(of_keys)?;
     let complete = Arc::new(AtomicBool::new(copy.is_complete()));
     let unwritten = Arc::<UnwrittenKeys>::default();
+    let served = ServedKeys::open(&file, Arc::clone(&complete), Arc::clone(&unwritten));
+    let served = served.map_err(of_keys)?;
     let mut document = DocumentCopy::new(console.clone(), place.document(), Arc::clone(&standing));
     first_document(&mut document, &place.document(), &standing)?;
     let mut credentials = CredentialCopy::new(
@@ -339,7 +343,8 @@ fn prepare(
     let lost = lost.transpose().map_err(Failure::Data)?;
     let acknowledged = AcknowledgedFiles::default();
     let file = place.spend();
-    let spent = SpendCopy::open(&file).and_then(|copy| copy.with_ledger(settings.ledger.clone()));
+    let spent = SpendCopy::open(&file).map_err(String::from);
+    let spent = spent.and_then(|copy| copy.with_ledger(settings.ledger.clone()));
     let of_spend =
         |why: String| Failure::Data(format!("what is spent, in {}: {why}", file.display()));
     let spent = Arc::new(spent.map_err(of_spend)?);
@@ -350,8 +355,8 @@ fn prepare(
         keys: KeySync::new(
             console.clone(),
             copy,
-            Arc::clone(&complete),
-            Arc::clone(&unwritten),
+            complete,
+            unwritten,
             Arc::clone(&standing),
         ),
         ledger: LedgerSender::new(
@@ -369,9 +374,7 @@ fn prepare(
         published_as,
         report: StandingReport::new(console, &identity.envoy, Arc::clone(&standing)),
         document,
-        database,
-        complete,
-        unwritten,
+        served,
         acknowledged,
         standing,
     })
@@ -462,7 +465,7 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
     };
     let tell = move |line: &str| teller.news("agent", line, json!({"text": line}));
     let agent = tokio::select! {
-        agent = Agent::begin(settings, listener, teller, tell) => agent?,
+        agent = Agent::begin(settings, listener, tell) => agent?,
         _ = signals.received() => return Ok(()),
     };
     let follower = publish(&args, &place, agent.published_as(), teller)?;

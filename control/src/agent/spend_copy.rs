@@ -19,6 +19,7 @@ use trilane_console::ledger::Sum;
 use trilane_console::secret;
 use trilane_console::store::spend_feed;
 
+use super::database::{self, DatabaseProblem};
 use super::unsent_spend::{FilePositions, SubjectName, SubjectSpend, UnsentSpend};
 
 /// The greatest page for a gateway, in subjects, and the default one.
@@ -27,10 +28,9 @@ const DEFAULT: u32 = 100;
 /// The most that a gateway is told of a period: no budget is greater.
 const MOST_SPENT: Amount = Amount::of_units(10_u128.pow(Amount::PLACES + 9));
 
-const TABLES: &str = "
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;
-CREATE TABLE IF NOT EXISTS spend_copy (
+/// The versions of its tables.
+const TABLES: &[&str] = &["
+CREATE TABLE spend_copy (
   one      INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
   -- The name of this copy's own sequence of versions, and the greatest of them.
   feed     TEXT NOT NULL,
@@ -41,11 +41,11 @@ CREATE TABLE IF NOT EXISTS spend_copy (
   complete INTEGER NOT NULL
 );
 -- Up to where the totals have each file of the ledger.
-CREATE TABLE IF NOT EXISTS spend_positions (
+CREATE TABLE spend_positions (
   file     TEXT NOT NULL PRIMARY KEY,
   position INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS spend_subjects (
+CREATE TABLE spend_subjects (
   kind    TEXT NOT NULL,
   id      TEXT NOT NULL,
   version INTEGER NOT NULL UNIQUE,
@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS spend_subjects (
   told    TEXT NOT NULL,
   PRIMARY KEY (kind, id)
 ) WITHOUT ROWID;
-";
+"];
 
 /// What is spent of budgets, on this machine.
 #[derive(Debug)]
@@ -82,11 +82,11 @@ impl SpendCopy {
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub fn open(file: &Path) -> Result<Self, String> {
+    pub fn open(file: &Path) -> Result<Self, DatabaseProblem> {
         let new = secret::new_id()?;
+        let connection = database::open(file, TABLES)?;
         let opened = || -> rusqlite::Result<OpenCopy> {
-            let connection = Connection::open(file)?;
-            connection.execute_batch(TABLES)?;
+            connection.pragma_update(None, "synchronous", "NORMAL")?;
             connection.execute(
                 "INSERT OR IGNORE INTO spend_copy (one, feed, head, cursor, complete) VALUES (1, ?1, 0, NULL, 0)",
                 [new],
@@ -104,9 +104,8 @@ impl SpendCopy {
                 complete,
             })
         };
-        let opened = opened().map_err(|error| error.to_string())?;
         Ok(Self {
-            copy: Mutex::new(opened),
+            copy: Mutex::new(opened()?),
             unsent: UnsentSpend::new(PathBuf::new(), FilePositions::new())?,
         })
     }

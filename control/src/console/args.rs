@@ -78,10 +78,6 @@ pub struct ConsoleArgs {
     #[arg(long, value_name = "FILE", env = "TRILANE_PRICES")]
     pub prices: Option<PathBuf>,
 
-    /// Copy the keys of this database of `trilane serve`, if there are none yet
-    #[arg(long, value_name = "FILE")]
-    pub import_keys: Option<PathBuf>,
-
     /// Publish this document as the first version, if there is none yet
     #[arg(long, value_name = "FILE")]
     pub import_document: Option<PathBuf>,

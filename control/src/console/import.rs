@@ -1,7 +1,7 @@
 //! What was there before the console comes over once.
 
 use serde_json::json;
-use trilane_console::import::{self, ImportError};
+use trilane_console::import;
 use trilane_console::named_file;
 use trilane_console::store::Store;
 
@@ -13,10 +13,10 @@ use crate::tell::Teller;
 /// The longest document, in bytes.
 const DOCUMENT: u64 = 64 << 20;
 
-/// Copies the keys and the document that are named, unless there are some already.
+/// Publishes the document that is named, unless there is one already.
 ///
 /// # Errors
-/// They cannot be read, or are invalid.
+/// It cannot be read, or is invalid.
 pub async fn run(store: &Store, settings: &ConsoleSettings, teller: Teller) -> Result<(), Failure> {
     let actor = operator();
     if let Some(file) = &settings.import_document {
@@ -32,16 +32,6 @@ pub async fn run(store: &Store, settings: &ConsoleSettings, teller: Teller) -> R
                 &format!("published {name}"),
                 json!({"file": name}),
             );
-        }
-    }
-    if let Some(file) = &settings.import_keys {
-        let name = file.display().to_string();
-        let failed =
-            |why: ImportError| Failure::Data(format!("cannot import the keys of {name}: {why}"));
-        let copied = import::keys_of_serve(store, file, &actor, now()).await;
-        if let Some(keys) = copied.map_err(failed)? {
-            let text = format!("keys of {name}: {keys} copied");
-            teller.news("keys", &text, json!({"file": name, "keys": keys}));
         }
     }
     Ok(())

@@ -68,7 +68,6 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
             .unwrap_or_default(),
         database,
         admin_token_file: args.admin_token_file.clone(),
-        import_keys: args.import_keys.clone(),
         import_document: args.import_document.clone(),
         retention: Retention {
             removals: args.keep_removals,

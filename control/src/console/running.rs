@@ -53,8 +53,6 @@ pub struct ConsoleSettings {
     pub database: DatabaseAddress,
     /// Where the first admin's token goes, if nobody is there yet.
     pub admin_token_file: Option<PathBuf>,
-    /// A database of `trilane serve` whose keys are copied, if there are none yet.
-    pub import_keys: Option<PathBuf>,
     /// A document that is published, if there is none yet.
     pub import_document: Option<PathBuf>,
     /// The operator's own prices, for documents that name the catalogue.

@@ -5,9 +5,8 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, SizeHint};
-
-use super::site::Busy;
+use http_body::{Body, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// The size of a chunk, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -16,13 +15,13 @@ const CHUNK: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct PacedBody {
     rest: Bytes,
-    _busy: Option<Busy>,
+    _held: Option<OwnedSemaphorePermit>,
 }
 
 impl PacedBody {
     /// A body of these bytes.
-    pub fn new(rest: Bytes, busy: Option<Busy>) -> Self {
-        Self { rest, _busy: busy }
+    pub fn new(rest: Bytes, held: Option<OwnedSemaphorePermit>) -> Self {
+        Self { rest, _held: held }
     }
 }
 

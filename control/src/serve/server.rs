@@ -1,18 +1,12 @@
 //! The listener and its connections.
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::Request;
+use axum::Router;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use trilane_console::connections::{self, ConnectionLimits, ConnectionTimeouts, ReceivedBody};
-
-use super::body::PacedBody;
-use super::response;
-use super::site::ServedPaths;
+use trilane_console::connections::{self, ConnectionLimits, ConnectionTimeouts};
 
 /// The connections. A loader sends a head in one piece; the slowest one polls every minute.
 const LIMITS: ConnectionLimits = ConnectionLimits {
@@ -46,18 +40,9 @@ pub async fn bind(address: &str) -> Result<TcpListener, String> {
 }
 
 /// Serves until `stop`, then finishes the responses in progress.
-pub async fn serve(listener: TcpListener, site: Arc<ServedPaths>, mut stop: watch::Receiver<bool>) {
-    let handler = move |request: Request<ReceivedBody>, _: SocketAddr| {
-        let site = Arc::clone(&site);
-        async move {
-            let answer = response::respond(&request, &site).await;
-            answer
-                .response
-                .map(|bytes| PacedBody::new(bytes, answer.busy))
-        }
-    };
+pub async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {
     let stopped = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
-    connections::serve(listener, LIMITS, handler, stopped).await;
+    connections::serve_router(listener, LIMITS, router, stopped).await;
 }

@@ -1,119 +1,128 @@
-//! What is served, and its paths.
+//! What is served, each at its path.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use core::future::Future;
+use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH};
+use http::{HeaderName, StatusCode};
+use serde_json::json;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use trilane_console::feed::PageError;
 
+use super::body::PacedBody;
 use super::document::Shelf;
-use super::feed::Feed;
-use crate::tell::Teller;
 
-/// The most pages in memory, each of about 3 MB at most. Further readers wait.
+/// The most pages of feeds in memory, each of about 3 MB at most. Further readers wait.
 const PAGES: usize = 16;
 
-/// A page's share of the memory, released when dropped.
-pub type Busy = OwnedSemaphorePermit;
+const JSON: (HeaderName, &str) = (CONTENT_TYPE, "application/json");
+const NOT_KEPT: (HeaderName, &str) = (CACHE_CONTROL, "no-store");
 
-/// What is served, each with its path.
-#[derive(Debug)]
-pub struct ServedPaths {
-    /// The document.
-    pub document: Option<(String, Arc<Shelf>)>,
-    /// The feed.
-    pub feed: Option<(String, Arc<Feed>)>,
-    /// What is spent of budgets.
-    pub spend: Option<(String, QueryAnswer)>,
-    teller: Teller,
-    pages: Arc<Semaphore>,
-    /// The last reported problem of the feed, while it lasts.
-    told: Mutex<Option<String>>,
+/// What answers the queries of a feed with a page. It may wait for a disk.
+pub type FeedAnswer = Arc<dyn Fn(&str) -> Result<Vec<u8>, PageError> + Send + Sync>;
+
+/// Serves a document, and whether there is one.
+pub fn of_document(path: &str, shelf: Arc<Shelf>) -> Router {
+    let router = Router::new()
+        .without_v07_checks()
+        .route(super::HEALTH, get(health))
+        .route(&literally(path), get(document));
+    with_errors(router).with_state(shelf)
 }
 
-type AnswerFn = dyn Fn(&str) -> Result<Vec<u8>, PageError> + Send + Sync;
-
-/// What answers queries with JSON. It may wait for a disk.
-#[derive(Clone)]
-pub struct QueryAnswer(Arc<AnswerFn>);
-
-impl QueryAnswer {
-    /// This answers them.
-    pub fn new(
-        answer: impl Fn(&str) -> Result<Vec<u8>, PageError> + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(answer))
-    }
-
-    /// The answer to a query.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub async fn ask(&self, query: &str) -> Result<Vec<u8>, PageError> {
-        let (answer, query) = (Arc::clone(&self.0), query.to_owned());
-        let answered = spawn_blocking(move || answer(&query)).await;
-        answered.unwrap_or_else(|_| Err(PageError::Unready("it is about to end".to_owned())))
-    }
+/// Serves feeds, each at its path.
+pub fn of_feeds(feeds: Vec<(&str, FeedAnswer)>) -> Router {
+    let pages = Arc::new(Semaphore::new(PAGES));
+    let router = feeds
+        .into_iter()
+        .fold(Router::new(), |router, (path, feed)| {
+            let pages = Arc::clone(&pages);
+            let page = move |RawQuery(query)| page(feed, query, pages);
+            router.route(path, get(page))
+        });
+    with_errors(router)
 }
 
-impl core::fmt::Debug for QueryAnswer {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("QueryAnswer(..)")
-    }
+/// A path of a router that is this one and has no parameters.
+fn literally(path: &str) -> String {
+    path.replace('{', "{{").replace('}', "}}")
 }
 
-impl ServedPaths {
-    /// A site with these.
-    pub fn new(
-        document: Option<(String, Arc<Shelf>)>,
-        feed: Option<(String, Arc<Feed>)>,
-        teller: Teller,
-    ) -> Self {
-        Self {
-            document,
-            feed,
-            spend: None,
-            teller,
-            pages: Arc::new(Semaphore::new(PAGES)),
-            told: Mutex::default(),
+fn with_errors<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+    let nothing = || told(StatusCode::NOT_FOUND, "there is nothing under this path");
+    let only_get = || told(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here");
+    router
+        .fallback(nothing)
+        .method_not_allowed_fallback(only_get)
+}
+
+fn told(status: StatusCode, text: &str) -> impl Future<Output = Response> + Send + use<> {
+    let response = error(status, text);
+    async { response }
+}
+
+fn error(status: StatusCode, text: &str) -> Response {
+    (status, [NOT_KEPT], Json(json!({"error": text}))).into_response()
+}
+
+async fn health(State(shelf): State<Arc<Shelf>>) -> Response {
+    let served = shelf.served();
+    let status = if served.is_some() {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let etag = served.as_ref().map(|served| &served.etag);
+    let body = json!({"ok": etag.is_some(), "document": etag.map(|etag| json!({"etag": etag}))});
+    (status, [NOT_KEPT], Json(body)).into_response()
+}
+
+async fn document(State(shelf): State<Arc<Shelf>>, headers: HeaderMap) -> Response {
+    let Some(served) = shelf.served() else {
+        let text = "there is no good document yet; the output of trilane serve says why";
+        return error(StatusCode::SERVICE_UNAVAILABLE, text);
+    };
+    let known = headers.get_all(IF_NONE_MATCH).iter();
+    let mut known = known
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    // RFC 9110, 13.1.2: a weak comparison.
+    let is_known = known.any(|tag| {
+        let tag = tag.trim();
+        tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == served.etag
+    });
+    let head = [
+        JSON,
+        (CACHE_CONTROL, "no-cache"),
+        (ETAG, served.etag.as_str()),
+    ];
+    if is_known {
+        return (StatusCode::NOT_MODIFIED, head).into_response();
+    }
+    let body = PacedBody::new(served.bytes.clone(), None);
+    (head, Body::new(body)).into_response()
+}
+
+async fn page(feed: FeedAnswer, query: Option<String>, pages: Arc<Semaphore>) -> Response {
+    let held = pages.acquire_owned().await.ok();
+    let answering = spawn_blocking(move || feed(query.as_deref().unwrap_or_default()));
+    let answered = answering.await.unwrap_or_else(|_| {
+        let ending = "it is about to end".to_owned();
+        Err(PageError::Unready(ending))
+    });
+    match answered {
+        Ok(page) => {
+            let body = PacedBody::new(page.into(), held);
+            ([JSON, NOT_KEPT], Body::new(body)).into_response()
         }
-    }
-
-    /// Waits until there is room for another page.
-    pub async fn busy(&self) -> Option<Busy> {
-        Arc::clone(&self.pages).acquire_owned().await.ok()
-    }
-
-    /// Queries the feed on a thread of its own, because disks may be slow. A problem is reported once while it lasts.
-    pub async fn ask<T: Send + 'static>(
-        self: &Arc<Self>,
-        what: impl FnOnce(&Feed) -> Result<T, PageError> + Send + 'static,
-    ) -> Result<T, PageError> {
-        let unready = |text: &str| Err(PageError::Unready(text.to_owned()));
-        let Some((_, feed)) = &self.feed else {
-            return unready("there is no feed");
-        };
-        let feed = Arc::clone(feed);
-        let answer = spawn_blocking(move || what(&feed)).await;
-        let answer = answer.unwrap_or_else(|_| unready("it is about to end"));
-        self.note(answer.as_ref().err());
-        answer
-    }
-
-    /// Reports a new problem.
-    pub fn note(&self, error: Option<&PageError>) {
-        let trouble = match error {
-            Some(PageError::Unready(problem)) => Some(problem),
-            Some(PageError::Gone(_)) | None => None,
-        };
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.as_ref() != trouble {
-            if let Some(problem) = trouble {
-                self.teller.trouble(&format!(
-                    "{problem}; the feed answers 503 until this is over"
-                ));
-            }
-            *told = trouble.cloned();
-        }
+        Err(PageError::Bad(text)) => error(StatusCode::BAD_REQUEST, text),
+        Err(PageError::Gone(gone)) => error(StatusCode::GONE, &gone.to_string()),
+        Err(PageError::Unready(why)) => error(StatusCode::SERVICE_UNAVAILABLE, &why),
     }
 }

@@ -100,7 +100,7 @@ impl ConsoleLink {
         };
         let told = |line: &str| tell(&format!("agent: {line}"));
         Ok(Self {
-            agent: Agent::begin(settings, listener, teller, told).await?,
+            agent: Agent::begin(settings, listener, told).await?,
             console: here,
             url,
             admin_token,
@@ -178,7 +178,6 @@ async fn start_console(
     let settings = ConsoleSettings {
         database: DatabaseAddress::parse(&database),
         admin_token_file: (!token.exists()).then(|| token.to_owned()),
-        import_keys: None,
         import_document: plan.imported.clone().filter(|file| file.exists()),
         prices: plan.data.prices(),
         retention: RETENTION,

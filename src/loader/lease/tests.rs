@@ -295,17 +295,3 @@ fn no_lease_lasts_for_ever() {
         }
     }
 }
-
-#[test]
-fn earlier_releases_are_held_off() {
-    let shared = FakeSharedData::default();
-    let root = filter("x", 7, &shared);
-    root.hold_off_earlier(1_800_000_000_000, &shared);
-    let value = shared.get(EARLIER_LEASE).0.unwrap();
-    let want = [
-        7_u64.to_le_bytes(),
-        (1_800_000_000_000 + DURATION).to_le_bytes(),
-    ]
-    .concat();
-    assert_eq!(value, want, "their form: who, and until when");
-}

@@ -374,24 +374,6 @@ fn a_publisher_takes_no_other_policy_for_its_own() {
     assert!(followed.1.into_inner().is_some());
 }
 
-/// A release before this one tells the generation beside the policy only.
-#[test]
-fn the_policy_of_an_earlier_release() {
-    let shared = FakeSharedData::default();
-    let document = document(&BEFORE, &["g"]);
-    let bytes = snapshot::encode(&document, Edition::default(), None);
-    let mut policy: Value = serde_json::from_slice(&bytes).unwrap();
-    policy.as_object_mut().unwrap().remove("generation");
-    let bytes = policy.to_string().into_bytes();
-    shared.set(snapshot::POLICY, &bytes, None).unwrap();
-    let generation = 4_u64.to_le_bytes();
-    shared.set(snapshot::GENERATION, &generation, None).unwrap();
-    let mut publisher = Publisher::take_over(&shared).unwrap();
-    let published = publish(&mut publisher, &document, &shared);
-    assert_eq!(published.generation, 5);
-    assert_eq!(seen(&shared), told(&BEFORE));
-}
-
 /// Of what no publisher can have written nothing is to be kept, and nobody is to wait for it.
 #[test]
 fn records_that_nobody_can_have_written_are_replaced() {

@@ -3,7 +3,7 @@
 
     PYTHONPATH=envoy:tests/runner:tests target/venv/bin/python tests/bench/console/changes.py [--short]
 
-A change is at an agent when the copy is in which it serves its Envoy's feed; the Envoy reads that as it reads `trilane serve`.
+A change is at an agent when the copy is in which it serves its Envoy's feed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def change(database: Path, turn: int) -> float:
 
 def has_all(copy: Path, turn: int) -> bool:
     with contextlib.closing(sqlite3.connect(f"file:{copy}?mode=ro", uri=True, timeout=5)) as connection:
-        query = "SELECT count(*) FROM keys WHERE id LIKE 'bench-%' AND disabled = ?"
+        query = "SELECT count(*) FROM keys WHERE told ->> '$.id' LIKE 'bench-%' AND coalesce(told ->> '$.disabled', 0) = ?"
         (count,) = connection.execute(query, (turn % 2,)).fetchone()
     return bool(count == CHANGES)
 

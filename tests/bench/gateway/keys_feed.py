@@ -1,4 +1,4 @@
-"""Many keys from a feed (`trilane serve --sqlite`): how long the first reading takes, what a key costs in memory and in
+"""Many keys from a feed (of a console, by its agent): how long the first reading takes, what a key costs in memory and in
 time, and how soon a change is in force. What the first reading does to requests is `keys_reading`'s.
 """
 
@@ -66,7 +66,7 @@ def run(house: House) -> None:
         house.rounds.case(feed_case(), list(crowd), crowd[0].name)
         for fed in crowd:
             house.results.memory[fed.name] = fed.resident
-    house.results.tables["keys_feed"] = Table("Keys from a feed (trilane serve --sqlite)", COLUMNS, rows, NOTE)
+    house.results.tables["keys_feed"] = Table("Keys from a feed", COLUMNS, rows, NOTE)
 
 
 def _fed(house: House, number: int, own: int, feed: str, name: str = "fed") -> Fed:

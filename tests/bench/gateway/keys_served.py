@@ -1,4 +1,4 @@
-"""Keys by the million: the database that `trilane serve` reads, and gateways that take their keys from it."""
+"""Keys by the million: a console with them, its agent, and gateways that take their keys from there."""
 
 from __future__ import annotations
 
@@ -57,15 +57,14 @@ class Database:
 
 @contextmanager
 def served(run_dir: Path, keys: int, cores: Cores) -> Iterator[tuple[Serving, Database]]:
-    """`trilane serve` with a database of so many keys, beside the load generator and always after it.
+    """A console with so many keys and its agent, beside the load generator and always after it.
 
     To fill one takes a minute for a million keys, so one that a run before has left is taken again.
     """
     run_dir.mkdir(parents=True, exist_ok=True)
-    file = run_dir / "keys.db"
     with pinned(cores.load):
-        serving = Serving(run_dir, SAMPLE_DOCUMENT, "--sqlite", str(file)).start()
-    database = Database(file)
+        serving = Serving(run_dir, SAMPLE_DOCUMENT).start()
+    database = Database(serving.database)
     try:
         # In truth it runs on another machine: it shall not keep the load generator from its clock.
         os.setpriority(os.PRIO_PROCESS, serving.pid, 19)

@@ -2,38 +2,25 @@
 
 use std::time::{Duration, Instant};
 
+use super::document::GOOD;
 use super::http::OpenConnection;
-use super::reader::FeedReader;
-use super::running::Serve;
-use super::sqlite::{insert, program, serve, table};
+use super::running::{Serve, large};
 
 #[test]
-fn a_hundred_connections_read_all_keys() {
+fn a_hundred_connections() {
     let directory = tempfile::tempdir().unwrap();
-    let server = serve(directory.path(), &[]);
-    let program = program(directory.path());
-    insert(&program, 0..2000);
-    let want = table(&program);
+    let (server, document) = large(directory.path());
     let mut lines: Vec<OpenConnection> = (0..100).map(|_| server.line()).collect();
-    let mut readers: Vec<FeedReader> = (0..100).map(|_| FeedReader::new()).collect();
-    // All are open at once, and each goes on with its own.
-    for limit in [700, 701, 702] {
-        for (line, reader) in lines.iter_mut().zip(&mut readers) {
-            reader.step(limit, |query| {
-                let reply = line.get(&format!("/keys?{query}"), &[]);
-                (reply.status, reply.body)
-            });
-        }
-    }
-    for (number, reader) in readers.iter().enumerate() {
-        assert_eq!(reader.keys(), want, "{number}");
+    // All are open at once.
+    for (number, line) in lines.iter_mut().enumerate() {
+        assert!(line.get("/gateway.json", &[]).body == document, "{number}");
     }
 }
 
 #[test]
 fn requests_that_come_before_the_answer_and_in_pieces() {
     let directory = tempfile::tempdir().unwrap();
-    let server = serve(directory.path(), &[]);
+    let (server, _) = large(directory.path());
     let mut line = server.line();
     let one = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
     line.send(&one.repeat(3));
@@ -54,13 +41,12 @@ fn requests_that_come_before_the_answer_and_in_pieces() {
 
 fn ends(signal: &str) {
     let directory = tempfile::tempdir().unwrap();
-    let mut server = serve(directory.path(), &[]);
-    insert(&program(directory.path()), 0..20_000);
+    let (mut server, document) = large(directory.path());
     let mut idle = server.line();
     assert_eq!(idle.get("/healthz", &[]).status, 200);
     // An answer that is longer than what the system holds, and not taken yet.
     let mut taking = server.line();
-    taking.send("GET /keys?limit=10000 HTTP/1.1\r\nhost: x\r\n\r\n");
+    taking.send("GET /gateway.json HTTP/1.1\r\nhost: x\r\n\r\n");
     std::thread::sleep(Duration::from_millis(300));
     let since = Instant::now();
     server.signal(signal);
@@ -69,11 +55,7 @@ fn ends(signal: &str) {
         "one that asks nothing is closed at once"
     );
     let reply = taking.reply(true).unwrap();
-    assert_eq!(
-        reply.json()["changes"].as_array().unwrap().len(),
-        10_000,
-        "what has begun is finished"
-    );
+    assert!(reply.body == document, "what has begun is finished");
     assert!(server.wait().success(), "{signal}");
     assert!(
         since.elapsed() < Duration::from_secs(4),
@@ -97,11 +79,11 @@ fn sigint() {
 #[test]
 fn what_a_program_reads() {
     let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("keys.jsonl");
+    let file = directory.path().join("gateway.json");
     std::fs::write(&file, "x\n").unwrap();
-    let mut server = Serve::new(directory.path(), &["--json", "--keys", "keys.jsonl"]);
-    super::running::replace(&file, "");
-    server.until(r#""event":"keys""#);
+    let mut server = Serve::new(directory.path(), &["--json", "--document", "gateway.json"]);
+    super::running::replace(&file, GOOD);
+    server.until(r#""event":"document""#);
     server.signal("-TERM");
     server.wait();
     let all = std::fs::read_dir(directory.path())
@@ -122,10 +104,11 @@ fn what_a_program_reads() {
         .collect();
     assert_eq!(
         events,
-        ["refused", "listening", "keys", "stopped"],
+        ["refused", "listening", "document", "stopped"],
         "{said}"
     );
-    assert_eq!(lines[0]["problems"][0], "line 1: must be a JSON object");
+    let problem = lines[0]["problems"][0].as_str().unwrap();
+    assert!(problem.contains("is not valid JSON (line 1"), "{said}");
     assert_eq!(lines[1]["address"], server.address().to_string());
     assert!(
         lines

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use trilane::feed::{FORMAT, FORMAT_HEADER};
+use serde_json::json;
 
 use super::http::{FeedReply, OpenConnection};
 
@@ -92,21 +92,6 @@ impl Serve {
         self.line().get(path, &[("connection", "close")])
     }
 
-    /// As [`super::reader::Reader`] asks, with what a loader announces.
-    pub fn ask(&self) -> impl FnMut(&str) -> (u16, Vec<u8>) {
-        let mut line = self.line();
-        move |query| {
-            let reply = line.get(&format!("/keys?{query}"), &[(FORMAT_HEADER, FORMAT)]);
-            (reply.status, reply.body)
-        }
-    }
-
-    pub fn version(&self) -> u64 {
-        self.get("/healthz").json()["keys"]["version"]
-            .as_u64()
-            .unwrap_or(0)
-    }
-
     /// Sends it a signal.
     pub fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
@@ -151,7 +136,13 @@ pub fn replace(file: &Path, content: &str) {
     fs::rename(new, file).unwrap();
 }
 
-/// A digest for a number.
-pub fn sha256(number: u64) -> String {
-    format!("{number:064x}")
+/// The command with a document of some megabytes, and that.
+pub fn large(directory: &Path) -> (Serve, Vec<u8>) {
+    let key = |number: u32| json!({"id": format!("k{number}"), "sha256": format!("{number:064x}"), "group": "g"});
+    let group = json!({"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"});
+    let keys: Vec<_> = (0..30_000).map(key).collect();
+    let document = json!({"groups": [group], "keys": keys}).to_string();
+    fs::write(directory.join("gateway.json"), &document).unwrap();
+    let serve = Serve::new(directory, &["--document", "gateway.json"]);
+    (serve, document.into_bytes())
 }

@@ -4,12 +4,11 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::running::Serve;
-use super::sqlite::{insert, program, serve};
+use super::running::{Serve, large};
 
 /// More than `serve` takes at a time.
 const MANY: usize = 320;
-/// How long a request's head may take, as docs/keys-feed.md says.
+/// How long a request's head may take, as docs/command.md says.
 const HEAD: Duration = Duration::from_secs(5);
 /// For a machine that does other things too.
 const SLACK: Duration = Duration::from_secs(5);
@@ -64,7 +63,7 @@ fn tries(server: &Serve) -> usize {
 #[test]
 fn half_sent_heads_keep_nobody_out() {
     let directory = tempfile::tempdir().unwrap();
-    let server = serve(directory.path(), &[]);
+    let (server, _) = large(directory.path());
     let mut known = connect(&server);
     assert_eq!(ask(&mut known).as_deref(), Some("200"));
     let began = Instant::now();
@@ -98,7 +97,7 @@ fn half_sent_heads_keep_nobody_out() {
 #[test]
 fn idle_connections_keep_nobody_out() {
     let directory = tempfile::tempdir().unwrap();
-    let server = serve(directory.path(), &[]);
+    let (server, _) = large(directory.path());
     let mut idle: Vec<TcpStream> = (0..256).map(|_| connect(&server)).collect();
     for (number, stream) in idle.iter_mut().enumerate() {
         assert_eq!(ask(stream).as_deref(), Some("200"), "{number}");
@@ -114,12 +113,10 @@ fn idle_connections_keep_nobody_out() {
 #[test]
 fn answers_that_nobody_takes_keep_nobody_out() {
     let directory = tempfile::tempdir().unwrap();
-    let server = serve(directory.path(), &[]);
-    let program = program(directory.path());
-    insert(&program, 0..20_000);
+    let (server, _) = large(directory.path());
     let mut stuck: Vec<TcpStream> = (0..MANY).map(|_| connect(&server)).collect();
     for stream in &mut stuck {
-        let _ = stream.write_all(b"GET /keys?limit=10000 HTTP/1.1\r\nhost: x\r\n\r\n");
+        let _ = stream.write_all(b"GET /gateway.json HTTP/1.1\r\nhost: x\r\n\r\n");
     }
     let began = Instant::now();
     let answered = (0..6).any(|_| ask(&mut connect(&server)).as_deref() == Some("200"));
@@ -129,7 +126,7 @@ fn answers_that_nobody_takes_keep_nobody_out() {
 #[test]
 fn bodies_that_never_end() {
     let directory = tempfile::tempdir().unwrap();
-    let server = serve(directory.path(), &[]);
+    let (server, _) = large(directory.path());
     for method in ["POST", "GET"] {
         let mut stream = connect(&server);
         let head =

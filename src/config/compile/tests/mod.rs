@@ -155,5 +155,5 @@ fn what_a_document_without_the_new_fields_means() {
     }
     let document = Document::parse(sample().to_string().as_bytes()).unwrap();
     let written = serde_json::to_value(&document).unwrap();
-    assert_eq!(written, sample(), "an older release reads it all");
+    assert_eq!(written, sample());
 }

@@ -113,9 +113,9 @@ fn a_state_that_cannot_be_read() {
     }
 }
 
-/// A state that a loader of 0.1 has read lacks what it was not given: all is read anew, and nothing is refused meanwhile.
+/// A loader of another release has left its state: all is read anew, and nothing is refused meanwhile.
 #[test]
-fn a_loader_of_0_1_before() {
+fn a_state_of_another_format() {
     let mut service = service();
     let mut gateway = settled(&service);
     let bytes = gateway.shared.get(STATE).0.unwrap();
