@@ -423,6 +423,10 @@ estimates: rust ## the error of estimated usage against a tokenizer (needs Node)
 test-long: e2e-long tools-test mutations mesh-test clients-test release-test soak ## what takes longer, for a release: leases, mutations, meshes, clients, images, benchmark, drills, soak
 	$(call say,all long tests passed)
 
+.PHONY: size
+size: python ## lines of code, files, and runs of six lines that stand in two places
+	@$(PYTHON) tests/size.py
+
 # Mutations of the code that decides about keys and money, by cargo-mutants in a copy of the tree: the unit tests must fail on
 # each. All of them take hours, so this is every so many-th; another sample is MUTANTS_SHARD=1/24, a single room
 # MUTANTS_FILES='src/money/**', the lines of a change MUTANTS_SHARD=0/1 MUTANTS_ARGS='--in-diff change.diff'. A mutation that

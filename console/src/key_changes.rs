@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::api::EnvoyReport;
-use crate::metrics::counted;
+use crate::counted::counted;
+use crate::envoy_report::EnvoyReport;
 use crate::store::{Store, StoreError, envoys, key_feed};
 
 /// The interval between looks.

@@ -2,9 +2,9 @@
 //!
 //! [`feed`] is the feed of keys as gateways read it, whatever it is made from. [`ledger`] reads lines of the ledger and adds
 //! up what they say. [`store`] is the database; [`intake`] takes the ledger into it, exactly once, and [`documents`] lead the
-//! configuration document through its life; [`envoys`] enrol their agents, whose Envoys have an [`envoy_clock`] of their own and take [`key_changes`] over, and [`credentials`] of upstream accounts are
-//! sealed. [`explain`] says why a request was decided as it was; [`gateway`] runs the filter's own code for it. All of it is offered over HTTP by the [`api`], and to people by the [`pages`] ([`sessions`], [`passwords`],
-//! [`client_setup`]); the [`server`] serves both over its [`connections`], [`live`] parts of pages among them; [`maintenance`] forgets what is old, and [`storage`] says what room the rest takes, and a [`named_file`] is read with a bound. [`written_budgets`] are budgets wherever they stand, and some are [`nearly_spent`]. [`secret`] draws keys and tokens,
+//! configuration document through its life; [`envoys`] enrol their agents, whose Envoys have an [`envoy_clock`] of their own, say an [`envoy_report`], and take [`key_changes`] over, and [`credentials`] of upstream accounts are
+//! sealed ([`account_credentials`] are those that the console keeps). [`explain`] says why a request was decided as it was; [`gateway`] runs the filter's own code for it. All of it is offered over HTTP by the [`api`], and to people by the [`pages`] ([`sessions`], [`passwords`]);
+//! the [`server`] serves both over its [`connections`], [`live`] parts of pages among them; [`maintenance`] forgets what is old, and a [`named_file`] is read with a bound. [`written_budgets`] are budgets wherever they stand, and some are [`nearly_spent`]. [`secret`] draws keys and tokens,
 //! [`timestamp`] reads and writes times, [`throttle`] slows whoever guesses, [`client_address`] says from where a request comes, and an [`allowance`] says which keys members of a team make by themselves.
 #![cfg_attr(
     test,
@@ -15,14 +15,16 @@
     )
 )]
 
+pub mod account_credentials;
 pub mod allowance;
 pub mod api;
 pub mod client_address;
-pub mod client_setup;
 pub mod connections;
+mod counted;
 pub mod credentials;
 pub mod documents;
 pub mod envoy_clock;
+pub mod envoy_report;
 pub mod envoys;
 pub mod explain;
 pub mod feed;
@@ -47,10 +49,11 @@ pub mod prices;
 pub mod secret;
 pub mod server;
 pub mod sessions;
-pub mod storage;
 pub mod store;
+mod text;
 pub mod throttle;
 pub mod timestamp;
 pub mod vendors;
 pub mod webhooks;
+mod workload;
 pub mod written_budgets;

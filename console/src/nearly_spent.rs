@@ -4,10 +4,10 @@
 use trilane::config::document::BudgetDocument;
 use trilane::money::Amount;
 
-use crate::api::moment;
 use crate::ledger::Sum;
 use crate::store::nearly_spent::{self, NearlySpentKey};
 use crate::store::{StoreError, Transaction, documents, spend};
+use crate::timestamp::moment;
 use crate::written_budgets::{WrittenBudgets, is_reached};
 
 /// From how many percent on.

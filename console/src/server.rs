@@ -12,7 +12,7 @@ use crate::api::{self, ApiProblem, ConsoleState};
 use crate::connections::{self, ConnectionLimits, ConnectionTimeouts};
 use crate::peer_listener::PeerListener;
 use crate::store::Workload;
-use crate::{client_address, metrics, pages};
+use crate::{client_address, counted, metrics, pages};
 
 /// All that the console serves.
 pub fn router(state: ConsoleState) -> Router {
@@ -54,7 +54,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
         answer: Duration::from_secs(60),
         renewed: true,
     },
-    watch: |event| metrics::counted().connection(event),
+    watch: |event| counted::counted().connection(event),
 };
 
 /// Serves until `stop`, then finishes the responses in progress.

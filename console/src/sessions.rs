@@ -8,8 +8,8 @@
 //! many addresses, keeps that person out nowhere else than at devices that are new.
 
 use crate::client_address;
+use crate::counted::{SignInOutcome, counted};
 use crate::in_transaction;
-use crate::metrics::{SignInOutcome, counted};
 use crate::passwords::{self, Password};
 use crate::secret::{self, NewSecret};
 use crate::store::audit::{self, Actor};

@@ -82,6 +82,11 @@ pub fn unix_text(seconds: i64) -> Option<String> {
     time.format(&Rfc3339).ok()
 }
 
+/// A moment in microseconds since 1970 as RFC 3339.
+pub fn moment(microseconds: i64) -> String {
+    unix_text(microseconds.div_euclid(1_000_000)).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@
 )]
 
 mod agent;
+mod agent_feeds;
 mod carried_filter;
 mod check;
 mod cli;

@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn a_snapshot_of_another_format_is_refused() {
-        let text = r#"{"groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}]}"#;
+        let text =
+            r#"{"groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}]}"#;
         let document = Document::parse(text.as_bytes()).unwrap();
         let status = FeedStatus {
             watermark: 7,

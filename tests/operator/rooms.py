@@ -1,4 +1,4 @@
-"""The rooms of the filter: what imports what, as the code says and as docs/architecture.md draws it."""
+"""The rooms of a crate: what imports what, as the code says and, of the filter, as docs/architecture.md draws it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
-#: `lib.rs` names every room, and says nothing of who needs whom.
-NOT_ROOMS = {"lib"}
+#: `lib.rs` and `main.rs` name every room, and say nothing of who needs whom.
+NOT_ROOMS = {"lib", "main"}
 _PATH = re.compile(r"\bcrate::(\{[^;]*?\}|[a-z_]+)", re.DOTALL)
 _TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*mod \w+ \{.*", re.DOTALL)
 
 
-def rooms() -> set[str]:
-    """The folders and files right below `src`."""
-    return {path.stem for path in SRC.iterdir() if path.is_dir() or path.suffix == ".rs"} - NOT_ROOMS
+def rooms(src: Path = SRC) -> set[str]:
+    """The folders and files right below a crate's `src`."""
+    return {path.stem for path in src.iterdir() if path.is_dir() or path.suffix == ".rs"} - NOT_ROOMS
 
 
-def sources(room: str) -> list[Path]:
+def sources(room: str, src: Path = SRC) -> list[Path]:
     """A room's files without its tests."""
-    files = [path for path in (SRC / f"{room}.rs", *(SRC / room).rglob("*.rs")) if path.exists()]
-    return [path for path in files if "tests" not in path.relative_to(SRC).with_suffix("").parts]
+    files = [path for path in (src / f"{room}.rs", *(src / room).rglob("*.rs")) if path.exists()]
+    return [path for path in files if "tests" not in path.relative_to(src).with_suffix("").parts]
 
 
 def named(text: str) -> set[str]:
@@ -43,13 +43,24 @@ def named(text: str) -> set[str]:
     return found
 
 
-def imports() -> dict[str, set[str]]:
+def imports(src: Path = SRC) -> dict[str, set[str]]:
     """Of each room the others that it imports."""
-    every = rooms()
+    every = rooms(src)
     return {
-        room: set().union(*(named(path.read_text(encoding="utf-8")) for path in sources(room))) & every - {room}
+        room: set().union(*(named(path.read_text(encoding="utf-8")) for path in sources(room, src))) & every - {room}
         for room in every
     }
+
+
+def circle(found: dict[str, set[str]]) -> set[str]:
+    """The rooms that import each other, over however many others, and those between two circles; none where all can be put in a row."""
+    left = dict(found)
+    while True:
+        needed = set().union(*left.values()) & left.keys()
+        ends = {room for room, others in left.items() if not others & left.keys() or room not in needed}
+        if not ends:
+            return set(left)
+        left = {room: others for room, others in left.items() if room not in ends}
 
 
 def drawn(page: str) -> list[str]:

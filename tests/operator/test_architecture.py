@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rooms import ROOT, faults, imports, rooms
+import pytest
+from rooms import ROOT, circle, faults, imports, rooms
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
@@ -22,3 +23,18 @@ def test_the_imports_are_found() -> None:
 def test_an_import_upwards_is_a_fault() -> None:
     upside_down = PAGE.replace("        entry\n        filter\n", "        filter\n        entry\n")
     assert faults(upside_down) == ["entry imports filter, which is not below it"]
+
+
+@pytest.mark.parametrize("crate", [".", "control", "console"])
+def test_no_circle(crate: str) -> None:
+    """The rooms of each crate can be put in a row in which each imports only those behind it."""
+    found = imports(ROOT / crate / "src")
+    assert len(found) > 20
+    assert circle(found) == set()
+
+
+def test_a_circle_is_seen() -> None:
+    found = imports(ROOT / "console" / "src")
+    assert "store" in found["intake"]
+    found["store"].add("intake")
+    assert {"store", "intake"} <= circle(found)

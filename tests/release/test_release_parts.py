@@ -231,7 +231,7 @@ def test_the_compiler_is_that_of_the_dockerfile() -> None:
         ("record of a key of a feed", "src/keys/codec.rs", r"^const FORMAT_FEED: u8 = (\d+);"),
         ("how far the feed is read", "src/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
         ("counters of limits", "src/limits/**/*.rs", r'format!\("trilane/limit/(\d+)/'),
-        ("tables of the [console](console.md#the-tables)", "console/tests/console/migration.rs", r"and this release knows (\d+)\""),
+        ("tables of the [console](console.md#the-tables)", "console/src/store/migration.rs", r"^    number: (\d+),$"),
     ],
 )
 def test_the_formats_in_the_page_are_those_in_the_code(what: str, file: str, pattern: str) -> None:

@@ -7,8 +7,9 @@ use utoipa::ToSchema;
 
 use super::paging::ItemPage;
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::store::account_tests;
+use crate::timestamp::moment;
 
 /// The outcome of the latest test of an account with its stored credential.
 #[derive(Debug, Serialize, ToSchema)]

@@ -10,8 +10,9 @@ use super::fields::microseconds;
 use super::paging::{ItemPage, PageParams};
 use super::parts::Params;
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::store::audit::{self, AuditEntry, AuditFilter};
+use crate::timestamp::moment;
 
 /// A change.
 #[derive(Debug, Serialize, ToSchema)]

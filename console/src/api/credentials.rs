@@ -15,15 +15,16 @@ use super::caller::Caller;
 use super::paging::ItemPage;
 use super::parts::{Body, InPath};
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
+use crate::account_credentials::{self, CredentialError, GivenCredential, NewCredential};
 use crate::credentials::{
-    self as life, CredentialDestination, CredentialError, GivenCredential, NewCredential,
-    SealingKeyFile, SealingKeys, ValueFault, check_value, is_name,
+    CredentialDestination, SealingKeyFile, SealingKeys, ValueFault, check_value, is_name,
 };
 use crate::envoys::fingerprint;
 use crate::in_transaction;
 use crate::store::credentials::{self, StoredCredential};
 use crate::store::{audit, envoys};
+use crate::timestamp::moment;
 
 /// A credential, of which everything is shown but itself.
 #[derive(Debug, Serialize, ToSchema)]
@@ -188,7 +189,7 @@ pub async fn put(
     let keys = keys(&state).ok_or_else(no_sealing_key)?;
     let (now, actor) = (state.now(), caller.actor());
     let all = in_transaction!(state.store, transaction => {
-        life::put(transaction, &new, &keys, &actor, now).await.map_err(ApiProblem::from)
+        account_credentials::put(transaction, &new, &keys, &actor, now).await.map_err(ApiProblem::from)
     })?;
     let items = all.into_iter().map(|one| view(one, Some(&keys)));
     Ok(Json(ItemPage {
@@ -210,7 +211,7 @@ pub async fn remove(
     }
     let (now, actor) = (state.now(), caller.actor());
     let removed = in_transaction!(state.store, transaction => {
-        life::remove(transaction, &name, &actor, now).await
+        account_credentials::remove(transaction, &name, &actor, now).await
     })?;
     removed
         .then_some(StatusCode::NO_CONTENT)
@@ -269,7 +270,7 @@ pub async fn for_agents(
         all.any(|value| value.as_bytes() == quoted.as_bytes())
     };
     let mut transaction = state.store.read().await?;
-    let given = life::for_agents(&mut transaction, keys.as_ref(), known).await?;
+    let given = account_credentials::for_agents(&mut transaction, keys.as_ref(), known).await?;
     transaction.rollback().await;
     let etag = HeaderValue::from_str(&format!("\"{}\"", given.etag));
     let etag = etag.map_err(|_| ApiProblem::internal("the digest of credentials"))?;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::envoys::EnvoyReport;
 use super::problem::ApiProblem;
+use crate::envoy_report::EnvoyReport;
 use crate::store::{Transaction, envoys};
 
 /// Of the Envoys whose agents have enrolled and were not revoked, how many have a document, as their agents said last.

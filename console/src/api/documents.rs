@@ -13,9 +13,10 @@ use super::document_reach::FleetReports;
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params, etag, if_match};
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::documents as life;
 use crate::store::documents::{self, PublishedDocument};
+use crate::timestamp::moment;
 
 /// A published document without its text.
 #[derive(Debug, Serialize, ToSchema)]

@@ -14,12 +14,13 @@ use super::once::{Once, OnceAnswer};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params, etag, if_match};
 use super::problem::{ApiProblem, PlacedProblem, placed};
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::documents::{self as life, NewDraft, budget_losses};
 use crate::in_transaction;
 use crate::secret;
 use crate::store::drafts::{self, Draft};
 use crate::store::{Transaction, audit, documents};
+use crate::timestamp::moment;
 
 /// A draft without its text.
 #[derive(Debug, Serialize, ToSchema)]

@@ -11,11 +11,12 @@ use super::paging::{ItemPage, PageParams};
 use super::parts::{InPath, Params};
 use super::problem::ApiProblem;
 use super::role::Role;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::sessions;
 use crate::store::erasures::{self, Erasure, Pseudonyms};
 use crate::store::{Transaction, audit, envoys, people, sign_in_failures};
+use crate::timestamp::moment;
 
 /// An erasure of a person's data.
 #[derive(Debug, Serialize, ToSchema)]

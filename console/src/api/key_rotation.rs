@@ -10,11 +10,12 @@ use super::keys::{CreatedKey, find_locked, told};
 use super::once::{Once, OnceAnswer};
 use super::parts::{Body, InPath};
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::secret::NewSecret;
 use crate::store::keys::{self, StoredKey};
 use crate::store::{LockedRow, Transaction, audit};
+use crate::timestamp::moment;
 
 /// The longest id of a key.
 const MAX_ID: usize = 64;

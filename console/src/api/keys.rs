@@ -18,13 +18,14 @@ use super::paging::{ItemPage, PageParams, cursor};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
 use super::spend::SpentAmount;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::nearly_spent;
 use crate::secret::{self, NewSecret};
 use crate::store::key_lists::{KeyFilter, KeyState};
 use crate::store::keys::{self, StoredKey};
 use crate::store::{LockedRow, Transaction, audit, documents, key_search, key_spend};
+use crate::timestamp::moment;
 use crate::written_budgets::of_limits;
 
 /// An API key, as far as it may be seen.

@@ -53,10 +53,10 @@ pub(crate) mod vendor_models;
 mod voids;
 pub(crate) mod webhooks;
 
+pub use crate::envoy_report::EnvoyReport;
 pub(crate) use caller::address;
 pub use caller::{Caller, RemoteAddress};
 pub use credentials::{CredentialForAgent, CredentialsForAgent};
-pub use envoys::EnvoyReport;
 pub use key_models::KeyModel;
 pub use openapi::{openapi, router};
 pub use problem::ApiProblem;
@@ -66,5 +66,4 @@ pub use role::Role;
 pub use routes::{ApiRoute, OPEN, ROUTES};
 pub(crate) use routes::{allows, forbidden};
 pub use spend_feed::{SpendFeedAmount, SpendFeedPage, SpendFeedSubject};
-pub(crate) use state::moment;
 pub use state::{ConsoleState, Reporter};

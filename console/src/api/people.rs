@@ -13,10 +13,11 @@ use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
 use super::role::Role;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::store::people::{self, Person};
 use crate::store::{Transaction, audit, sign_in_links};
+use crate::timestamp::moment;
 
 /// A person.
 #[derive(Debug, Serialize, ToSchema)]

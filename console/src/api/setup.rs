@@ -19,7 +19,7 @@ use super::parts::{Body, InPath};
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
 use super::vendor_models::{VendorModel, destination, vendor_of};
-use crate::credentials::{self as sealing, NewCredential};
+use crate::account_credentials::{self, NewCredential};
 use crate::documents::{self as life, NewDraft};
 use crate::in_transaction;
 use crate::store::audit::{self, Actor};
@@ -199,7 +199,7 @@ pub async fn put(
                 value: Zeroizing::new(credential.reveal().as_bytes().to_vec()),
                 destinations: Some([destination(&vendor)].into()),
             };
-            sealing::put(transaction, &new, keys, &actor, now).await?;
+            account_credentials::put(transaction, &new, keys, &actor, now).await?;
         }
         let kept = credentials::all(transaction).await?;
         Ok(Json(view(&put, &document, &kept)))
@@ -229,7 +229,7 @@ pub async fn remove(
         let name = own.vendor.account();
         let kept = credentials::all(transaction).await?;
         if !kept.iter().any(|one| one.name == name && one.in_use) {
-            sealing::remove(transaction, &name, &actor, now).await?;
+            account_credentials::remove(transaction, &name, &actor, now).await?;
         }
         Ok(StatusCode::NO_CONTENT)
     })

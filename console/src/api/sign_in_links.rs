@@ -9,10 +9,11 @@ use utoipa::ToSchema;
 use super::caller::Caller;
 use super::parts::InPath;
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::sessions::{self, INVITATION};
 use crate::store::{audit, people, sign_in_links};
+use crate::timestamp::moment;
 
 /// A link that signs a person in.
 #[derive(Debug, Serialize, ToSchema)]

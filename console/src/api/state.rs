@@ -9,7 +9,6 @@ use crate::client_address::TrustedProxies;
 use crate::credentials::SealingKeyFile;
 use crate::live::LiveParts;
 use crate::prices::CatalogueFile;
-use crate::storage::StorageWatch;
 use crate::store::Store;
 use crate::vendors::VendorAccess;
 
@@ -34,8 +33,6 @@ pub struct ConsoleState {
     pub reporter: Reporter,
     /// The parts of pages that are looked at.
     pub live: LiveParts,
-    /// The reader of the database's disk use.
-    pub storage: StorageWatch,
 }
 
 /// Tells whoever runs the console what has failed.
@@ -59,9 +56,4 @@ impl ConsoleState {
         let nanoseconds = OffsetDateTime::now_utc().unix_timestamp_nanos();
         i64::try_from(nanoseconds.saturating_div(1000)).unwrap_or(i64::MAX)
     }
-}
-
-/// A moment in microseconds since 1970 as RFC 3339.
-pub fn moment(microseconds: i64) -> String {
-    crate::timestamp::unix_text(microseconds.div_euclid(1_000_000)).unwrap_or_default()
 }

@@ -11,12 +11,13 @@ use super::member_budgets;
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use super::teams;
 use crate::in_transaction;
 use crate::store::erasures::Pseudonyms;
 use crate::store::memberships::{self, Membership};
 use crate::store::{audit, people};
+use crate::timestamp::moment;
 
 /// A person in a team.
 #[derive(Debug, Serialize, ToSchema)]

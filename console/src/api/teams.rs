@@ -14,12 +14,13 @@ use super::once::{Once, OnceAnswer};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::allowance::KeyAllowance;
 use crate::in_transaction;
 use crate::store::erasures::Pseudonyms;
 use crate::store::teams::{self, Team};
 use crate::store::{LockedRow, Transaction, audit};
+use crate::timestamp::moment;
 
 /// A team.
 #[derive(Debug, Clone, Serialize, ToSchema)]

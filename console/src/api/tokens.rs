@@ -13,12 +13,13 @@ use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
 use super::role::Role;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::secret::{self, NewSecret};
 use crate::store::api_tokens::{self, ApiToken};
 use crate::store::{audit, people};
 use crate::timestamp;
+use crate::timestamp::moment;
 
 /// A token, as far as it may be seen.
 #[derive(Debug, Serialize, ToSchema)]

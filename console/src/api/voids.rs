@@ -12,11 +12,12 @@ use super::caller::Caller;
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::intake::{LedgerBatch, void};
 use crate::store::voids::{self, VoidRange};
 use crate::timestamp;
+use crate::timestamp::moment;
 
 /// A time of an Envoy.
 #[derive(Debug, Deserialize, ToSchema, IntoParams)]

@@ -12,11 +12,12 @@ use super::once::{Once, OnceAnswer};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
-use super::state::{ConsoleState, moment};
+use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::secret::{self, NewSecret};
 use crate::store::audit;
 use crate::store::webhooks::{self, Webhook};
+use crate::timestamp::moment;
 use crate::webhooks::secrets;
 use crate::webhooks::watch::MOST;
 

@@ -2,12 +2,11 @@
 //!
 //! An account names its credential (`"credential": "anthropic"`). A credential is given for a [`CredentialDestination`]: host, scheme,
 //! proxy and authorities. It is sealed (`sealing`) together with both, so the database has no use for it elsewhere, and a
-//! document that sends its account elsewhere discards it (`life`). The keys that seal are in a file (`key_file`) beside the
+//! document that sends its account elsewhere discards it ([`account_credentials`](crate::account_credentials)). The keys that seal are in a file (`key_file`) beside the
 //! database, never in it. They seal the secrets of webhooks as well.
 
 mod destination;
 mod key_file;
-mod life;
 mod sealed_for;
 mod sealed_value;
 mod sealing;
@@ -15,10 +14,6 @@ mod value;
 
 pub use destination::{AccountCredential, CredentialDestination, CredentialDestinations, is_label};
 pub use key_file::{SealingKeyFile, SealingKeys};
-pub use life::{
-    AgentCredentials, CredentialError, GivenCredential, NewCredential, discard, for_agents, put,
-    remove, reseal, unreadable,
-};
 pub use sealed_for::SealedFor;
 pub use sealed_value::SealedValue;
 pub use sealing::SealingKey;

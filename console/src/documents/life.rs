@@ -5,7 +5,8 @@ use core::fmt;
 use trilane::config::Problems;
 
 use super::check::check;
-use crate::credentials::{self, CredentialDestinations};
+use crate::account_credentials;
+use crate::credentials::CredentialDestinations;
 use crate::in_transaction;
 use crate::nearly_spent;
 use crate::prices::CatalogueFile;
@@ -222,7 +223,7 @@ async fn put_in_force(
     actor: &Actor,
 ) -> Result<(), StoreError> {
     documents::insert(transaction, document).await?;
-    credentials::discard(transaction, destinations, actor, document.published_at).await?;
+    account_credentials::discard(transaction, destinations, actor, document.published_at).await?;
     nearly_spent::renew_document(transaction, &document.served, document.published_at).await?;
     let version = document.version.to_string();
     let mut entry = actor.entry(document.published_at, "document.publish", &version);

@@ -7,9 +7,9 @@ use time::OffsetDateTime;
 use super::batch::LedgerBatch;
 use super::gathered::Gathered;
 use super::sums;
+use crate::counted::{BatchOutcome, counted};
 use crate::envoy_clock;
 use crate::in_transaction;
-use crate::metrics::{BatchOutcome, counted};
 use crate::store::erasures::Pseudonyms;
 use crate::store::{
     AsStoreError, Store, StoreError, SumChange, Transaction, envoys, ledger_files, lines_aside,

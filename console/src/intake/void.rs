@@ -12,7 +12,6 @@ use time::OffsetDateTime;
 
 use super::gathered::Gathered;
 use super::sums;
-use crate::api::moment;
 use crate::in_transaction;
 use crate::ledger::{LedgerRecord, Sum};
 use crate::store::audit::{self, Actor};
@@ -21,6 +20,7 @@ use crate::store::lines_aside;
 use crate::store::requests::{self, RequestColumn, RequestQuery, StoredRequest};
 use crate::store::voids::{self, VoidRange};
 use crate::store::{Store, StoreError, SumChange, Transaction, ledger_files};
+use crate::timestamp::moment;
 
 /// The most lines that one transaction takes away.
 const MOST: i64 = 500;

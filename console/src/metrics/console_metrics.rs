@@ -12,9 +12,9 @@ use prometheus_client::registry::Registry;
 use time::OffsetDateTime;
 use tokio::time::timeout;
 
-use super::counted::{MetricLabels, counted, one};
 use super::fleet;
 use super::server::{MetricsSource, MetricsText};
+use crate::counted::{MetricLabels, counted, one};
 use crate::live::LiveParts;
 use crate::store::disk_use::{self, DiskUse};
 use crate::store::{PoolStanding, Store, StoreError, Workload, fleet as stored};

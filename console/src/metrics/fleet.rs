@@ -4,8 +4,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::counted::{MetricLabels, counted, one};
-use crate::api::EnvoyReport;
+use crate::counted::{MetricLabels, counted, one};
+use crate::envoy_report::EnvoyReport;
 use crate::store::fleet::{EnvoyStanding, FleetStanding};
 
 /// Seconds from a moment in microseconds since 1970 to `now` in seconds, never less than none.

@@ -5,12 +5,10 @@
 //! of its own: a proxy in front of the console does not have it. No label has a key, a token, an address or a name of a person.
 
 mod console_metrics;
-mod counted;
 mod fleet;
 mod requests;
 mod server;
 
 pub use console_metrics::ConsoleMetrics;
-pub(crate) use counted::{BatchOutcome, SignInOutcome, WebhookOutcome, counted};
 pub(crate) use requests::count_requests;
 pub use server::{MetricsSource, MetricsText, RelayedPage, serve};

@@ -6,7 +6,7 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::counted::counted;
+use crate::counted::counted;
 
 /// Counts a request and how long it took.
 pub async fn count_requests(request: Request, next: Next) -> Response {

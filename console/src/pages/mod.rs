@@ -25,6 +25,7 @@ mod assets;
 mod audit;
 mod budgets;
 mod chart;
+mod client_setup;
 mod confirm;
 mod cookie;
 mod documents;
@@ -47,16 +48,15 @@ mod shell;
 mod sign_in;
 mod signed_in;
 mod start;
-mod storage;
 mod teams;
-pub mod text;
-mod tokens;
+pub mod tokens;
 mod usage;
 
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 
 use crate::api::ConsoleState;
+use crate::text;
 
 pub use error::{PageProblem, not_found};
 pub use field_problems::FieldProblems;

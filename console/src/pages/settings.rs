@@ -8,17 +8,16 @@ use serde_json::Value;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
-use super::storage::StorageCard;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
     text,
 };
-use crate::api::documents;
 use crate::api::envoys::{self, EnrolmentView, EnvoyView, NewEnvoyBody};
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::webhooks::{self, NewWebhookBody, WebhookView};
 use crate::api::{ApiProblem, ConsoleState};
+use crate::api::{documents, storage};
 
 /// The rows of a list.
 const ROWS: u16 = 100;
@@ -42,7 +41,9 @@ struct SettingsPage {
     gateway: Option<String>,
     is_https: bool,
     has_sealing_keys: bool,
-    storage: StorageCard,
+    /// What the database takes, and what is free on its disk.
+    room: String,
+    free_room: Option<String>,
     may_change: bool,
     fields: Fields,
     problems: FieldProblems,
@@ -69,6 +70,7 @@ async fn show(
     let in_force = documents::in_force(&state)
         .await?
         .map(|document| document.etag);
+    let storage = storage::get(State(state.clone())).await?.0;
     let lines = found.items.into_iter().map(|envoy| {
         let report = envoy.report.as_ref();
         let troubled = report.is_some_and(|report| !report.troubles.is_empty());
@@ -96,7 +98,8 @@ async fn show(
             gateway: state.gateway.clone(),
             is_https: state.https,
             has_sealing_keys: state.sealing_keys.is_some(),
-            storage: StorageCard::read(&state).await?,
+            room: text::bytes(storage.bytes),
+            free_room: storage.disk_free_bytes.map(text::bytes),
             may_change: signed_in.may(&Method::POST, "/api/v1/envoys"),
             fields,
             problems,

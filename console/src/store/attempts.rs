@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use super::{StoreError, Transaction};
-use crate::metrics::counted;
+use crate::counted::counted;
 
 /// The most repetitions of a change.
 const MOST: u32 = 10;

@@ -6,7 +6,7 @@ use sqlx::migrate::MigrateError;
 
 use super::AsStoreError;
 use super::migration::VERSIONS;
-use crate::metrics::counted;
+use crate::counted::counted;
 
 /// The reason that a statement failed. No text of it has a password or a value of a statement.
 #[derive(Debug)]
@@ -44,7 +44,11 @@ impl fmt::Display for StoreError {
                 f,
                 "the database is of a newer release: its tables have version {version}, and this release knows {}. Start the newer \
                  release again, or restore a backup of this one",
-                VERSIONS.len()
+                VERSIONS
+                    .iter()
+                    .map(|known| known.number)
+                    .max()
+                    .unwrap_or_default()
             ),
             Self::Value(what) => write!(f, "the database has a value that cannot be read: {what}"),
             Self::Other(why) => write!(f, "the database: {why}"),
@@ -63,12 +67,26 @@ impl AsStoreError for StoreError {
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         let error = Self::of(error);
-        counted().database_error(&error);
+        if let Some(kind) = error.kind() {
+            counted().database_error(kind);
+        }
         error
     }
 }
 
 impl StoreError {
+    /// The kind of a fault, for metrics; `None`: it is none of the database's.
+    const fn kind(&self) -> Option<&'static str> {
+        match self {
+            Self::Unreachable(_) => Some("unreachable"),
+            Self::Conflict => Some("conflict"),
+            Self::Tables(_) | Self::Newer(_) => Some("tables"),
+            Self::Value(_) => Some("value"),
+            Self::Other(_) => Some("other"),
+            Self::Address | Self::Rule(_) => None,
+        }
+    }
+
     fn of(error: sqlx::Error) -> Self {
         match error {
             sqlx::Error::Database(error) => {

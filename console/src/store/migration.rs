@@ -23,6 +23,8 @@ const TABLE: &str = "_sqlx_migrations";
 /// A version of the tables: the statements that make it of the version before.
 #[derive(Debug, Clone, Copy)]
 pub struct TableVersion {
+    /// Its number.
+    pub number: i64,
     /// Its name.
     pub name: &'static str,
     /// The statements of SQLite.
@@ -31,8 +33,9 @@ pub struct TableVersion {
     pub postgres: &'static str,
 }
 
-/// The versions that this release knows, from 1 on. Add the next one at the end.
+/// The versions that this release knows. Add the next one at the end.
 pub const VERSIONS: &[TableVersion] = &[TableVersion {
+    number: 1,
     name: "console",
     sqlite: include_str!("sqlite.sql"),
     postgres: include_str!("postgres.sql"),
@@ -100,14 +103,14 @@ async fn is_done(store: &Store, versions: &[TableVersion]) -> Result<bool, Store
 }
 
 fn migrator(versions: &[TableVersion], transaction: &Transaction) -> Migrator {
-    let migrations = (1..).zip(versions).map(|(number, version)| {
+    let migrations = versions.iter().map(|version| {
         let sql = match transaction {
             Transaction::Sqlite(..) => version.sqlite,
             Transaction::Postgres(_) => version.postgres,
         };
         let name = Cow::Borrowed(version.name);
         let sql = sql.into_sql_str();
-        Migration::new(number, name, MigrationType::Simple, sql, false)
+        Migration::new(version.number, name, MigrationType::Simple, sql, false)
     });
     let mut migrator = Migrator::with_migrations(migrations.collect());
     migrator.set_locking(false);

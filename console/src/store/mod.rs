@@ -67,7 +67,6 @@ pub mod usage_top;
 mod usage_windows;
 pub mod voids;
 pub mod webhooks;
-mod workload;
 mod write_probe;
 
 use core::fmt;
@@ -88,6 +87,7 @@ use sqlx::{Connection as _, Postgres, Sqlite};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::timeout;
 
+pub use crate::workload::Workload;
 pub use address::DatabaseAddress;
 pub use attempts::{AsStoreError, TransactionAttempts};
 pub use error::StoreError;
@@ -98,10 +98,9 @@ use pools::{Pools, postgres_pool};
 pub use sum_table::SumChange;
 pub use transaction::Transaction;
 pub(crate) use transaction::on_either;
-pub use workload::Workload;
 use write_probe::ProbeResult;
 
-use crate::metrics::counted;
+use crate::counted::counted;
 
 /// How long to wait for another writer of SQLite, or for another program that writes to it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -278,7 +277,7 @@ impl Store {
                 pools.of(workload).begin().await.map(Transaction::Postgres)
             }
         };
-        counted().database_wait(workload, begun.elapsed(), &transaction);
+        note_wait(workload, begun, &transaction);
         Ok(transaction?)
     }
 
@@ -299,7 +298,7 @@ impl Store {
                 inner.map(Transaction::Postgres)
             }
         };
-        counted().database_wait(workload, begun.elapsed(), &transaction);
+        note_wait(workload, begun, &transaction);
         Ok(transaction?)
     }
 
@@ -330,6 +329,12 @@ impl Store {
             Engine::Postgres { pools, .. } => pools.close().await,
         }
     }
+}
+
+/// Counts how long somebody waited for a transaction, and whether there was a connection.
+fn note_wait<T>(workload: Workload, begun: Instant, transaction: &Result<T, sqlx::Error>) {
+    let got = !matches!(transaction, Err(sqlx::Error::PoolTimedOut));
+    counted().database_wait(workload, begun.elapsed(), got);
 }
 
 /// Makes a file that only its owner reads, if there is none. SQLite gives the files beside it the same mode. If it cannot be

@@ -2,9 +2,49 @@
 
 use core::fmt;
 
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+
 use super::old_rows::OldRows;
 use super::{StoreError, Transaction, on_either};
-use crate::webhooks::message::NewMessage;
+use crate::secret;
+use crate::timestamp;
+
+/// A message that is not in the database yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    /// The id of the message, which no other has.
+    pub id: String,
+    /// The JSON: `id`, `type`, `at`, and the facts.
+    pub body: String,
+}
+
+impl NewMessage {
+    /// One of this type, with these facts.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn new(
+        of_type: &str,
+        facts: &[(&str, Value)],
+        now: OffsetDateTime,
+    ) -> Result<Self, StoreError> {
+        let id = format!("event_{}", secret::new_id().map_err(StoreError::Value)?);
+        let head = [
+            ("id", json!(id)),
+            ("type", json!(of_type)),
+            ("at", json!(timestamp::text(now))),
+        ];
+        let all = head.iter().chain(facts);
+        let body: Map<String, Value> = all
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        Ok(Self {
+            id,
+            body: Value::Object(body).to_string(),
+        })
+    }
+}
 
 /// A webhook. `Debug` does not print its secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,7 +53,7 @@ pub struct Webhook {
     pub id: String,
     /// The URL that messages are sent to.
     pub url: String,
-    /// The secret that signs them, sealed ([`secrets`](crate::webhooks::secrets)).
+    /// The secret that signs them, sealed (`webhooks/secrets.rs`).
     pub secret: String,
     /// Percents of a budget.
     pub thresholds: Vec<u32>,

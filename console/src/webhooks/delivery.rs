@@ -9,9 +9,9 @@ use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 use super::secrets;
+use crate::counted::{WebhookOutcome, counted};
 use crate::credentials::SealingKeys;
 use crate::in_transaction;
-use crate::metrics::{WebhookOutcome, counted};
 use crate::store::webhooks::{self, ClaimedMessage};
 use crate::store::{Store, StoreError};
 

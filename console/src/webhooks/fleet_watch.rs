@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
 
-use super::message::NewMessage;
 use super::watch::MOST;
 use crate::credentials::{AccountCredential, SealingKeys};
 use crate::in_transaction;
 use crate::store::credentials::{self, StoredCredential};
+use crate::store::webhooks::NewMessage;
 use crate::store::webhooks::{self, MessageCause};
 use crate::store::{Store, StoreError, Transaction, documents, envoys, hour_counts};
 use crate::timestamp;

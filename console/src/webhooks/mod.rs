@@ -7,6 +7,5 @@
 
 pub mod delivery;
 pub mod fleet_watch;
-pub mod message;
 pub mod secrets;
 pub mod watch;

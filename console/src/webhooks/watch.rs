@@ -7,9 +7,9 @@ use time::OffsetDateTime;
 use trilane::config::document::BudgetDocument;
 use trilane::money::Amount;
 
-use super::message::NewMessage;
 use crate::store::nearly_spent as notes;
 use crate::store::spend_feed::{self, SpendChange};
+use crate::store::webhooks::NewMessage;
 use crate::store::webhooks::{self, MessageCause, Webhook};
 use crate::store::{Store, StoreError, Transaction, documents, keys};
 use crate::written_budgets::{WrittenBudgets, is_reached, of_limits};

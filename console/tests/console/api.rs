@@ -19,7 +19,6 @@ use trilane_console::live::LiveParts;
 use trilane_console::prices::CatalogueFile;
 use trilane_console::secret::{self, NewSecret};
 use trilane_console::server;
-use trilane_console::storage::StorageWatch;
 use trilane_console::store::api_tokens::{self, ApiToken};
 use trilane_console::store::envoys;
 use trilane_console::store::people::{self, Person};
@@ -140,7 +139,6 @@ impl Api {
                 to.lock().unwrap().push(reason.to_owned())
             })),
             live: live.clone(),
-            storage: StorageWatch::new(store.clone(), 30),
         };
         Self {
             router: server::router(state),

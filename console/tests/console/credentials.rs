@@ -3,8 +3,9 @@
 use http::Method;
 use http::header::ETAG;
 use serde_json::{Value, json};
+use trilane_console::account_credentials;
 use trilane_console::api::Role;
-use trilane_console::credentials::{self, CredentialDestination};
+use trilane_console::credentials::CredentialDestination;
 
 use crate::api::{Api, ApiReply};
 use crate::database::on_both;
@@ -237,19 +238,19 @@ on_both! {
 
         // Half of them are sealed with the new key, as after an interruption.
         put(&api, &admin, "main", json!({"value": VALUE})).await.expect(200);
-        assert_eq!(credentials::reseal(&api.store, &both).await.unwrap(), (1, 0));
-        assert_eq!(credentials::reseal(&api.store, &both).await.unwrap(), (0, 0));
+        assert_eq!(account_credentials::reseal(&api.store, &both).await.unwrap(), (1, 0));
+        assert_eq!(account_credentials::reseal(&api.store, &both).await.unwrap(), (0, 0));
         assert_eq!(given(&api, &agent).await, all);
         api.sealing_keys.forget_others().unwrap();
         assert_eq!(given(&api, &agent).await, all, "the old key is not needed any more");
-        assert_eq!(credentials::unreadable(&api.store, Some(&before)).await.unwrap(), (2, 2));
+        assert_eq!(account_credentials::unreadable(&api.store, Some(&before)).await.unwrap(), (2, 2));
 
         // The file is lost: another console has another key.
         std::fs::remove_file(api.sealing_keys.path()).unwrap();
         api.sealing_keys.create().unwrap();
         let lost = api.sealing_keys.read().unwrap();
-        assert_eq!(credentials::unreadable(&api.store, Some(&lost)).await.unwrap(), (2, 2));
-        assert_eq!(credentials::reseal(&api.store, &lost).await.unwrap(), (0, 2));
+        assert_eq!(account_credentials::unreadable(&api.store, Some(&lost)).await.unwrap(), (2, 2));
+        assert_eq!(account_credentials::reseal(&api.store, &lost).await.unwrap(), (0, 2));
         let list = api.get(&admin, "/api/v1/credentials").await.expect(200);
         assert_eq!(list["items"][0]["state"], "unreadable");
         assert!(given(&api, &agent).await.iter().all(|(_, _, value)| value.is_none()));

@@ -22,7 +22,7 @@ const BATCH: u32 = 5000;
 #[derive(Debug)]
 pub struct KeyCopy {
     connection: Connection,
-    /// Where the next page begins; `None`: with a full sync.
+    /// The place at which the next page begins; `None`: a full sync is due.
     cursor: Option<String>,
     /// Whether the pages are those of a full sync.
     listing: bool,
@@ -47,7 +47,7 @@ impl KeyCopy {
         })
     }
 
-    /// Where the next page begins; `None`: with a full sync.
+    /// The place at which the next page begins; `None`: a full sync is due.
     pub fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()
     }
@@ -134,7 +134,7 @@ impl KeyCopy {
 struct KeyWrite<'a> {
     transaction: Transaction<'a>,
     head: i64,
-    /// Which full sync names them.
+    /// The number of the full sync that names them.
     sync: i64,
 }
 

@@ -13,10 +13,10 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use super::database::DatabaseProblem;
-use super::document::SPEND_PATH;
 use super::spend_copy::SpendCopy;
 use super::standing::AgentProgress;
 use super::worker::{self, AgentStop, Chore, Next};
+use crate::agent_feeds::SPEND_PATH;
 use crate::failure::Failure;
 use crate::serve::{self, FeedAnswer};
 

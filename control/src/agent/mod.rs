@@ -60,7 +60,6 @@ pub use console_url::ConsoleUrl;
 use contact::ConsoleContact;
 use credentials::CredentialCopy;
 use document::DocumentCopy;
-pub use document::{CLUSTER, FEED_PATH, SPEND_PATH, with_spend_feed};
 use gateway_word::GatewayWord;
 pub use identity::AgentIdentity;
 use key_copy::KeyCopy;
@@ -78,6 +77,7 @@ use standing::AgentProgress;
 use unwritten_keys::UnwrittenKeys;
 use worker::{AgentStop, Chore};
 
+use crate::agent_feeds::{FEED_PATH, SPEND_PATH};
 use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;

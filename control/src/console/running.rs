@@ -11,9 +11,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use trilane_console::account_credentials;
 use trilane_console::api::{ConsoleState, Reporter};
 use trilane_console::client_address::TrustedProxies;
-use trilane_console::credentials::{self, SealingKeyFile};
+use trilane_console::credentials::SealingKeyFile;
 use trilane_console::key_changes::{self, KeyChangeWatch};
 use trilane_console::live::LiveParts;
 use trilane_console::maintenance::{self, Retention};
@@ -22,7 +23,6 @@ use trilane_console::peer_listener::PeerListener;
 use trilane_console::prices::CatalogueFile;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
-use trilane_console::storage::StorageWatch;
 use trilane_console::store::{
     DatabaseAddress, Store, StoreError, Workload, documents, key_grams, usage_days,
 };
@@ -121,7 +121,6 @@ impl RunningConsole {
             vendors: settings.vendors.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
             live: live.clone(),
-            storage: StorageWatch::new(store.clone(), settings.retention.requests),
         };
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move {
@@ -209,7 +208,7 @@ async fn prepare_sealing(
             teller.news("sealed", &text, json!({"webhooks": sealed}));
         }
     }
-    let counted = credentials::unreadable(store, keys.as_ref()).await;
+    let counted = account_credentials::unreadable(store, keys.as_ref()).await;
     let (lost, all) = counted.map_err(failed)?;
     if lost > 0 {
         teller.trouble(&format!(

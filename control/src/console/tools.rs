@@ -9,7 +9,7 @@ use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
 use trilane_console::store::{DatabaseAddress, Store, StoreError, backup, key_feed, people};
 use trilane_console::webhooks::secrets;
-use trilane_console::{credentials, envoys, first_admin, in_transaction};
+use trilane_console::{account_credentials, envoys, first_admin, in_transaction};
 
 use super::args::{
     AdminTokenArgs, ApproveArgs, BackupArgs, ConsoleCommand, DatabaseArgs, EnrolmentSecretArgs,
@@ -78,7 +78,7 @@ async fn reseal(args: &ResealArgs) -> Result<String, Failure> {
         file.add().map_err(Failure::Data)?;
     }
     let keys = file.read().map_err(Failure::Data)?;
-    let of_accounts = credentials::reseal(&store, &keys).await;
+    let of_accounts = account_credentials::reseal(&store, &keys).await;
     let of_webhooks = secrets::reseal(&store, &keys).await;
     store.close().await;
     let (sealed, lost) = of_accounts.map_err(failed)?;

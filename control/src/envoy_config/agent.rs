@@ -16,7 +16,7 @@ const PARTS: &str = include_str!("../../../envoy/agent.yaml");
 pub fn add(config: &mut Value, agent: &HostPort) -> Result<(), String> {
     let mut parts: Value =
         yaml_serde::from_str(PARTS).map_err(|error| format!("agent.yaml is no YAML: {error}"))?;
-    let cluster = place::find(&mut parts, &["clusters", crate::agent::CLUSTER])?;
+    let cluster = place::find(&mut parts, &["clusters", crate::agent_feeds::CLUSTER])?;
     let address = [
         "load_assignment",
         "endpoints",

@@ -10,7 +10,7 @@ use super::rendering::Rendering;
 use super::report::RenderReport;
 use super::stop::Stop;
 use super::{kept, room, sources, writing};
-use crate::agent::with_spend_feed;
+use crate::agent_feeds::with_spend_feed;
 use crate::watched_files::WatchedFiles;
 
 /// Runs one pass, and notes in `seen` which files it read. Returns the clean-up that is due once the document is in

@@ -1,4 +1,4 @@
-//! What is served, each at its path.
+//! The routes of the document and of feeds.
 
 use core::future::Future;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const PAGES: usize = 16;
 const JSON: (HeaderName, &str) = (CONTENT_TYPE, "application/json");
 const NOT_KEPT: (HeaderName, &str) = (CACHE_CONTROL, "no-store");
 
-/// What answers the queries of a feed with a page. It may wait for a disk.
+/// Answers the queries of a feed with a page. It may wait for a disk.
 pub type FeedAnswer = Arc<dyn Fn(&str) -> Result<Vec<u8>, PageError> + Send + Sync>;
 
 /// Serves a document, and whether there is one.

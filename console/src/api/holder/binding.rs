@@ -9,9 +9,9 @@ use trilane::limits::budget::until_next;
 use trilane::money::Amount;
 use utoipa::ToSchema;
 
-use crate::api::state::moment;
 use crate::store::{StoreError, Transaction, spend};
 use crate::timestamp;
+use crate::timestamp::moment;
 
 /// A key, a member, an owner, a team or a group, with what binds all of its requests.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 use super::binding::{RemainingBudget, RemainingSubject};
 use super::recent::RecentRequests;
 use crate::api::key_models;
-use crate::pages::text;
 use crate::store::keys::StoredKey;
+use crate::text;
 
 /// Whether requests of a key are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]

@@ -18,12 +18,13 @@ use crate::api::keys::find_own;
 use crate::api::one_request;
 use crate::api::parts::InPath;
 use crate::api::problem::ApiProblem;
-use crate::api::state::{ConsoleState, moment};
+use crate::api::state::ConsoleState;
 use crate::explain::LedgerLine;
 use crate::store::documents::{self, PublishedDocument};
 use crate::store::keys::StoredKey;
 use crate::store::requests::{self, RequestQuery, StoredRequest};
 use crate::store::{StoreError, Transaction, spend_feed};
+use crate::timestamp::moment;
 
 /// What is left of all that binds a key, and why its requests fail now.
 #[derive(Debug, Clone, Serialize, ToSchema)]

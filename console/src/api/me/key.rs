@@ -13,10 +13,11 @@ use crate::api::key_models::{self, KeyModel};
 use crate::api::keys::{KeyView, add_use};
 use crate::api::problem::ApiProblem;
 use crate::api::spend::SpentAmount;
-use crate::api::state::{ConsoleState, moment};
+use crate::api::state::ConsoleState;
 use crate::explain::LedgerLine;
 use crate::store::keys::{self, StoredKey};
 use crate::store::{Transaction, key_spend};
+use crate::timestamp::moment;
 use crate::{client_address, in_transaction, secret, throttle};
 
 /// Unknown keys of an address within an hour, from which on each further one has to wait.

@@ -19,12 +19,13 @@ use crate::api::once::{Once, OnceAnswer};
 use crate::api::paging::{ItemPage, PageParams};
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::problem::ApiProblem;
-use crate::api::state::{ConsoleState, moment};
+use crate::api::state::ConsoleState;
 use crate::in_transaction;
 use crate::secret::NewSecret;
 use crate::store::key_lists::{self, KeyFilter, KeyRange};
 use crate::store::keys::{self, StoredKey};
 use crate::store::{LockedRow, Transaction, audit, memberships, teams};
+use crate::timestamp::moment;
 
 /// A key that one makes for oneself. What is not given is as much as the team allows.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]

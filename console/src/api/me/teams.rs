@@ -10,9 +10,10 @@ use crate::api::caller::Caller;
 use crate::api::paging::{ItemPage, PageParams};
 use crate::api::parts::Params;
 use crate::api::problem::ApiProblem;
-use crate::api::state::{ConsoleState, moment};
+use crate::api::state::ConsoleState;
 use crate::api::teams::TeamView;
 use crate::store::{keys, memberships};
+use crate::timestamp::moment;
 
 /// A team that one is in.
 #[derive(Debug, Serialize, ToSchema)]

@@ -3,12 +3,13 @@
 use axum::extract::State;
 use time::{Duration, OffsetDateTime};
 
+use crate::api::ConsoleState;
 use crate::api::hour_counts::{self, AttemptsView, CountParams, CountPeriod, is_failure};
 use crate::api::parts::Params;
-use crate::api::{ConsoleState, moment};
 use crate::pages::chart::{self, Chart, Unit, Values};
 use crate::pages::{PageProblem, periods};
 use crate::timestamp;
+use crate::timestamp::moment;
 
 /// The length of a chart by day, in days.
 const DAYS: i64 = 30;

@@ -10,12 +10,13 @@ use super::shown::{self, GroupShown};
 use super::{items, parsed, text_at};
 use crate::api::parts::InPath;
 use crate::api::problem::PlacedProblem;
-use crate::api::{ConsoleState, documents, drafts, moment};
+use crate::api::{ConsoleState, documents, drafts};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{FieldProblems, PageProblem, PageShell, SignedIn, form_page};
 use crate::store::drafts::Draft;
+use crate::timestamp::moment;
 
 /// The most differences that a page shows.
 const MOST: usize = 200;

@@ -7,11 +7,12 @@ use serde_json::Value;
 use super::parsed;
 use crate::api::drafts::{self, DraftBody};
 use crate::api::parts::{Body, InPath};
-use crate::api::{Caller, ConsoleState, moment};
+use crate::api::{Caller, ConsoleState};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, PageProblem, SignedIn};
 use crate::store::drafts::Draft;
+use crate::timestamp::moment;
 
 /// A draft that a form is of.
 pub struct Edited {

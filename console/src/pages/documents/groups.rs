@@ -11,9 +11,10 @@ use crate::api::documents;
 use crate::api::drafts;
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
-use crate::api::{ApiProblem, ConsoleState, moment};
+use crate::api::{ApiProblem, ConsoleState};
 use crate::pages::text::path_with;
 use crate::pages::{PageProblem, PageShell, SignedIn, page};
+use crate::timestamp::moment;
 
 /// A draft, in a line.
 struct DraftLine {

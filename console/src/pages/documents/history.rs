@@ -10,13 +10,14 @@ use super::parsed;
 use crate::api::documents::{self, DocumentHead, DocumentReach, PublishAgainBody};
 use crate::api::paging::PageParams;
 use crate::api::parts::{Body, InPath, Params};
-use crate::api::{ApiProblem, ConsoleState, moment};
+use crate::api::{ApiProblem, ConsoleState};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
 };
 use crate::store::documents::PublishedDocument;
+use crate::timestamp::moment;
 
 #[derive(Template)]
 #[template(path = "documents.html")]

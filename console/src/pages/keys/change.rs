@@ -11,7 +11,7 @@ use super::{SOME_KEY, gateway, name_of, once, path_of};
 use crate::api::keys::{self, KeyChangeBody, NewKeyBody};
 use crate::api::parts::{Body, InPath};
 use crate::api::{ConsoleState, key_models};
-use crate::client_setup::{self, ClientSetup};
+use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,

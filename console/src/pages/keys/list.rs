@@ -9,10 +9,11 @@ use super::{BudgetMeter, meter_of, name_of, path_of, spent_text, state_of};
 use crate::api::keys::{self, KeyListParams, KeyView};
 use crate::api::paging::PageParams;
 use crate::api::parts::Params;
-use crate::api::{ConsoleState, key_models, moment};
+use crate::api::{ConsoleState, key_models};
 use crate::pages::form::Fields;
 use crate::pages::{PageProblem, PageShell, SignedIn, page};
 use crate::store::key_lists::KeyState;
+use crate::timestamp::moment;
 
 /// The keys of a page.
 const ROWS: u16 = 50;

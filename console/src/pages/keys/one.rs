@@ -14,10 +14,11 @@ use crate::api::parts::{InPath, Params};
 use crate::api::requests::{self, RequestParams};
 use crate::api::spend::{self, SpendKind, SpendParams};
 use crate::api::usage::{self, UsageParams, UsageView};
-use crate::api::{ConsoleState, key_models, moment};
-use crate::client_setup::{self, ClientSetup};
+use crate::api::{ConsoleState, key_models};
+use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::requests::RequestRow;
 use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+use crate::timestamp::moment;
 
 /// The requests and models of the page.
 const ROWS: u16 = 10;

@@ -9,12 +9,13 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use super::left::LeftShown;
 use super::own::sums;
 use crate::api::me::key::{HeldKeyView, HeldRequestView, held};
-use crate::api::{ConsoleState, RemoteAddress, moment};
-use crate::client_setup::{self, ClientSetup};
+use crate::api::{ConsoleState, RemoteAddress};
+use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::OpenForm;
 use crate::pages::keys::{SOME_KEY, gateway, name_of, state_of};
 use crate::pages::shell::Appearance;
 use crate::pages::{PageProblem, PageShell, page, text};
+use crate::timestamp::moment;
 
 #[derive(Template)]
 #[template(path = "me_key.html")]

@@ -15,13 +15,14 @@ use crate::api::paging::PageParams;
 use crate::api::parts::{InPath, Params};
 use crate::api::requests::{self, RequestParams};
 use crate::api::spend::{self, SpendKind, SpendParams, SpentAmount};
-use crate::api::{Caller, ConsoleState, moment};
+use crate::api::{Caller, ConsoleState};
 use crate::pages::allowed;
 use crate::pages::form::Fields;
 use crate::pages::keys::{name_of, path_of as key_path, state_of};
 use crate::pages::requests::RequestRow;
 use crate::pages::text::path_with;
 use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+use crate::timestamp::moment;
 
 /// The keys and the requests of the page.
 const KEYS: u16 = 20;

@@ -6,15 +6,16 @@ use axum::extract::State;
 use time::{Duration, OffsetDateTime};
 
 use super::attention::Need;
+use crate::api::ConsoleState;
 use crate::api::account_tests;
 use crate::api::credentials;
 use crate::api::hour_counts::{self, CountParams};
 use crate::api::parts::Params;
-use crate::api::{ConsoleState, moment};
 use crate::pages::PageProblem;
 use crate::pages::accounts;
 use crate::pages::text::in_path;
 use crate::timestamp;
+use crate::timestamp::moment;
 
 /// The accounts that are named.
 const NAMED: usize = 3;

@@ -12,11 +12,12 @@ use super::today::Today;
 use crate::api::parts::Params;
 use crate::api::usage::{UsageParams, UsageView};
 use crate::api::usage_top::{self, TopColumn, TopParams};
-use crate::api::{Caller, ConsoleState, moment};
+use crate::api::{Caller, ConsoleState};
 use crate::pages::chart::Chart;
 use crate::pages::usage::charts;
 use crate::pages::{PageProblem, PageShell, SignedIn, live, page, periods, text};
 use crate::timestamp;
+use crate::timestamp::moment;
 
 /// The days that charts go back.
 const DAYS: i64 = 30;

@@ -6,9 +6,10 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use super::all;
 use super::asked::Asked;
-use crate::api::{ApiProblem, ConsoleState, moment};
+use crate::api::{ApiProblem, ConsoleState};
 use crate::ledger::Measure;
 use crate::pages::{PageProblem, SignedIn};
+use crate::timestamp::moment;
 
 /// The rows that a file may have.
 const MOST: usize = 100_000;

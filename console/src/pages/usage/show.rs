@@ -6,13 +6,14 @@ use axum::response::Response;
 
 use super::asked::{Asked, COLUMNS, FILTERS};
 use super::charts;
+use crate::api::ConsoleState;
 use crate::api::paging::{ItemPage, PageParams};
 use crate::api::parts::Params;
 use crate::api::usage::{self, UsageParams, UsageView};
-use crate::api::{ConsoleState, moment};
 use crate::pages::chart::Chart;
 use crate::pages::form::Fields;
 use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+use crate::timestamp::moment;
 
 /// The rows of a page.
 const ROWS: u16 = 100;

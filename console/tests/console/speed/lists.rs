@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 use trilane_console::api::Role;
-use trilane_console::store::disk_use::{self, DataKind};
+use trilane_console::store::disk_use;
 use trilane_console::store::{Store, key_grams};
 
 use super::{SpeedMeter, measured, rows, tell};
@@ -25,11 +25,9 @@ fn keys(database: &TestDatabase, count: u64) -> String {
     )
 }
 
-/// The size of keys and their search, in bytes.
-async fn keys_bytes(store: &Store) -> i64 {
-    let whole = disk_use::read(store).await.unwrap();
-    let data = disk_use::by_kind(store, whole).await.unwrap();
-    data.kinds[&DataKind::Keys].unwrap()
+/// What the database takes, in bytes.
+async fn bytes(store: &Store) -> i64 {
+    disk_use::read(store).await.unwrap().bytes
 }
 
 async fn measure(database: &TestDatabase) {
@@ -50,11 +48,11 @@ async fn measure(database: &TestDatabase) {
         })
         .await;
     }
-    let before = keys_bytes(&api.store).await;
+    let before = bytes(&api.store).await;
     let meter = SpeedMeter::start(database);
     key_grams::index_all(&api.store).await.unwrap();
     let cost = meter.stop();
-    let more = (keys_bytes(&api.store).await - before) >> 20;
+    let more = (bytes(&api.store).await - before) >> 20;
     println!("  the search has them after {cost}, with {more} MiB more");
     if database.is_postgres() {
         database.execute("VACUUM ANALYZE").await.unwrap();

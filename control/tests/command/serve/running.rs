@@ -136,11 +136,11 @@ pub fn replace(file: &Path, content: &str) {
     fs::rename(new, file).unwrap();
 }
 
-/// The command with a document of some megabytes, and that.
+/// The command with a document of more than a megabyte, and that.
 pub fn large(directory: &Path) -> (Serve, Vec<u8>) {
     let key = |number: u32| json!({"id": format!("k{number}"), "sha256": format!("{number:064x}"), "group": "g"});
     let group = json!({"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"});
-    let keys: Vec<_> = (0..30_000).map(key).collect();
+    let keys: Vec<_> = (0..12_000).map(key).collect();
     let document = json!({"groups": [group], "keys": keys}).to_string();
     fs::write(directory.join("gateway.json"), &document).unwrap();
     let serve = Serve::new(directory, &["--document", "gateway.json"]);

@@ -20,38 +20,38 @@ const PAGES: [(&str, &str, &str); 8] = [
     (
         "Claude Code",
         "B",
-        include_str!("../../docs/clients/claude-code.md"),
+        include_str!("../../../docs/clients/claude-code.md"),
     ),
     (
         "Codex CLI",
         "A",
-        include_str!("../../docs/clients/codex.md"),
+        include_str!("../../../docs/clients/codex.md"),
     ),
     (
         "Gemini CLI",
         "C",
-        include_str!("../../docs/clients/gemini-cli.md"),
+        include_str!("../../../docs/clients/gemini-cli.md"),
     ),
     (
         "opencode",
         "B",
-        include_str!("../../docs/clients/opencode.md"),
+        include_str!("../../../docs/clients/opencode.md"),
     ),
-    ("aider", "A", include_str!("../../docs/clients/aider.md")),
+    ("aider", "A", include_str!("../../../docs/clients/aider.md")),
     (
         "OpenAI SDK",
         "A",
-        include_str!("../../docs/clients/openai-sdk.md"),
+        include_str!("../../../docs/clients/openai-sdk.md"),
     ),
     (
         "Anthropic SDK",
         "B",
-        include_str!("../../docs/clients/anthropic-sdk.md"),
+        include_str!("../../../docs/clients/anthropic-sdk.md"),
     ),
     (
         "Google GenAI SDK",
         "C",
-        include_str!("../../docs/clients/google-genai-sdk.md"),
+        include_str!("../../../docs/clients/google-genai-sdk.md"),
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! How values are written on pages.
+//! The form of values on pages.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use trilane::limits::member_parts;
@@ -91,7 +91,7 @@ pub fn amount(currency: &str, value: &str) -> String {
     }
 }
 
-/// How much of a whole a part is, in percent from 0 to 100; 100 only for all of it.
+/// The share of a part in a whole, in percent from 0 to 100; 100 only for all of it.
 pub fn percent(part: &str, whole: &str) -> u8 {
     let (Ok(part), Ok(whole)) = (Amount::read(part), Amount::read(whole)) else {
         return 0;
@@ -105,7 +105,7 @@ pub fn percent(part: &str, whole: &str) -> u8 {
         .map_or(0, |share| share.min(100))
 }
 
-/// How a budget looks of which so many percent are spent: `warn` from 80 on, `bad` when it is spent.
+/// The look of a budget of which so many percent are spent: `warn` from 80 on, `bad` when it is spent.
 pub fn fullness(percent: u8) -> &'static str {
     match percent {
         100.. => "bad",

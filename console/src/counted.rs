@@ -11,15 +11,15 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::connections::ConnectionEvent;
-use crate::store::{StoreError, Workload};
+use crate::workload::Workload;
 
 /// The labels of a metric.
-pub(super) type MetricLabels = Vec<(&'static str, String)>;
+pub(crate) type MetricLabels = Vec<(&'static str, String)>;
 
 /// The most Envoys that have a series of their own; more are counted as one.
-pub(super) const ENVOYS: usize = 1000;
+pub(crate) const ENVOYS: usize = 1000;
 /// The name under which the others are counted.
-pub(super) const OTHERS: &str = "(others)";
+pub(crate) const OTHERS: &str = "(others)";
 
 /// One console runs in a process, and errors of its database come from everywhere.
 static COUNTED: LazyLock<ConsoleCounters> = LazyLock::new(ConsoleCounters::new);
@@ -240,31 +240,18 @@ impl ConsoleCounters {
         self.webhooks.get_or_create(&labels).inc();
     }
 
-    /// Counts an error of the database.
-    pub fn database_error(&self, error: &StoreError) {
-        let kind = match error {
-            StoreError::Unreachable(_) => "unreachable",
-            StoreError::Conflict => "conflict",
-            StoreError::Tables(_) | StoreError::Newer(_) => "tables",
-            StoreError::Value(_) => "value",
-            StoreError::Other(_) => "other",
-            StoreError::Address | StoreError::Rule(_) => return,
-        };
+    /// Counts an error of the database, of this kind.
+    pub fn database_error(&self, kind: &'static str) {
         self.errors.get_or_create(&one("kind", kind)).inc();
     }
 
-    /// Counts how long somebody waited for a connection of the database, and whether there was one.
-    pub fn database_wait<T>(
-        &self,
-        workload: Workload,
-        took: Duration,
-        got: &Result<T, sqlx::Error>,
-    ) {
+    /// Counts how long a workload waited for a connection of the database, and whether there was one.
+    pub fn database_wait(&self, workload: Workload, took: Duration, got: bool) {
         let labels = one("workload", workload.name());
         self.waits
             .get_or_create(&labels)
             .observe(took.as_secs_f64());
-        if matches!(got, Err(sqlx::Error::PoolTimedOut)) {
+        if !got {
             self.without_connection.get_or_create(&labels).inc();
         }
     }
@@ -294,7 +281,7 @@ impl ConsoleCounters {
         self.changes.observe(took.as_secs_f64());
     }
 
-    pub(super) fn register(&self, registry: &mut Registry) {
+    pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
             "requests",
             "Requests, by class of route and status",
@@ -378,7 +365,7 @@ const fn reason(event: ConnectionEvent) -> &'static str {
     }
 }
 
-pub(super) fn one(name: &'static str, value: &str) -> MetricLabels {
+pub(crate) fn one(name: &'static str, value: &str) -> MetricLabels {
     vec![(name, value.to_owned())]
 }
 

@@ -2,7 +2,7 @@
 //! a table that somebody has locked, a disk that is slow, a page that reads much.
 //!
 //! Requests are told apart by their routes ([`Workload::of_request`]), and whatever a request does is of its workload
-//! ([`Workload::scope`]). What goes on without a request names its own ([`Store::of`](super::Store::of)).
+//! ([`Workload::scope`]). What goes on without a request names its own ([`Store::of`](crate::store::Store::of)).
 
 use core::future::Future;
 use core::time::Duration;

@@ -7,9 +7,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::destination::{CredentialDestination, CredentialDestinations};
-use super::key_file::SealingKeys;
-use super::sealed_for::SealedFor;
+use crate::credentials::{CredentialDestination, CredentialDestinations, SealedFor, SealingKeys};
 use crate::in_transaction;
 use crate::store::audit::{self, Actor};
 use crate::store::credentials::{self, StoredCredential};
