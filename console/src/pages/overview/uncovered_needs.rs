@@ -1,11 +1,12 @@
 //! Usage of today that no price covers.
 
-use crate::api::{ApiProblem, ConsoleState, moment};
+use crate::api::{ApiProblem, ConsoleState};
 use crate::ledger::Measure;
 use crate::pages::PageProblem;
 use crate::pages::overview::attention::Need;
 use crate::pages::text::{count, path_with};
 use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
+use crate::timestamp::moment;
 
 /// The models that are named.
 const NAMED: usize = 3;
