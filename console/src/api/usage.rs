@@ -12,7 +12,7 @@ use super::paging::{ItemPage, PageParams, cursor};
 use super::parts::Params;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
-use crate::ledger::Measure;
+use crate::ledger::{Measure, SignedSum};
 use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
 
 /// The grouping and filters of a query for usage.
@@ -58,6 +58,15 @@ pub struct UsageView {
     pub(crate) charge: String,
     /// The part of them that is estimated.
     pub(crate) estimated_charge: String,
+    /// The part of the charges whose cost at upstream accounts is known, exact. Only for those who see all usage, as the next two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) costed_charge: Option<String>,
+    /// The costs of that part, exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cost: Option<String>,
+    /// The difference of the two, which may be less than 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) margin: Option<String>,
 }
 
 impl UsageView {
@@ -79,8 +88,10 @@ fn place(sums: &UsageSums) -> Vec<String> {
     place
 }
 
-/// Sums as they are shown.
-pub(super) fn view(by: &[UsageColumn], sums: UsageSums) -> UsageView {
+/// Sums as they are shown to a caller. Members pay for their usage: what it costs is not theirs to know.
+pub(super) fn view(by: &[UsageColumn], sums: UsageSums, caller: &Caller) -> UsageView {
+    let sees_costs = caller.only_owner().is_none();
+    let margin = SignedSum::difference(&sums.costed_charge, &sums.cost);
     let names = by.iter().map(|column| column.name());
     let measures = Measure::ALL.into_iter().map(Measure::name);
     UsageView {
@@ -90,6 +101,9 @@ pub(super) fn view(by: &[UsageColumn], sums: UsageSums) -> UsageView {
         counts: measures.zip(sums.counts).collect(),
         charge: sums.charge.text(),
         estimated_charge: sums.estimated_charge.text(),
+        costed_charge: sees_costs.then(|| sums.costed_charge.text()),
+        cost: sees_costs.then(|| sums.cost.text()),
+        margin: sees_costs.then(|| margin.text()),
     }
 }
 
@@ -184,7 +198,9 @@ pub async fn list(
     let mut transaction = state.store.read().await?;
     let sums = usage_hours::sums(&mut transaction, &query).await?;
     transaction.rollback().await;
-    Ok(Json(limit.page(sums, place, |sums| view(&by, sums))))
+    Ok(Json(
+        limit.page(sums, place, |sums| view(&by, sums, &caller)),
+    ))
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ pub async fn list(
         let sums = sums
             .into_iter()
             .filter(|sums| sums.currency == asked.currency);
-        items.extend(sums.map(|sums| view(&[by], sums)));
+        items.extend(sums.map(|sums| view(&[by], sums, &caller)));
     }
     transaction.rollback().await;
     Ok(Json(TopList { items }))

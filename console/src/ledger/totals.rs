@@ -18,19 +18,35 @@ pub struct UsageTotals {
     pub costed_charge: Sum,
     /// The costs of that part, by the factors of accounts.
     pub cost: Sum,
-    /// The costs by the vendors' words, in dollars. None is stored.
+    /// The costs by the vendors' words, in dollars. They are not stored.
     pub reported_cost: Sum,
 }
 
 impl UsageTotals {
-    /// Sums as they were stored: the counts in the order of [`Measure::ALL`], and the charges.
-    pub fn stored(counts: [u64; Measure::ALL.len()], charge: Sum, estimated_charge: Sum) -> Self {
+    /// The names of the amounts that are stored.
+    pub const AMOUNTS: [&str; 4] = ["charge", "estimated_charge", "costed_charge", "cost"];
+
+    /// Sums as they were stored: the counts in the order of [`Measure::ALL`], and the amounts.
+    pub fn stored(counts: [u64; Measure::ALL.len()], amounts: [Sum; Self::AMOUNTS.len()]) -> Self {
+        let [charge, estimated_charge, costed_charge, cost] = amounts;
         Self {
             counts: counts.map(u128::from),
             charge,
             estimated_charge,
+            costed_charge,
+            cost,
             ..Self::default()
         }
+    }
+
+    /// The amounts that are stored.
+    pub fn amounts(&self) -> [Sum; Self::AMOUNTS.len()] {
+        [
+            self.charge,
+            self.estimated_charge,
+            self.costed_charge,
+            self.cost,
+        ]
     }
 
     /// Adds others, whose charges have the same currency.

@@ -558,6 +558,9 @@ CREATE TABLE usage_by_hour (
   charge_3 BIGINT NOT NULL, charge_4 BIGINT NOT NULL,
   estimated_charge_0 BIGINT NOT NULL, estimated_charge_1 BIGINT NOT NULL, estimated_charge_2 BIGINT NOT NULL,
   estimated_charge_3 BIGINT NOT NULL, estimated_charge_4 BIGINT NOT NULL,
+  costed_charge_0 BIGINT NOT NULL, costed_charge_1 BIGINT NOT NULL, costed_charge_2 BIGINT NOT NULL,
+  costed_charge_3 BIGINT NOT NULL, costed_charge_4 BIGINT NOT NULL,
+  cost_0 BIGINT NOT NULL, cost_1 BIGINT NOT NULL, cost_2 BIGINT NOT NULL, cost_3 BIGINT NOT NULL, cost_4 BIGINT NOT NULL,
   PRIMARY KEY (hour, key_id, owner, team, group_id, source, account, model, entry, outcome, currency)
 );
 CREATE INDEX usage_by_hour_by_key ON usage_by_hour (key_id, hour);
@@ -580,6 +583,9 @@ CREATE TABLE usage_by_day (
   charge_3 BIGINT NOT NULL, charge_4 BIGINT NOT NULL,
   estimated_charge_0 BIGINT NOT NULL, estimated_charge_1 BIGINT NOT NULL, estimated_charge_2 BIGINT NOT NULL,
   estimated_charge_3 BIGINT NOT NULL, estimated_charge_4 BIGINT NOT NULL,
+  costed_charge_0 BIGINT NOT NULL, costed_charge_1 BIGINT NOT NULL, costed_charge_2 BIGINT NOT NULL,
+  costed_charge_3 BIGINT NOT NULL, costed_charge_4 BIGINT NOT NULL,
+  cost_0 BIGINT NOT NULL, cost_1 BIGINT NOT NULL, cost_2 BIGINT NOT NULL, cost_3 BIGINT NOT NULL, cost_4 BIGINT NOT NULL,
   PRIMARY KEY (day, key_id, owner, team, group_id, source, account, model, entry, outcome, currency)
 ) WITHOUT ROWID;
 CREATE INDEX usage_by_day_by_key ON usage_by_day (key_id, day);
@@ -602,6 +608,9 @@ CREATE TABLE usage_of_all_by_hour (
   charge_3 BIGINT NOT NULL, charge_4 BIGINT NOT NULL,
   estimated_charge_0 BIGINT NOT NULL, estimated_charge_1 BIGINT NOT NULL, estimated_charge_2 BIGINT NOT NULL,
   estimated_charge_3 BIGINT NOT NULL, estimated_charge_4 BIGINT NOT NULL,
+  costed_charge_0 BIGINT NOT NULL, costed_charge_1 BIGINT NOT NULL, costed_charge_2 BIGINT NOT NULL,
+  costed_charge_3 BIGINT NOT NULL, costed_charge_4 BIGINT NOT NULL,
+  cost_0 BIGINT NOT NULL, cost_1 BIGINT NOT NULL, cost_2 BIGINT NOT NULL, cost_3 BIGINT NOT NULL, cost_4 BIGINT NOT NULL,
   PRIMARY KEY (hour, group_id, source, account, model, entry, outcome, currency)
 ) WITHOUT ROWID;
 CREATE TABLE usage_of_all_by_day (
@@ -620,6 +629,9 @@ CREATE TABLE usage_of_all_by_day (
   charge_3 BIGINT NOT NULL, charge_4 BIGINT NOT NULL,
   estimated_charge_0 BIGINT NOT NULL, estimated_charge_1 BIGINT NOT NULL, estimated_charge_2 BIGINT NOT NULL,
   estimated_charge_3 BIGINT NOT NULL, estimated_charge_4 BIGINT NOT NULL,
+  costed_charge_0 BIGINT NOT NULL, costed_charge_1 BIGINT NOT NULL, costed_charge_2 BIGINT NOT NULL,
+  costed_charge_3 BIGINT NOT NULL, costed_charge_4 BIGINT NOT NULL,
+  cost_0 BIGINT NOT NULL, cost_1 BIGINT NOT NULL, cost_2 BIGINT NOT NULL, cost_3 BIGINT NOT NULL, cost_4 BIGINT NOT NULL,
   PRIMARY KEY (day, group_id, source, account, model, entry, outcome, currency)
 ) WITHOUT ROWID;
 

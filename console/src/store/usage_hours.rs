@@ -134,6 +134,10 @@ pub struct UsageSums {
     pub charge: Sum,
     /// The part of them that is estimated.
     pub estimated_charge: Sum,
+    /// The part of them whose cost is known.
+    pub costed_charge: Sum,
+    /// The costs of that part.
+    pub cost: Sum,
 }
 
 /// Sums, in the order of their values. The transaction is one that reads all of one state.
@@ -185,6 +189,8 @@ async fn all_sums(
                     counts: Measure::ALL.into_iter().map(count).collect(),
                     charge: totals.charge,
                     estimated_charge: totals.estimated_charge,
+                    costed_charge: totals.costed_charge,
+                    cost: totals.cost,
                 });
             }
             Ok(sums)

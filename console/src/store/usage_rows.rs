@@ -38,9 +38,6 @@ pub enum UsageTable {
     DaysOfAll,
 }
 
-/// The amounts of a row.
-const AMOUNTS: [&str; 2] = ["charge", "estimated_charge"];
-
 impl UsageTable {
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -101,14 +98,16 @@ impl UsageTable {
             key: self.key_columns(),
             numbers: 0,
             counts: measures().collect(),
-            amounts: &AMOUNTS,
+            amounts: &UsageTotals::AMOUNTS,
         }
     }
 }
 
 /// The columns of the counts and amounts, in their order.
 pub fn sum_columns() -> Vec<String> {
-    let amounts = AMOUNTS.iter().flat_map(|name| amount_columns(name));
+    let amounts = UsageTotals::AMOUNTS
+        .iter()
+        .flat_map(|name| amount_columns(name));
     measures().chain(amounts).collect()
 }
 
@@ -154,7 +153,7 @@ pub async fn change(
                 .map(String::as_str)
                 .collect(),
             counts: counts.collect::<Result<_, StoreError>>()?,
-            amounts: vec![totals.charge, totals.estimated_charge],
+            amounts: totals.amounts().to_vec(),
         })
     });
     let rows: Vec<_> = rows.collect::<Result<_, StoreError>>()?;
@@ -235,10 +234,10 @@ where
         let stored = u64::try_from(stored);
         *count = stored.map_err(|_| StoreError::Value(measure.name().to_owned()))?;
     }
-    let charge = first.saturating_add(counts.len());
-    Ok(UsageTotals::stored(
-        counts,
-        amount(row, charge)?,
-        amount(row, charge.saturating_add(Sum::COLUMNS))?,
-    ))
+    let mut amounts = [Sum::default(); UsageTotals::AMOUNTS.len()];
+    let places = (first.saturating_add(counts.len())..).step_by(Sum::COLUMNS);
+    for (sum, place) in amounts.iter_mut().zip(places) {
+        *sum = amount(row, place)?;
+    }
+    Ok(UsageTotals::stored(counts, amounts))
 }

@@ -15,7 +15,7 @@ pub const NOW: OffsetDateTime = datetime!(2026-11-24 12:00 UTC);
 /// A line of a request: when it began, whose, its model and charge.
 pub fn line(at: &str, key: &str, model: &str, charge: &str) -> String {
     format!(
-        r#"{{"timestamp":"{at}","duration_ms":1500,"http.response.status_code":200,"trilane.usage.status":"complete","trilane.outcome":"finished","trilane.key.id":"{key}","trilane.key.owner":"owner of {key}","trilane.group":"g","trilane.source":"s","trilane.entry":"vb_messages","trilane.model":"{model}","gen_ai.usage.input_tokens":7,"gen_ai.usage.output_tokens":3,"trilane.charge":"{charge}","trilane.currency":"USD"}}
+        r#"{{"timestamp":"{at}","duration_ms":1500,"http.response.status_code":200,"trilane.usage.status":"complete","trilane.outcome":"finished","trilane.key.id":"{key}","trilane.key.owner":"owner of {key}","trilane.group":"g","trilane.source":"s","trilane.entry":"vb_messages","trilane.model":"{model}","gen_ai.usage.input_tokens":7,"gen_ai.usage.output_tokens":3,"trilane.charge":"{charge}","trilane.currency":"USD","trilane.cost_factor":"0.5000","trilane.cost":"{charge}1"}}
 "#
     )
 }
@@ -42,11 +42,11 @@ pub fn position(answer: Result<TakenBatch, IntakeError>) -> usize {
     usize::try_from(position).unwrap()
 }
 
-/// Sums by hour, key, model, outcome and currency: counts, charge and estimated charge, as text.
+/// Sums by hour, key, model, outcome and currency: counts, and the amounts that are stored, as text.
 pub type Sums = BTreeMap<Vec<String>, String>;
 
-fn shown(counts: &[u128], charge: &Sum, estimated: &Sum) -> String {
-    format!("{counts:?} {} {}", charge.text(), estimated.text())
+fn shown(counts: &[u128], amounts: [Sum; 4]) -> String {
+    format!("{counts:?} {}", amounts.map(|sum| sum.text()).join(" "))
 }
 
 /// Adds up files with the code of `trilane usage`.
@@ -72,7 +72,7 @@ pub fn expected(files: &[&[u8]]) -> Sums {
     }
     let shown = |totals: &UsageTotals| {
         let counts = Measure::ALL.map(|measure| totals.count(measure));
-        shown(&counts, &totals.charge, &totals.estimated_charge)
+        shown(&counts, totals.amounts())
     };
     sums.iter()
         .map(|(key, totals)| (key.clone(), shown(totals)))
@@ -99,7 +99,15 @@ pub async fn stored(store: &Store) -> Sums {
             let counts: Vec<_> = sums.counts.iter().map(|count| u128::from(*count)).collect();
             (
                 sums.values,
-                shown(&counts, &sums.charge, &sums.estimated_charge),
+                shown(
+                    &counts,
+                    [
+                        sums.charge,
+                        sums.estimated_charge,
+                        sums.costed_charge,
+                        sums.cost,
+                    ],
+                ),
             )
         })
         .collect()

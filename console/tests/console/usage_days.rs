@@ -44,10 +44,12 @@ async fn asked(store: &Store, query: UsageQuery) -> Shown {
 
 fn shown(sums: usage_hours::UsageSums) -> (Vec<String>, String) {
     let text = format!(
-        "{:?} {} {}",
+        "{:?} {} {} {} {}",
         sums.counts,
         sums.charge.text(),
-        sums.estimated_charge.text()
+        sums.estimated_charge.text(),
+        sums.costed_charge.text(),
+        sums.cost.text()
     );
     (sums.values, text)
 }
@@ -87,9 +89,8 @@ fn of_lines(files: &[&[u8]], query: &UsageQuery) -> Shown {
     let shown = |totals: &UsageTotals| {
         let counts = trilane_console::ledger::Measure::ALL.map(|measure| totals.count(measure));
         format!(
-            "{counts:?} {} {}",
-            totals.charge.text(),
-            totals.estimated_charge.text()
+            "{counts:?} {}",
+            totals.amounts().map(|sum| sum.text()).join(" ")
         )
     };
     sums.iter()

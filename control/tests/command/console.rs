@@ -171,8 +171,22 @@ fn the_sums_are_those_of_the_ledger() {
             assert_eq!(&row[name], count, "{name}: {row} {item}");
         }
         assert_eq!(
-            (&row["charge"], &row["estimated_charge"]),
-            (&item["charge"], &item["estimated_charge"]),
+            [
+                "charge",
+                "estimated_charge",
+                "costed_charge",
+                "cost",
+                "margin"
+            ]
+            .map(|sum| &row[sum]),
+            [
+                "charge",
+                "estimated_charge",
+                "costed_charge",
+                "cost",
+                "margin"
+            ]
+            .map(|sum| &item[sum]),
             "{row} {item}"
         );
     }

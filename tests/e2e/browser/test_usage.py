@@ -24,11 +24,12 @@ def test_the_file_is_what_the_api_says(site: SeededConsole) -> None:
     assert rows and len(rows) == len(items)
     for row, item in zip(rows, items, strict=True):
         want = {**item["values"], **{name: str(count) for name, count in item["counts"].items()}}
-        want |= {name: item[name] for name in ("currency", "charge", "estimated_charge")}
+        want |= {name: item[name] for name in ("currency", "charge", "estimated_charge", "costed_charge", "cost", "margin")}
         assert row == want
     # A member's file has the member's own.
     rows = list(csv.DictReader(io.StringIO(read(site, "ann", "/usage.csv?by=owner&since=").text)))
     assert {row["owner"] for row in rows} == {"ann"}
+    assert not {"costed_charge", "cost", "margin"} & set(rows[0]), "what it costs is not a member's to know"
     assert read(site, "ann", "/usage.csv?owner=Docs").status_code == 403
 
 

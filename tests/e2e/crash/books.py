@@ -15,6 +15,8 @@ from e2e.crash.fleet import Gateway
 from e2e.up.running import environment
 from stack import COMMAND
 
+#: The sums of money.
+_AMOUNTS = ("charge", "estimated_charge", "costed_charge", "cost", "margin")
 _BY = ("key", "model", "day")
 Sums = dict[tuple[str, ...], dict[str, Any]]
 
@@ -63,7 +65,7 @@ def _sums(api: Api, gateways: list[Gateway]) -> Iterator[str]:
     of_console: Sums = {}
     for item in items(api, f"/usage?by={','.join(_BY)}"):
         place = (*(item["values"][name] for name in _BY), item["currency"])
-        of_console[place] = {**item["counts"], "charge": item["charge"], "estimated_charge": item["estimated_charge"]}
+        of_console[place] = {**item["counts"], **{name: item[name] for name in _AMOUNTS}}
         assert of_console[place].keys() >= {"requests", "input", "output"}, item
     assert len(of_files) >= 5, of_files
     for place in sorted(of_files.keys() | of_console.keys()):

@@ -251,6 +251,9 @@ mod tests {
             counts: [].into(),
             charge: charge.to_owned(),
             estimated_charge: "0".to_owned(),
+            costed_charge: None,
+            cost: None,
+            margin: None,
         };
         for (rows, want) in [
             (vec![], "0.00"),

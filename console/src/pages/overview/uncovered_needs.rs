@@ -96,6 +96,8 @@ mod tests {
                 counts,
                 charge: Sum::default(),
                 estimated_charge: Sum::default(),
+                costed_charge: Sum::default(),
+                cost: Sum::default(),
             }
         };
         let text = |all: &[UsageSums]| need(all, "2026-11-28").map(|need| need.text);

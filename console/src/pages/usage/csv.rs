@@ -62,6 +62,14 @@ pub async fn table(
     let measures = Measure::ALL.map(Measure::name);
     let heads = asked.by.iter().chain(&["currency"]).chain(&measures);
     let heads = heads.chain(&["charge", "estimated_charge"]);
+    // Members get no costs.
+    let has_costs = caller.only_owner().is_none();
+    let costs: &[&str] = if has_costs {
+        &["costed_charge", "cost", "margin"]
+    } else {
+        &[]
+    };
+    let heads = heads.chain(costs);
     let mut text = line(heads.map(|name| (*name).to_owned()));
     for row in &rows {
         let values = asked.by.iter().map(|name| {
@@ -71,7 +79,9 @@ pub async fn table(
         let counts = measures.iter().map(|name| row.count(name).to_string());
         let charges = [row.charge.clone(), row.estimated_charge.clone()];
         let cells = values.chain([cell(&row.currency)]).chain(counts);
-        text.push_str(&line(cells.chain(charges)));
+        let costs = [&row.costed_charge, &row.cost, &row.margin];
+        let costs = costs.into_iter().flatten().cloned();
+        text.push_str(&line(cells.chain(charges).chain(costs)));
     }
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8"),

@@ -59,6 +59,8 @@ struct UsageTableRow {
     counts: Vec<CountCell>,
     charge: String,
     estimated: Option<String>,
+    /// Cost and margin, where they are known and shown.
+    costs: Vec<String>,
 }
 
 #[derive(Template)]
@@ -117,6 +119,29 @@ fn estimated(views: &[UsageView]) -> Vec<String> {
         .collect()
 }
 
+/// Cost and margin, each currency for itself; nothing where no cost is known.
+fn costs(views: &[UsageView]) -> Vec<String> {
+    let known = views.iter().filter_map(|view| {
+        let (charge, cost) = (view.costed_charge.as_ref()?, view.cost.as_ref()?);
+        let margin = view.margin.as_ref()?;
+        if cost == "0" && charge == "0" {
+            return None;
+        }
+        let amount = |value: &str| text::amount(&view.currency, value);
+        let of = if *charge == view.charge {
+            String::new()
+        } else {
+            format!(" of {}", amount(charge))
+        };
+        Some(format!(
+            "cost {}, margin {}{of}",
+            amount(cost),
+            amount(margin)
+        ))
+    });
+    known.collect()
+}
+
 /// A row of the table: the API has one for each currency, and one more for what was not charged.
 fn row(asked: &Asked, views: &[UsageView], by: &[&'static str]) -> UsageTableRow {
     let values = by.iter().map(|name| {
@@ -149,6 +174,7 @@ fn row(asked: &Asked, views: &[UsageView], by: &[&'static str]) -> UsageTableRow
         counts: counts.collect(),
         charge: charges(views).join(" + "),
         estimated: (!estimated.is_empty()).then(|| estimated.join(" + ")),
+        costs: costs(views),
     }
 }
 
@@ -239,6 +265,9 @@ mod tests {
             counts: [("requests", requests), ("failed", requests / 2)].into(),
             charge: charge.to_owned(),
             estimated_charge: "0".to_owned(),
+            costed_charge: None,
+            cost: None,
+            margin: None,
         }
     }
 
@@ -273,7 +302,43 @@ mod tests {
             assert_eq!(row.charge, "0.00 EUR + $2.50", "{case}");
             let counts: Vec<_> = row.counts.iter().map(|count| count.text.as_str()).collect();
             assert_eq!(counts, ["7", "3", "0", "0", "0"], "{case}");
+            assert!(row.costs.is_empty(), "{case}");
             assert!(row.counts[1].is_bad && !row.counts[0].is_bad && row.estimated.is_none());
+        }
+    }
+
+    #[test]
+    fn costs_are_shown_where_they_are_known() {
+        let costing = |charge: &str, [costed, cost, margin]: [&str; 3]| UsageView {
+            costed_charge: Some(costed.to_owned()),
+            cost: Some(cost.to_owned()),
+            margin: Some(margin.to_owned()),
+            ..view("a", "USD", charge, 1)
+        };
+        for (case, view, want) in [
+            ("not known", costing("2", ["0", "0", "0"]), &[][..]),
+            (
+                "all of it",
+                costing("2", ["2", "1.5", "0.5"]),
+                &["cost $1.50, margin $0.50"],
+            ),
+            (
+                "a part, at a loss",
+                costing("9", ["2", "3", "-1"]),
+                &["cost $3.00, margin $−1.00 of $2.00"],
+            ),
+            (
+                "for nothing",
+                costing("2", ["2", "0", "2"]),
+                &["cost $0.00, margin $2.00"],
+            ),
+            (
+                "charged nothing",
+                costing("0", ["0", "3", "-3"]),
+                &["cost $3.00, margin $−3.00"],
+            ),
+        ] {
+            assert_eq!(costs(&[view]), want, "{case}");
         }
     }
 }

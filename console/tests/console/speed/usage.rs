@@ -41,7 +41,12 @@ const COUNTS: [&str; 25] = [
 /// The columns of a row's sums, and the values of one that charges.
 pub fn row_sums() -> (String, String) {
     let charge = Sum::parse("1.2345678901").unwrap().columns();
-    let amounts = [("charge", charge), ("estimated_charge", [0; Sum::COLUMNS])];
+    let amounts = [
+        ("charge", charge),
+        ("estimated_charge", [0; Sum::COLUMNS]),
+        ("costed_charge", charge),
+        ("cost", charge),
+    ];
     let amounts = amounts.into_iter().flat_map(|(name, columns)| {
         let columns = columns.into_iter().enumerate();
         columns.map(move |(place, column)| (format!("{name}_{place}"), column.to_string()))
