@@ -193,6 +193,7 @@ objects! {
         group: String,
         owner: String,
         team: String,
+        counts_as: String,
         models: Vec<String>,
         multiplier: String,
         expires_at: String,

@@ -38,6 +38,7 @@ impl CheckedKey {
             group: key.group.as_deref(),
             owner: key.owner.as_deref(),
             team: key.team.as_deref(),
+            counts_as: key.counts_as.as_deref(),
             models: models.as_deref(),
             multiplier: key.multiplier.as_deref(),
             expires_at: key.expires_at.as_deref(),

@@ -171,17 +171,20 @@ impl RecordBuilder {
                 (replaced.request_id, replaced.status, replaced.failure)
             }
         };
-        let (key, key_found_in, owner, team, group, currency) = match (caller, misplaced) {
+        let (key, key_found_in, owner, team, counts_as, group, currency) = match (caller, misplaced)
+        {
             (Some(caller), _) => {
                 let AuthenticatedCaller {
                     key,
                     owner,
                     team,
+                    counts_as,
                     group,
                     currency,
                     ..
                 } = caller;
-                (Some(key), None, owner, team, Some(group), currency)
+                let group = Some(group);
+                (Some(key), None, owner, team, counts_as, group, currency)
             }
             (None, Some(misplaced)) => {
                 let MisplacedKey {
@@ -189,9 +192,17 @@ impl RecordBuilder {
                     found_in,
                     group,
                 } = misplaced;
-                (Some(key), Some(found_in), None, None, Some(group), None)
+                (
+                    Some(key),
+                    Some(found_in),
+                    None,
+                    None,
+                    None,
+                    Some(group),
+                    None,
+                )
             }
-            (None, None) => (None, None, None, None, None, None),
+            (None, None) => (None, None, None, None, None, None, None),
         };
         Record {
             endpoint: endpoint.map(|endpoint| endpoint.name().into()),
@@ -207,6 +218,7 @@ impl RecordBuilder {
             key_found_in,
             owner,
             team,
+            counts_as,
             group: group.map(|group| group.id.clone()),
             requested_model: named.map(|named| named.requested),
             stream: streamed,

@@ -81,6 +81,8 @@ pub(super) struct AuthenticatedCaller {
     pub owner: Option<SmolStr>,
     /// The team that the key belongs to.
     pub team: Option<SmolStr>,
+    /// The id of the key in whose counters its limits count; `None` for its own.
+    pub counts_as: Option<Rc<str>>,
     /// What the key has of its own; `None` for nothing.
     pub access: Option<Rc<KeyAccess>>,
     /// The key's group.
@@ -106,6 +108,7 @@ impl AuthenticatedCaller {
             key: key.id,
             owner: key.owner,
             team: key.team,
+            counts_as: key.counts_as.map(|id| Rc::from(&*id)),
             access: key.access.map(Rc::from),
             group,
             protocol,
@@ -117,7 +120,8 @@ impl AuthenticatedCaller {
 /// Whose limits a request is counted against.
 fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
     let own = key.limits.as_deref();
-    let own = own.map(|limits| Subject::new(Scope::Key, &key.id, *limits));
+    let counters = key.counts_as.as_ref().unwrap_or(&key.id);
+    let own = own.map(|limits| Subject::new(Scope::Key, counters, *limits));
     let all = own.into_iter();
     if policy.spend_feed.is_none() {
         return all.chain(group.limits.clone()).collect();

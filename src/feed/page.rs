@@ -76,6 +76,8 @@ struct ChangeDocument<'a> {
     owner: Option<PageText<'a>>,
     #[serde(borrow)]
     team: Option<PageText<'a>>,
+    #[serde(borrow)]
+    counts_as: Option<PageText<'a>>,
     /// Most keys have none, and shall not carry the room for them.
     #[serde(borrow)]
     #[expect(clippy::box_collection, reason = "a pointer in place of three words")]
@@ -144,6 +146,7 @@ impl<'a> Page<'a> {
                 group: text(&change.group).unwrap_or_default(),
                 owner: text(&change.owner),
                 team: text(&change.team),
+                counts_as: text(&change.counts_as),
                 expires_at: checked.expires_at,
                 disabled: change.disabled.unwrap_or(false),
                 limits: checked.limits.as_deref(),
@@ -177,6 +180,7 @@ impl ChangeDocument<'_> {
                 group: text(&self.group),
                 owner: text(&self.owner),
                 team: text(&self.team),
+                counts_as: text(&self.counts_as),
                 models: models.as_deref(),
                 multiplier: text(&self.multiplier),
                 expires_at: text(&self.expires_at),

@@ -101,7 +101,7 @@ pub fn put(
     new.clear();
     new.extend_from_slice(before);
     new.extend_from_slice(digest.bytes());
-    // Three texts of at most 64, 64 and 128 bytes and some numbers: some 370 bytes.
+    // Texts of 384 bytes at most, 64 tags of 8 bytes and some numbers: less than 1100 bytes.
     let len = u16::try_from(record.len()).unwrap_or(u16::MAX);
     new.extend_from_slice(&len.to_le_bytes());
     new.extend_from_slice(record);

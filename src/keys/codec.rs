@@ -6,8 +6,8 @@
 //! format 3  document, changing    3       epoch version length key before    key, before: flags terms, or nothing
 //!
 //! flags     1 byte       epoch, version  8 bytes each       length  4 bytes, of `key`
-//! terms     expiry (8 bytes), group, id (a length of 1 byte and UTF-8 each), and what the flags say: owner, team (likewise),
-//!           multiplier (8 bytes, ten thousandths), models (their number in 1 byte, a tag of 8 bytes each), limits
+//! terms     expiry (8 bytes), group, id (a length of 1 byte and UTF-8 each), and what the flags say: owner, team, the key that
+//!           it counts as (likewise), multiplier (8 bytes, ten thousandths), models (their number in 1 byte, a tag of 8 bytes each), limits
 //! ```
 //!
 //! Numbers are little endian. Records have a format because a loader and a filter of different releases may meet in one
@@ -42,8 +42,11 @@ const OF_TEAM: u8 = 16;
 const MULTIPLIED: u8 = 32;
 /// Behind the multiplier the terms have the models that the key may use.
 const SUBSET: u8 = 64;
+/// Behind the team the terms have the id of the key in whose counters the limits count. A release that knows of none must not
+/// count them anew.
+const SHARED: u8 = 128;
 /// Every flag that tells what the terms of a key have.
-const TERMS: u8 = DISABLED | LIMITED | OWNED | OF_TEAM | MULTIPLIED | SUBSET;
+const TERMS: u8 = DISABLED | LIMITED | OWNED | OF_TEAM | MULTIPLIED | SUBSET | SHARED;
 const NEVER: i64 = i64::MAX;
 /// Where the epoch of format 1 and 2 stands.
 const EPOCH: core::ops::Range<usize> = 2..10;
@@ -206,6 +209,7 @@ fn flags(terms: &KeyTerms<'_>) -> u8 {
         | flag(LIMITED, terms.limits.is_some())
         | flag(OWNED, terms.owner.is_some())
         | flag(OF_TEAM, terms.team.is_some())
+        | flag(SHARED, terms.counts_as.is_some())
         | flag(MULTIPLIED, multiplier(terms).is_some())
         | flag(SUBSET, models(terms).is_some())
 }
@@ -220,8 +224,9 @@ fn models<'a>(terms: &KeyTerms<'a>) -> Option<&'a ModelSubset> {
 
 fn put_terms(terms: &KeyTerms<'_>, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&terms.expires_at.unwrap_or(NEVER).to_le_bytes());
-    let texts = [Some(terms.group), Some(terms.id), terms.owner, terms.team];
-    for text in texts.into_iter().flatten() {
+    let ids = [terms.group, terms.id].map(Some).into_iter();
+    let optional = [terms.owner, terms.team, terms.counts_as];
+    for text in ids.chain(optional).flatten() {
         // Ids are at most 64 bytes, owners 128 (names.rs); a longer one could not be read back.
         bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
         bytes.extend_from_slice(text.as_bytes());
@@ -248,12 +253,14 @@ fn take_terms(bytes: &[u8], flags: u8) -> Option<KeyRecord> {
     let (id, rest) = take_text(rest)?;
     let (owner, rest) = take_text_if(flags & OWNED != 0, rest)?;
     let (team, rest) = take_text_if(flags & OF_TEAM != 0, rest)?;
+    let (counts_as, rest) = take_text_if(flags & SHARED != 0, rest)?;
     let (access, rest) = take_access(flags, rest)?;
     Some(KeyRecord {
         id,
         group,
         owner,
         team,
+        counts_as,
         expires_at: (expires_at != NEVER).then_some(expires_at),
         disabled: flags & DISABLED != 0,
         limits: take_limits(rest, flags & LIMITED != 0)?,
@@ -326,6 +333,7 @@ mod tests {
             group in "[a-z0-9-]{1,64}",
             owner in proptest::option::of("[^\\p{Cc}]{1,32}"),
             team in proptest::option::of("[a-z0-9-]{1,64}"),
+            counts_as in proptest::option::of("[a-z0-9_]{1,64}"),
             multiplier in proptest::option::of(0u64..=10_000_000_000),
             models in proptest::collection::vec("[a-z0-9.-]{1,40}", 0..=ModelSubset::MAX),
             expires_at in proptest::option::of(0i64..4_000_000_000),
@@ -337,7 +345,7 @@ mod tests {
                 multiplier: multiplier.and_then(Multiplier::from_ten_thousandths),
             };
             let access = (!access.is_none()).then(|| Box::new(access));
-            KeyRecord { id: id.into(), group: group.into(), owner: owner.map(Into::into), team: team.map(Into::into), expires_at, disabled, limits: limits.map(Box::new), access }
+            KeyRecord { id: id.into(), group: group.into(), owner: owner.map(Into::into), team: team.map(Into::into), counts_as: counts_as.map(Into::into), expires_at, disabled, limits: limits.map(Box::new), access }
         }
     }
 
@@ -433,7 +441,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_record_is_never_taken_for_another(record in fed(), cut in 0usize..200, format in 3u8.., flags in prop_oneof![Just(3u8), 6u8..8, Just(10u8), 18u8..20, 34u8..36, 66u8..68, 128u8..]) {
+        fn a_damaged_record_is_never_taken_for_another(record in fed(), cut in 0usize..200, format in 3u8.., flags in prop_oneof![Just(3u8), 6u8..8, Just(10u8), 18u8..20, 34u8..36, 66u8..68, 130u8..132]) {
             let bytes = bytes_of(&record);
             if cut < bytes.len() {
                 prop_assert_eq!(StoredRecord::decode(Feed, &bytes[..cut]), Err(Unreadable));

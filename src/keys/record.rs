@@ -63,6 +63,8 @@ pub struct KeyRecord {
     pub owner: Option<SmolStr>,
     /// The team that it belongs to, for ledgers.
     pub team: Option<SmolStr>,
+    /// The id of the key in whose counters its limits count; `None` for its own.
+    pub counts_as: Option<SmolStr>,
     /// When it expires, seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it is disabled.
@@ -84,6 +86,8 @@ pub struct KeyTerms<'a> {
     pub owner: Option<&'a str>,
     /// The team that it belongs to, for ledgers.
     pub team: Option<&'a str>,
+    /// The id of the key in whose counters its limits count; `None` for its own.
+    pub counts_as: Option<&'a str>,
     /// When it expires, seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it is disabled.
@@ -102,6 +106,7 @@ impl<'a> KeyTerms<'a> {
             group: &record.group,
             owner: record.owner.as_deref(),
             team: record.team.as_deref(),
+            counts_as: record.counts_as.as_deref(),
             expires_at: record.expires_at,
             disabled: record.disabled,
             limits: record.limits.as_deref(),

@@ -39,6 +39,7 @@ impl Record {
         members.text_if(name!("trilane.key.found_in"), self.key_found_in);
         members.text_if(name!("trilane.key.owner"), self.owner.as_deref());
         members.text_if(name!("trilane.key.team"), self.team.as_deref());
+        members.text_if(name!("trilane.key.counts_as"), self.counts_as.as_deref());
         members.text_if(name!("trilane.group"), self.group.as_deref());
         self.put_route(&mut members);
         members.text_if(name!("gen_ai.operation.name"), self.operation);

@@ -34,6 +34,8 @@ pub struct Record {
     pub owner: Option<SmolStr>,
     /// The team that it belongs to, where that is known.
     pub team: Option<SmolStr>,
+    /// The id of the key in whose counters the key's limits count; `None` for its own.
+    pub counts_as: Option<Rc<str>>,
     /// The id of the key's group.
     pub group: Option<SmolStr>,
     /// The way to the source.

@@ -19,6 +19,7 @@ pub(super) fn record() -> Record {
         key_found_in: None,
         owner: Some("Müller \"& Co\"".into()),
         team: Some("research".into()),
+        counts_as: Some("key_00".into()),
         group: Some("mixed".into()),
         route: Some(RouteTaken {
             source: "b".into(),
@@ -91,6 +92,7 @@ fn a_record_becomes_members_of_one_line() {
         "trilane.key.id": "key_1",
         "trilane.key.owner": "Müller \"& Co\"",
         "trilane.key.team": "research",
+        "trilane.key.counts_as": "key_00",
         "trilane.group": "mixed",
         "trilane.source": "b",
         "trilane.entry": "vb_messages",
@@ -225,6 +227,7 @@ fn what_is_unknown_is_left_out() {
         key: None,
         owner: None,
         team: None,
+        counts_as: None,
         group: None,
         route: None,
         requested_model: None,

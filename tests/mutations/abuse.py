@@ -54,6 +54,13 @@ ABUSE: tuple[Mutation, ...] = (
         "let all = all.map(Subject::told).chain(member.filter(|_| false));",
         ("console/test_member_budgets.py::test_keys_that_expire_and_are_removed_have_one_budget",),
     ),
+    Mutation(
+        "an old value has a budget of its own",
+        "src/exchange/request.rs",
+        "let counters = key.counts_as.as_ref().unwrap_or(&key.id);",
+        "let counters = key.counts_as.as_ref().filter(|_| false).unwrap_or(&key.id);",
+        ("console/test_member_budgets.py::test_old_and_new_value_have_one_budget",),
+    ),
     # ---- What nobody reported
     Mutation(
         "an answer without usage is not estimated",
@@ -648,8 +655,8 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "a member is told what others spend of a budget",
         "src/limits/subject.rs",
-        "matches!(self, Self::Key | Self::Owner)",
-        "matches!(self, Self::Key | Self::Owner | Self::Team | Self::Group)",
+        "matches!(self, Self::Key | Self::Member | Self::Owner)",
+        "matches!(self, Self::Key | Self::Member | Self::Owner | Self::Team | Self::Group)",
         (
             "limits/test_limits_headers.py::test_a_budget_that_others_use_as_well_is_not_told",
             f"{_budgets}test_a_group_s_budget_is_told_of_without_amounts",

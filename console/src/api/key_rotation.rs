@@ -47,7 +47,7 @@ impl KeyRotationBody {
 }
 
 /// Gives a key a new value, which is shown this once. With an overlap the old value stays good for a while as a key of its own,
-/// `ID-old-TIME`, with the same limits.
+/// `ID-old-TIME`, with the same limits, which count for both together.
 #[utoipa::path(post, operation_id = "rotate_key", path = "/api/v1/keys/{id}/rotate", tag = "keys", request_body = KeyRotationBody,
     params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
     responses((status = 201, body = CreatedKey)))]
@@ -136,6 +136,7 @@ async fn old(
         }
     }
     Ok(StoredKey {
+        counts_as: Some(before.counters().to_owned()),
         id,
         expires_at: Some(end),
         ..before

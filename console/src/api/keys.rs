@@ -41,6 +41,9 @@ pub struct KeyView {
     /// The team that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) team: Option<String>,
+    /// The key in whose counters its limits count, as those of the old value of a key that was rotated do; without this, its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) counts_as: Option<String>,
     /// The models of its group that it may use; without this, all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) models: Option<Vec<String>>,
@@ -92,6 +95,7 @@ impl From<StoredKey> for KeyView {
             group: key.group_id,
             owner: key.owner,
             team: key.team,
+            counts_as: key.counts_as,
             multiplier: key.multiplier,
             label: key.label,
             hint: key.hint,
@@ -290,7 +294,8 @@ pub(super) async fn add_use(
     let month = moment(now).get(..7).unwrap_or_default().to_owned();
     let owner = key.owner.as_deref();
     let used = key_spend::last_use(transaction, &key.id, owner).await?;
-    let spent = key_spend::of(transaction, &key.id, owner, &month).await?;
+    let counters = key.counts_as.as_ref().unwrap_or(&key.id);
+    let spent = key_spend::of(transaction, counters, owner, &month).await?;
     key.last_used_at = used.map(moment);
     key.spent_this_month = Some(spent.into_iter().map(SpentAmount::from).collect());
     Ok(())
@@ -366,6 +371,7 @@ pub(super) fn drawn(
         created_at: Some(moment(now)),
         created_by: Some(caller.id.clone()),
         hint: Some(value.hint().to_owned()),
+        counts_as: None,
     })
 }
 
@@ -396,7 +402,7 @@ async fn renew_budget(
     now: i64,
 ) -> Result<(), ApiProblem> {
     let budget = of_limits(key.limits.as_deref()).unwrap_or_default();
-    nearly_spent::renew(transaction, ("key", &key.id), &budget, now).await?;
+    nearly_spent::renew(transaction, ("key", key.counters()), &budget, now).await?;
     Ok(())
 }
 
@@ -442,6 +448,7 @@ pub async fn change(
             check(transaction, &key).await?;
             keys::update(transaction, &before, &key).await?;
             if key.limits != before.limits {
+                keys::share_limits(transaction, &key).await?;
                 renew_budget(transaction, &key, state.now()).await?;
             }
             let mut entry = caller.actor().entry(state.now(), "key.change", &id);
@@ -550,6 +557,7 @@ pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
         group: Some(key.group_id.clone()),
         owner: key.owner.clone(),
         team: key.team.clone(),
+        counts_as: key.counts_as.clone(),
         models: models
             .transpose()
             .map_err(|_| ApiProblem::invalid("models", "are not as in a document"))?,

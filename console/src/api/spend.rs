@@ -113,7 +113,15 @@ pub async fn get(
     }
     let (kind, subject, period) = (asked.kind.name(), &asked.subject, &asked.period);
     let spent = match &key {
-        Some(key) => key_spend::of(&mut transaction, subject, key.owner.as_deref(), period).await?,
+        Some(key) => {
+            key_spend::of(
+                &mut transaction,
+                key.counters(),
+                key.owner.as_deref(),
+                period,
+            )
+            .await?
+        }
         None => spend::of(&mut transaction, kind, subject, period).await?,
     };
     transaction.rollback().await;

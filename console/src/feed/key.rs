@@ -13,6 +13,8 @@ pub struct FeedKey<'a> {
     pub owner: Option<&'a str>,
     /// The team that it belongs to.
     pub team: Option<&'a str>,
+    /// The id of the key in whose counters its limits count.
+    pub counts_as: Option<&'a str>,
     /// The models of its group that it may use: a JSON list.
     pub models: Option<&'a str>,
     /// The final multiplier of its requests.

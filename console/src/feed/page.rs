@@ -68,6 +68,9 @@ impl PageWriter {
         if let Some(team) = key.team {
             self.member("team", team);
         }
+        if let Some(counts_as) = key.counts_as {
+            self.member("counts_as", counts_as);
+        }
         if let Some(models) = key.models {
             self.put(",\"models\":");
             self.put(models);

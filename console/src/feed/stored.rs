@@ -27,12 +27,13 @@ impl StoredTerms {
     pub fn of(key: &FeedKey<'_>) -> Result<Self, PageError> {
         let FeedKey {
             team,
+            counts_as,
             models,
             multiplier,
             limits,
             ..
         } = *key;
-        if [team, models, multiplier, limits]
+        if [team, counts_as, models, multiplier, limits]
             .iter()
             .all(Option::is_none)
         {
@@ -58,6 +59,7 @@ impl StoredTerms {
             sha256: Some(key.sha256.to_owned()),
             group: Some(key.group.to_owned()),
             team: team.map(str::to_owned),
+            counts_as: counts_as.map(str::to_owned),
             multiplier: multiplier.map(str::to_owned),
             models,
             limits,

@@ -25,7 +25,7 @@ pub(super) fn problem(record: &LedgerRecord<'_>) -> Option<String> {
         record.outcome(),
     ];
     let lengths = names.map(str::len);
-    if lengths.iter().any(|length| *length > NAME) {
+    if lengths.iter().any(|length| *length > NAME) || record.counters().len() > NAME {
         return Some(format!("an id or name has more than {NAME} bytes"));
     }
     if lengths.into_iter().fold(0, usize::saturating_add) > NAMES {

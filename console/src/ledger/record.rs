@@ -193,6 +193,14 @@ impl<'a> LedgerRecord<'a> {
         }
     }
 
+    /// The id of the key in whose counters the charge is.
+    pub fn counters(&self) -> &str {
+        match present(&self.line.counts_as) {
+            "" => self.key(),
+            counters => counters,
+        }
+    }
+
     /// The subjects of the request: of what kind, the id (empty: there is none), and whether a budget of it was counted.
     pub fn subjects(&self) -> [(&'static str, Cow<'_, str>, bool); 5] {
         let line = &self.line;
@@ -201,7 +209,7 @@ impl<'a> LedgerRecord<'a> {
             (owner, team) => member_id(owner, team),
         };
         [
-            ("key", self.key().into(), line.spent_key.is_some()),
+            ("key", self.counters().into(), line.spent_key.is_some()),
             ("member", member.into(), line.spent_member.is_some()),
             ("owner", self.owner().into(), line.spent_owner.is_some()),
             ("team", self.team().into(), line.spent_team.is_some()),
@@ -319,6 +327,8 @@ struct LineMembers<'a> {
     owner: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.key.team")]
     team: Option<LineText<'a>>,
+    #[serde(borrow, rename = "trilane.key.counts_as")]
+    counts_as: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.group")]
     group: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.source")]

@@ -16,12 +16,11 @@ use crate::feed::{
 use crate::in_transaction;
 use crate::secret;
 
-const COLUMNS: &str =
-    "version, sha256, id, group_id, expires_at, disabled, limits, owner, team, models, multiplier";
+const COLUMNS: &str = "version, sha256, id, group_id, expires_at, disabled, limits, owner, team, models, multiplier, counts_as";
 /// The most removals that are forgotten, and changes that get their versions, in one transaction.
 const BATCH: i64 = 5000;
 
-/// A change: version, digest, id, group, expiry, disabled, limits, owner, team, models, multiplier; a removal has only the first
+/// A change: version, digest, id, group, expiry, disabled, limits, owner, team, models, multiplier, counters; a removal has only the first
 /// two.
 type KeyChangeRow = (
     i64,
@@ -30,6 +29,7 @@ type KeyChangeRow = (
     Option<String>,
     Option<String>,
     Option<bool>,
+    Option<String>,
     Option<String>,
     Option<String>,
     Option<String>,
@@ -161,8 +161,20 @@ fn fill(page: &mut PageWriter, rows: &[KeyChangeRow]) -> Result<(), PageError> {
 }
 
 fn write(page: &mut PageWriter, row: &KeyChangeRow) -> Result<(), PageError> {
-    let (version, sha256, id, group, expires_at, disabled, limits, owner, team, models, multiplier) =
-        row;
+    let (
+        version,
+        sha256,
+        id,
+        group,
+        expires_at,
+        disabled,
+        limits,
+        owner,
+        team,
+        models,
+        multiplier,
+        counts_as,
+    ) = row;
     let version = number(*version)?;
     let (Some(id), Some(group)) = (id, group) else {
         page.removed(version, sha256);
@@ -175,6 +187,7 @@ fn write(page: &mut PageWriter, row: &KeyChangeRow) -> Result<(), PageError> {
         // An invalid owner, written past the rules, is left out.
         owner: owner.as_deref().filter(|owner| is_owner(owner)),
         team: team.as_deref(),
+        counts_as: counts_as.as_deref(),
         models: models.as_deref(),
         multiplier: multiplier.as_deref(),
         expires_at: expires_at.as_deref(),

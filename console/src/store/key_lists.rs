@@ -111,7 +111,7 @@ pub async fn list(
         );
     let sql = format!(
         "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, \
-         hint FROM keys {} ORDER BY id LIMIT {}",
+         hint, counts_as FROM keys {} ORDER BY id LIMIT {}",
         asked.sql(),
         filter.limit,
     );

@@ -19,6 +19,8 @@ pub struct StoredKey {
     pub owner: Option<String>,
     /// The team that it belongs to.
     pub team: Option<String>,
+    /// The id of the key in whose counters its limits count; `None`: its own.
+    pub counts_as: Option<String>,
     /// The models of its group that it may use, a JSON list.
     pub models: Option<String>,
     /// The final multiplier of its requests.
@@ -39,7 +41,14 @@ pub struct StoredKey {
     pub hint: Option<String>,
 }
 
-/// The columns, in the order of [`StoredKey`].
+impl StoredKey {
+    /// The id of the key in whose counters its limits count.
+    pub fn counters(&self) -> &str {
+        self.counts_as.as_deref().unwrap_or(&self.id)
+    }
+}
+
+/// The columns of [`StoredKey`], the last one by itself.
 pub(super) type StoredKeyRow = (
     String,
     String,
@@ -51,6 +60,7 @@ pub(super) type StoredKeyRow = (
     Option<String>,
     Option<String>,
     bool,
+    Option<String>,
     Option<String>,
     Option<String>,
     Option<String>,
@@ -74,12 +84,13 @@ impl From<StoredKeyRow> for StoredKey {
             created_at: row.11,
             created_by: row.12,
             hint: row.13,
+            counts_as: row.14,
         }
     }
 }
 
 const BY_ID: &str = "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, \
-                     created_at, created_by, hint FROM keys WHERE id = $1";
+                     created_at, created_by, hint, counts_as FROM keys WHERE id = $1";
 
 /// In which groups keys of an owner or a team (`column`) are, and with which models of their own, each once.
 ///
@@ -216,7 +227,7 @@ pub async fn find_by_digest(
 ) -> Result<Option<StoredKey>, StoreError> {
     let row: Option<StoredKeyRow> = on_either!(transaction, connection => {
         sqlx::query_as(
-            "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, hint FROM keys \
+            "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, hint, counts_as FROM keys \
              WHERE sha256 = $1",
         )
         .bind(sha256)
@@ -234,7 +245,7 @@ pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<()
     on_either!(transaction, connection => {
         sqlx::query(
             "INSERT INTO keys (sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, \
-             created_at, created_by, hint) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+             created_at, created_by, hint, counts_as) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
         )
         .bind(&key.sha256)
         .bind(&key.id)
@@ -250,13 +261,35 @@ pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<()
         .bind(&key.created_at)
         .bind(&key.created_by)
         .bind(&key.hint)
+        .bind(&key.counts_as)
         .execute(connection)
         .await?;
     });
     Ok(())
 }
 
-/// Changes what may change of a key: all but its id, and who made it when.
+/// Gives the other keys that count in the same counters the limits of a key: one budget has one amount.
+///
+/// # Errors
+/// Those of the database.
+pub async fn share_limits(
+    transaction: &mut Transaction,
+    key: &StoredKey,
+) -> Result<(), StoreError> {
+    on_either!(transaction, connection => {
+        sqlx::query(
+            "UPDATE keys SET limits = $3 WHERE (id = $1 OR counts_as = $1) AND id <> $2 AND limits IS DISTINCT FROM $3",
+        )
+        .bind(key.counters())
+        .bind(&key.id)
+        .bind(&key.limits)
+        .execute(connection)
+        .await?;
+    });
+    Ok(())
+}
+
+/// Changes what may change of a key: all but its id, whose counters it has, and who made it when.
 ///
 /// # Errors
 /// [`StoreError::Rule`]: a field is invalid.

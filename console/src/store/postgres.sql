@@ -122,6 +122,9 @@ CREATE TABLE keys (
              CHECK (octet_length(owner) BETWEEN 1 AND 128 AND owner !~ '[\u0001-\u001f\u007f-\u009f]'),
   team       TEXT
              CONSTRAINT "team must be 1 to 64 letters, digits or any of - _ . :" CHECK (team ~ '^[-A-Za-z0-9_.:]{1,64}$'),
+  -- NULL, or the id of the key in whose counters its limits count: the old value of a key that was rotated has the key's.
+  counts_as  TEXT
+             CONSTRAINT "counts_as must be 1 to 64 letters, digits or any of - _ . :" CHECK (counts_as ~ '^[-A-Za-z0-9_.:]{1,64}$'),
   -- NULL, or a JSON list of those models of its group that the key may use.
   models     TEXT,
   -- NULL, or the final multiplier of the key's requests, such as 0.2000.
@@ -146,6 +149,7 @@ CREATE INDEX keys_by_group ON keys (group_id, id);
 
 -- What members may make is counted by owner and team.
 CREATE INDEX keys_by_team ON keys (team, owner) WHERE team IS NOT NULL;
+CREATE INDEX keys_by_counters ON keys (counts_as) WHERE counts_as IS NOT NULL;
 
 -- The feed: one row.
 CREATE TABLE key_feed (
@@ -171,6 +175,7 @@ CREATE TABLE key_changes (
   group_id   TEXT,
   owner      TEXT,
   team       TEXT,
+  counts_as  TEXT,
   models     TEXT,
   multiplier TEXT,
   expires_at TEXT,
@@ -228,7 +233,7 @@ BEGIN
   IF TG_OP <> 'INSERT' THEN
     -- Another digest is another key; the one before is gone.
     SELECT CASE WHEN count(*) > 1000 THEN 2 ELSE 0 END INTO of_many FROM old_keys;
-    UPDATE key_changes SET id = NULL, group_id = NULL, owner = NULL, team = NULL, models = NULL, multiplier = NULL, expires_at = NULL,
+    UPDATE key_changes SET id = NULL, group_id = NULL, owner = NULL, team = NULL, counts_as = NULL, models = NULL, multiplier = NULL, expires_at = NULL,
         disabled = NULL, limits = NULL, removed_at = floor(extract(epoch FROM clock_timestamp()))::bigint, due = of_many
       FROM old_keys WHERE key_changes.sha256 = old_keys.sha256
         AND NOT EXISTS (SELECT FROM keys WHERE keys.sha256 = old_keys.sha256);
@@ -244,19 +249,20 @@ BEGIN
       RAISE EXCEPTION 'keys.models: %', problem USING ERRCODE = 'check_violation';
     END IF;
     SELECT CASE WHEN count(*) > 1000 THEN 2 ELSE 0 END INTO of_many FROM new_keys;
-    INSERT INTO key_changes AS said (sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits, due)
-      SELECT sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits,
+    INSERT INTO key_changes AS said (sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits, due)
+      SELECT sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits,
         of_many + CASE WHEN disabled THEN 0 ELSE 1 END
       FROM new_keys ORDER BY sha256
     ON CONFLICT (sha256) DO UPDATE SET id = excluded.id, group_id = excluded.group_id, owner = excluded.owner, team = excluded.team,
-      models = excluded.models, multiplier = excluded.multiplier, expires_at = excluded.expires_at, disabled = excluded.disabled,
+      counts_as = excluded.counts_as, models = excluded.models, multiplier = excluded.multiplier, expires_at = excluded.expires_at, disabled = excluded.disabled,
       limits = excluded.limits, removed_at = NULL, due = excluded.due
       -- What the feed says of them already is said no second time.
       WHERE said.removed_at IS NOT NULL
-        OR (said.id, said.group_id, said.owner, said.team, said.models, said.multiplier, said.expires_at, said.disabled, said.limits)
+        OR (said.id, said.group_id, said.owner, said.team, said.counts_as, said.models, said.multiplier, said.expires_at,
+          said.disabled, said.limits)
           IS DISTINCT FROM
-          (excluded.id, excluded.group_id, excluded.owner, excluded.team, excluded.models, excluded.multiplier, excluded.expires_at,
-            excluded.disabled, excluded.limits);
+          (excluded.id, excluded.group_id, excluded.owner, excluded.team, excluded.counts_as, excluded.models, excluded.multiplier,
+            excluded.expires_at, excluded.disabled, excluded.limits);
   END IF;
   RETURN NULL;
 END $$;

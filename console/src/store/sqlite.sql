@@ -22,6 +22,11 @@ CREATE TABLE keys (
   -- NULL, or a text for ledgers; the team that the key belongs to.
   owner      TEXT,
   team       TEXT,
+  -- NULL, or the id of the key in whose counters its limits count: the old value of a key that was rotated has the key's.
+  counts_as  TEXT
+             CONSTRAINT "counts_as must be 1 to 64 letters, digits or any of - _ . :"
+             CHECK (counts_as IS NULL OR (typeof(counts_as) = 'text' AND length(counts_as) BETWEEN 1 AND 64
+                    AND length(CAST(counts_as AS BLOB)) = length(counts_as) AND counts_as NOT GLOB '*[^-A-Za-z0-9_.:]*')),
   -- NULL, or a JSON list of those models of its group that the key may use.
   models     TEXT,
   -- NULL, or the final multiplier of the key's requests, such as 0.2000.
@@ -49,6 +54,7 @@ CREATE INDEX keys_by_group ON keys (group_id, id);
 
 -- What members may make is counted by owner and team.
 CREATE INDEX keys_by_team ON keys (team, owner) WHERE team IS NOT NULL;
+CREATE INDEX keys_by_counters ON keys (counts_as) WHERE counts_as IS NOT NULL;
 
 -- The feed of keys: one row.
 CREATE TABLE key_feed (
@@ -72,6 +78,7 @@ CREATE TABLE key_changes (
   group_id   TEXT,
   owner      TEXT,
   team       TEXT,
+  counts_as  TEXT,
   models     TEXT,
   multiplier TEXT,
   expires_at TEXT,
@@ -183,20 +190,20 @@ END;
 CREATE TRIGGER keys_inserted AFTER INSERT ON keys BEGIN
   UPDATE key_feed SET head = max(head + 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
   DELETE FROM key_changes WHERE sha256 = NEW.sha256;
-  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits)
-    SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.models, NEW.multiplier, NEW.expires_at,
-      NEW.disabled, NEW.limits FROM key_feed;
+  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits)
+    SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.counts_as, NEW.models, NEW.multiplier,
+      NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
 END;
 
 CREATE TRIGGER keys_updated AFTER UPDATE ON keys
 WHEN NEW.sha256 = OLD.sha256 AND (NEW.id <> OLD.id OR NEW.group_id <> OLD.group_id OR NEW.owner IS NOT OLD.owner
-  OR NEW.team IS NOT OLD.team OR NEW.models IS NOT OLD.models OR NEW.multiplier IS NOT OLD.multiplier
+  OR NEW.team IS NOT OLD.team OR NEW.counts_as IS NOT OLD.counts_as OR NEW.models IS NOT OLD.models OR NEW.multiplier IS NOT OLD.multiplier
   OR NEW.expires_at IS NOT OLD.expires_at OR NEW.disabled <> OLD.disabled OR NEW.limits IS NOT OLD.limits) BEGIN
   UPDATE key_feed SET head = max(head + 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
   DELETE FROM key_changes WHERE sha256 = NEW.sha256;
-  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits)
-    SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.models, NEW.multiplier, NEW.expires_at,
-      NEW.disabled, NEW.limits FROM key_feed;
+  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits)
+    SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.counts_as, NEW.models, NEW.multiplier,
+      NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
 END;
 
 CREATE TRIGGER keys_exchanged AFTER UPDATE OF sha256 ON keys WHEN NEW.sha256 <> OLD.sha256 BEGIN
@@ -204,9 +211,9 @@ CREATE TRIGGER keys_exchanged AFTER UPDATE OF sha256 ON keys WHEN NEW.sha256 <> 
   DELETE FROM key_changes WHERE sha256 IN (OLD.sha256, NEW.sha256);
   INSERT INTO key_changes (version, sha256, removed_at)
     SELECT head - 1, OLD.sha256, CAST(strftime('%s', 'now') AS INTEGER) FROM key_feed;
-  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, models, multiplier, expires_at, disabled, limits)
-    SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.models, NEW.multiplier, NEW.expires_at,
-      NEW.disabled, NEW.limits FROM key_feed;
+  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits)
+    SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.counts_as, NEW.models, NEW.multiplier,
+      NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
 END;
 
 CREATE TRIGGER keys_deleted AFTER DELETE ON keys BEGIN

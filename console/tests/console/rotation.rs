@@ -6,6 +6,8 @@ use trilane_console::api::Role;
 
 use crate::api::Api;
 use crate::database::on_both;
+use crate::lives::{PRICES, document, publish};
+use crate::spend_feed::line;
 
 on_both! {
     async fn which_keys_are_found(database: &TestDatabase) {
@@ -61,6 +63,59 @@ on_both! {
         assert_eq!(key["label"], "one");
         change(json!({"label": "two", "revision": key["revision"]})).await.expect(200);
         change(json!({"label": "three"})).await.expect(200);
+        api.was_well();
+    }
+}
+
+on_both! {
+    /// What the old and the new value spend is the spend of the key, whichever is rotated, and they have one limit.
+    async fn both_values_spend_one_budget(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        publish(&api, &admin, &document("g", PRICES)).await;
+        let budget = |per_month: &str| json!({"budget": {"per_month": per_month}});
+        api.post(&admin, "/api/v1/keys", &json!({"id": "k", "group": "g", "owner": "ann", "limits": budget("5")})).await.expect(201);
+        api.post(&admin, "/api/v1/keys", &json!({"id": "other", "group": "g", "limits": budget("5")})).await.expect(201);
+        let rotate = async |id: &str| {
+            api.post(&admin, &format!("/api/v1/keys/{id}/rotate"), &json!({"overlap_seconds": 3600})).await.expect(201);
+        };
+        let list = async || api.get(&admin, "/api/v1/keys?search=k").await.expect(200)["items"].as_array().unwrap().clone();
+        rotate("k").await;
+        // The old value of an old value is still one of the key.
+        let old = list().await[1]["id"].as_str().unwrap().to_owned();
+        rotate(&old).await;
+        let keys = list().await;
+        let ids: Vec<&str> = keys.iter().map(|key| key["id"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), 3, "{ids:?}");
+        assert_eq!(keys.iter().map(|key| key.get("counts_as")).collect::<Vec<_>>(), [None, Some(&json!("k")), Some(&json!("k"))]);
+        let feed = api.get(&admin, "/api/v1/feed/keys").await.expect(200);
+        let told: Vec<&Value> = feed["changes"].as_array().unwrap().iter().filter(|key| key["counts_as"] == "k").collect();
+        assert_eq!(told.len(), 2, "gateways know: {feed}");
+
+        let lines: Vec<String> = ids.iter().map(|id| {
+            let counters = format!("\"trilane.key.id\":\"{id}\",\"trilane.key.counts_as\":\"k\"");
+            line(id, "", "1.5", &["key"], "i1").replace(&format!("\"trilane.key.id\":\"{id}\""), &counters)
+        }).collect();
+        api.ledger(&admin, "/api/v1/ledger/e/a?from=0", &lines.concat()).await.expect(200);
+        let fed = api.get(&admin, "/api/v1/feed/spend?envoy=e").await.expect(200);
+        let subjects: Vec<&Value> = fed["subjects"].as_array().unwrap().iter().filter(|of| of["kind"] == "key").collect();
+        assert_eq!((subjects.len(), &subjects[0]["id"], &subjects[0]["spent"][0]["total"]), (1, &json!("k"), &json!("4.5")));
+        assert_eq!(subjects[0]["spent"][0]["own"], json!({"i1": "4.5"}), "in the counters of the process");
+        for id in &ids {
+            let left = api.get(&admin, &format!("/api/v1/keys/{id}/remaining")).await.expect(200);
+            assert_eq!((&left["subjects"][0]["id"], &left["subjects"][0]["budgets"][0]["left"]), (&json!("k"), &json!("0.5")), "{id}");
+            let seen = api.get(&admin, &format!("/api/v1/keys/{id}")).await.expect(200);
+            assert_eq!(seen["spent_this_month"][0]["amount"], "4.5", "{id}");
+        }
+
+        // Another limit of one is the limit of all, and of nobody else.
+        let change = async |id: &str, limits: Value| api.call(&admin, Method::PATCH, &format!("/api/v1/keys/{id}"), &[], &json!({"limits": limits})).await.expect(200);
+        for (id, limits) in [("k", budget("4")), (old.as_str(), budget("6")), ("k", Value::Null)] {
+            change(id, limits.clone()).await;
+            let got: Vec<Value> = list().await.iter().map(|key| key.get("limits").cloned().unwrap_or_default()).collect();
+            assert_eq!(got, [limits.clone(), limits.clone(), limits], "{id}");
+            assert_eq!(api.get(&admin, "/api/v1/keys/other").await.expect(200)["limits"], budget("5"));
+        }
         api.was_well();
     }
 }

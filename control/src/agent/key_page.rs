@@ -23,7 +23,7 @@ pub struct KeyFeedPage {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyChange {
-    #[serde(rename = "version")]
+    #[serde(rename = "version", skip_serializing)]
     _version: u64,
     /// The digest.
     pub sha256: String,
@@ -38,6 +38,8 @@ pub struct KeyChange {
     pub owner: Option<String>,
     /// The team that it belongs to.
     pub team: Option<String>,
+    /// The id of the key in whose counters its limits count.
+    pub counts_as: Option<String>,
     /// The models of its group that it may use.
     pub models: Option<Box<RawValue>>,
     /// The final multiplier of its requests.

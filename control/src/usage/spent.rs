@@ -82,7 +82,7 @@ impl Book for SpentBook {
         if **currency != *record.currency() {
             return Err(OtherCurrency);
         }
-        let (only, key) = (&self.only, record.key());
+        let (only, key) = (&self.only, record.counters());
         let (of_key, of_group) = (
             only.is_empty() || only.iter().any(|only| only == key),
             // Some of its keys do not add up to a group.

@@ -23,6 +23,7 @@ pub(crate) struct KeyFields<'a, 'm> {
     pub group: Option<&'a str>,
     pub owner: Option<&'a str>,
     pub team: Option<&'a str>,
+    pub counts_as: Option<&'a str>,
     pub models: Option<&'m [&'m str]>,
     pub multiplier: Option<&'a str>,
     pub expires_at: Option<&'a str>,
@@ -69,7 +70,8 @@ impl<'a> KeyFields<'a, '_> {
         let digest = digest(self.sha256);
         let group = good_group(self.group);
         let owner = self.owner.map(names::checked_display).transpose();
-        let team = self.team.map(|team| names::checked_id(Some(team)));
+        let named = |id: Option<&'a str>| id.map(|id| names::checked_id(Some(id)));
+        let (team, counts_as) = (named(self.team), named(self.counts_as));
         let multiplier = self.multiplier.map(Multiplier::parse).transpose();
         let expires_at = self.expires_at.map(fields::checked_timestamp).transpose();
         for (field, problem) in [
@@ -78,6 +80,10 @@ impl<'a> KeyFields<'a, '_> {
             ("group", group.as_ref().err().cloned()),
             ("owner", owner.err().map(Cow::Borrowed)),
             ("team", team.and_then(Result::err).map(Cow::Borrowed)),
+            (
+                "counts_as",
+                counts_as.and_then(Result::err).map(Cow::Borrowed),
+            ),
             ("multiplier", multiplier.err().map(Cow::Borrowed)),
             ("expires_at", expires_at.err().map(Cow::Borrowed)),
         ] {
@@ -197,6 +203,7 @@ pub(super) fn compile(
             group: document.group.as_deref(),
             owner: document.owner.as_deref(),
             team: document.team.as_deref(),
+            counts_as: document.counts_as.as_deref(),
             models: models.as_deref(),
             multiplier: document.multiplier.as_deref(),
             expires_at: document.expires_at.as_deref(),
@@ -249,6 +256,7 @@ pub(super) fn compile(
                 group: group.into(),
                 owner: document.owner.as_deref().map(SmolStr::from),
                 team: document.team.as_deref().map(SmolStr::from),
+                counts_as: document.counts_as.as_deref().map(SmolStr::from),
                 expires_at,
                 disabled: document.disabled.unwrap_or(false),
                 limits,

@@ -72,6 +72,7 @@ fn an_escaped_text_is_read_too() {
 fn what_a_key_has_of_its_own() {
     let mut text = sample();
     text["changes"][0]["team"] = json!("east");
+    text["changes"][0]["counts_as"] = json!("key_00");
     text["changes"][0]["models"] = json!(["gpt-x", "\u{67}pt-y"]);
     text["changes"][0]["multiplier"] = json!("0.1500");
     let text = text.to_string();
@@ -79,7 +80,10 @@ fn what_a_key_has_of_its_own() {
     let found: Vec<_> = page.changes().map(|change| change.terms).collect();
     let first = found[0].unwrap();
     let access = first.access.unwrap();
-    assert_eq!(first.team, Some("east"));
+    assert_eq!(
+        (first.team, first.counts_as),
+        (Some("east"), Some("key_00"))
+    );
     assert_eq!(access.multiplier.unwrap().to_string(), "0.1500");
     for (model, allowed) in [("gpt-x", true), ("gpt-y", true), ("gpt-z", false)] {
         assert_eq!(access.allows(model), allowed, "{model}");

@@ -93,3 +93,21 @@ def test_keys_that_expire_and_are_removed_have_one_budget(tmp_path: Path) -> Non
             list(pool.map(lambda key: send(up, key), [third, given] * 12))
         until(lambda: send(up, given).status_code == 429 and "insufficient_quota" in send(up, given).headers["x-trilane-error"], 20)
         assert charged(up) == one * 5
+
+
+def test_old_and_new_value_have_one_budget(tmp_path: Path) -> None:
+    with Up(tmp_path / "data", *OPTIONS) as up:
+        admin = console_of(up)
+        one = price(up, admin)
+        old = admin.new_key("k", GROUP, limits={"budget": {"per_month": f"{one * 3:f}"}})
+        until(lambda: send(up, old).status_code == 200, 20)
+        new = admin.post("/keys/k/rotate", {"overlap_seconds": 3600})["value"]
+        until(lambda: send(up, new).status_code == 200, 20)
+        assert [send(up, key).status_code for key in (old, new, old)] == [200, 429, 429]
+        assert charged(up) == one * 3
+        up.stop()
+        up.start()
+        for key in (old, new):
+            seen: list[int] = []
+            until(lambda key=key, seen=seen: seen.append(send(up, key).status_code) or seen[-1] == 429, 20)
+            assert set(seen) <= {429, 503}, seen

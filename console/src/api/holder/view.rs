@@ -113,7 +113,7 @@ impl KeyReader {
         let own = own.and_then(|limits| serde_json::from_str(limits).ok());
         let own: LimitsDocument = own.unwrap_or_default();
         let mut subjects = Vec::new();
-        let of_key = ("key", key.id.as_str());
+        let of_key = ("key", key.counters());
         subjects.extend(binding::read(transaction, of_key, &own, currency, self.now).await?);
         let member = key.owner.as_deref().zip(key.team.as_deref());
         let member = member.map(|(owner, team)| member_id(owner, team));

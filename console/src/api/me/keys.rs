@@ -283,7 +283,7 @@ pub async fn rotate(
         }
         let before = find_own(transaction, &caller, &id).await?;
         if asked.overlap_seconds > 0 {
-            // The old value is a key with a budget of its own, so it counts as one.
+            // The old value spends no budget of its own, and is a key that somebody may have all the same.
             let team = before.team.as_deref().unwrap_or_default();
             let Some(allowance) = allowance(transaction, team, &caller.id).await? else {
                 let reason = "must be 0: no team lets you have one key more";

@@ -29,6 +29,12 @@ fn every_problem_of_keys_is_named() {
             "keys[0].team: must be 1 to 64 letters",
         ),
         (
+            "counts_as",
+            "/keys/0/counts_as",
+            json!("a team"),
+            "keys[0].counts_as: must be 1 to 64 letters",
+        ),
+        (
             "multiplier",
             "/keys/0/multiplier",
             json!("0.12345"),

@@ -138,6 +138,53 @@ fn keys_of_a_member_spend_one_budget() {
     }
 }
 
+/// The old value of a key, which counts as the key, spends the same budget: together they have it once.
+#[test]
+fn keys_that_count_as_one_spend_one_budget() {
+    let budget = json!({"budget": {"per_day": "0.004"}, "requests_per_minute": 3});
+    let (_, mut world) = limited(&Value::Null, &Value::Null);
+    let mut document = document();
+    for key in document["keys"].as_array_mut().unwrap() {
+        key["limits"] = budget.clone();
+        if key["id"] == "a" {
+            key["counts_as"] = json!("b");
+        }
+    }
+    for group in document["groups"].as_array_mut().unwrap() {
+        let sources = group["protocol"] != "Mixed";
+        for model in group["models"].as_array_mut().unwrap() {
+            if sources && model["prices"].is_null() {
+                model["free"] = json!(true);
+            }
+        }
+    }
+    let (in_force, fake) = setting_of(&document);
+    world.world = fake;
+    let status = |request: &LimitedRequest| {
+        let (exchange, outcome) = request.send(&in_force, &world);
+        (exchange, reply_of(&outcome).map(|(status, ..)| status))
+    };
+    let (mut exchange, refused) = status(&B);
+    assert_eq!(refused, None);
+    exchange.on_response_head(&OfUpstream(200), false, &world);
+    for text in [MESSAGE, MESSAGE_END] {
+        exchange.on_response_body(text.as_bytes(), text.len(), false, &world);
+    }
+    exchange.on_response_body(&[], 0, true, &world);
+    exchange.on_done(&FakeEnd(FINISHED), &world).unwrap();
+    for (case, request, want) in [
+        ("the key", &B, Some(429)),
+        ("the one that counts as it", &A, Some(429)),
+        ("another", &C, None),
+    ] {
+        let (mut exchange, refused) = status(request);
+        assert_eq!(refused, want, "{case}");
+        let record = exchange.on_done(&FakeEnd(FINISHED), &world).unwrap();
+        let counts_as = (case == "the one that counts as it").then_some("b");
+        assert_eq!(record.counts_as.as_deref(), counts_as, "{case}");
+    }
+}
+
 /// No budget, and one of each subject.
 const BUDGETS_OF: [Option<Scope>; 6] = [
     None,
