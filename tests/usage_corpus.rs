@@ -29,7 +29,7 @@ struct Case {
     expect: Option<ExpectedUsage>,
 }
 
-/// What must come out.
+/// The usage that a case expects.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExpectedUsage {
@@ -253,7 +253,7 @@ fn every_file_is_read_as_serde_json_reads_it() {
     }
 }
 
-/// How long the text is that the model wrote in each answer, and the output that was reported.
+/// The length of the text that the model wrote in each response, and the output that was reported.
 const GENERATED: &[(&str, u64, u64)] = &[
     ("chat-text.json", 4, 56),
     ("chat-toolcall-decoy-usage.json", 59, 56),

@@ -1,4 +1,4 @@
-//! What a team lets each of its members do by themselves: which keys they may make, and on what terms.
+//! The allowance of a team: the keys that each of its members may create without an admin, and the terms of those keys.
 
 use serde::{Deserialize, Serialize};
 use time::Duration;
@@ -17,11 +17,11 @@ const MOST_BUDGET: Amount = Amount::of_units(10_u128.pow(Amount::PLACES + 9));
 /// The longest life of a key, in days: ten years.
 const LONGEST: u32 = 3653;
 
-/// Which keys each member of a team may make by themselves.
+/// The keys that each member of a team may create without an admin.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyAllowance {
-    /// How many keys of this team each member may have at once. Keys that have expired do not count; disabled ones do.
+    /// The number of keys of this team that each member may have at once. Keys that have expired do not count; disabled ones do.
     #[schema(minimum = 1, maximum = 1000)]
     pub keys: u32,
     /// The groups that these keys may be of.
@@ -42,18 +42,18 @@ pub struct KeyAllowance {
     pub lifetime_days: Option<u32>,
 }
 
-/// What a member wants of a key.
+/// The terms that a member requests for a key.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedTerms<'a> {
-    /// Its group.
+    /// The id of the key's group.
     pub group: &'a str,
     /// The models of the group.
     pub served: &'a [String],
     /// The models that it may use; `None`: as many as may be.
     pub models: Option<&'a [String]>,
-    /// What a day and a month may cost; `None`: as much as may be.
+    /// The amounts that may be spent per day and per month; `None`: the most that the allowance permits.
     pub budget: [Option<&'a str>; 2],
-    /// When it expires; `None`: as late as may be.
+    /// The time at which the key is to expire, as RFC 3339; `None`: the latest that the allowance permits.
     pub expires_at: Option<&'a str>,
 }
 
@@ -62,14 +62,14 @@ pub struct WantedTerms<'a> {
 pub struct AllowedTerms {
     /// The models that it may use; `None`: all of its group.
     pub models: Option<Vec<String>>,
-    /// Its limits.
+    /// The limits of the key: those of the allowance, with the requested budget.
     pub limits: Option<LimitsDocument>,
-    /// When it expires.
+    /// The time at which the key expires, as RFC 3339; `None`: never.
     pub expires_at: Option<String>,
 }
 
 impl KeyAllowance {
-    /// What is wrong with it, each at its place.
+    /// Lists the faults of the allowance, each with its field.
     pub fn problems(&self) -> Problems {
         let mut problems = Problems::default();
         if !(1..=MOST_KEYS).contains(&self.keys) {
@@ -127,7 +127,7 @@ impl KeyAllowance {
     /// The terms of a key that a member wants: as wanted where that is allowed, and where nothing was said as much as is.
     ///
     /// # Errors
-    /// What is more than is allowed, each at its place.
+    /// Each term beyond the allowance, with its field.
     pub fn terms(
         &self,
         wanted: WantedTerms<'_>,

@@ -18,9 +18,9 @@ pub const PERCENT: u32 = 90;
 pub struct NearlySpentBudget {
     /// `2026-11-24` or `2026-11`, `key`, `member`, `owner`, `team` or `group`, and its id.
     pub of: NearlySpentKey,
-    /// How much may be spent.
+    /// The amount that may be spent.
     pub budget: Amount,
-    /// How much is.
+    /// The amount that is spent.
     pub spent: Sum,
     /// The currency of both.
     pub currency: String,
@@ -32,7 +32,7 @@ pub fn periods(now: i64) -> [String; 2] {
     [10, 7].map(|length| now.get(..length).unwrap_or_default().to_owned())
 }
 
-/// What may be spent in a day, or in a month.
+/// Returns the amount that may be spent in a period, which is a day or a month.
 pub fn amount(budget: &BudgetDocument, period: &str) -> Option<Amount> {
     let written = match period.len() {
         10 => budget.per_day.as_deref(),
@@ -126,7 +126,7 @@ async fn spent(
     Ok(spent.map(|(_, sum)| sum).unwrap_or_default())
 }
 
-/// What was noted, as it is now: `None` where it is nearly spent no more.
+/// Checks a noted budget against its current spend; `None`: it is no longer nearly spent.
 ///
 /// # Errors
 /// Those of the database.

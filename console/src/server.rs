@@ -34,7 +34,7 @@ async fn as_workload(request: Request, next: Next) -> Response {
     workload.scope(next.run(request)).await
 }
 
-/// What is at no path: told in JSON below `/api`, and as a page elsewhere.
+/// Makes the response at a path that no route has: JSON below `/api`, a page elsewhere.
 async fn not_found(request: Request) -> Response {
     if request.uri().path().starts_with("/api") {
         ApiProblem::not_found().into_response()

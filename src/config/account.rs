@@ -8,7 +8,7 @@ use super::origin::Origin;
 use crate::money::Multiplier;
 use crate::protocol::Protocol;
 
-/// How many accounts a group may have. Each is a cluster of its own in every worker of Envoy.
+/// The maximum number of accounts of a group. Each is a cluster of its own in every worker of Envoy.
 pub const MOST_ACCOUNTS: usize = 64;
 
 /// The upstream accounts of a source group.
@@ -16,7 +16,7 @@ pub const MOST_ACCOUNTS: usize = 64;
 pub struct Accounts {
     /// The accounts, in the document's order; at least one.
     pub accounts: Vec<Account>,
-    /// When another one is tried.
+    /// The conditions of failover to another account.
     pub failover: Failover,
     /// The marks of each account, in the same order.
     pub marks: Vec<Marks>,
@@ -120,21 +120,21 @@ fn digest(text: &str) -> u64 {
 pub struct Account {
     /// The id, unique within the group; for records, metrics and the names of clusters.
     pub id: SmolStr,
-    /// Where it is reached.
+    /// The address of the account.
     pub origin: Origin,
-    /// What stands before the paths of its requests.
+    /// The prefix of the paths of its requests.
     pub base: Base,
     /// The file that holds the credential and nothing else.
     pub credential: String,
     /// The header that carries the credential.
     pub header: CredentialHeader,
-    /// Its share among the accounts of its priority.
+    /// The account's share among the accounts of its priority.
     pub weight: u32,
     /// The accounts of a greater number are used only while none of a smaller one is good.
     pub priority: u32,
     /// The version of HTTP that it speaks.
     pub http: HttpVersion,
-    /// How often a request is sent to this account again when the connection breaks before the answer.
+    /// The number of times that a request is sent to this account again when the connection breaks before the response.
     pub retries: u32,
     /// The file of certificates that its own must come from; `None` for the system's.
     pub ca: Option<String>,
@@ -142,7 +142,7 @@ pub struct Account {
     pub proxy: Option<Origin>,
     /// The place where its models run, where the vendor has prices of their own for that: the name of a tier.
     pub region: Option<SmolStr>,
-    /// What it takes for its answers, as a factor on the list price; `None` where that is not known.
+    /// A factor on the list price, by which its responses cost; `None` where that is not known.
     pub cost: Option<Multiplier>,
 }
 
@@ -156,7 +156,7 @@ impl Account {
 /// The version of HTTP that an account speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpVersion {
-    /// What the server chooses in the TLS handshake (ALPN, RFC 7301).
+    /// The version that the server chooses in the TLS handshake (ALPN, RFC 7301).
     Negotiated,
     /// HTTP/1.1
     One,
@@ -178,7 +178,7 @@ impl HttpVersion {
     }
 }
 
-/// How a credential is written into a request.
+/// The header in which a credential is written into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialHeader {
     /// `authorization: Bearer …`
@@ -193,7 +193,7 @@ impl CredentialHeader {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Bearer, Self::XApiKey, Self::XGoogApiKey];
 
-    /// What a protocol's vendors expect.
+    /// Returns the header that a protocol's vendors expect.
     pub fn of(protocol: Protocol) -> Self {
         match protocol {
             Protocol::A => Self::Bearer,
@@ -212,12 +212,12 @@ impl CredentialHeader {
     }
 }
 
-/// When another account is tried, and how long a failing one is set aside.
+/// The conditions of failover to another account, and of the ejection of a failing account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failover {
-    /// How many accounts a request is sent to, at most. None gets it twice.
+    /// The maximum number of accounts that a request is sent to. No account gets it twice.
     pub tries: u32,
-    /// How long an account may take until its answer begins, in seconds. Without streaming that is when the
+    /// The time that an account may take until its response begins, in seconds. Without streaming that is when the
     /// model has written all of it.
     pub answer_seconds: u32,
     /// The same for requests that ask for a stream, whose answers begin at once.
@@ -231,9 +231,9 @@ pub struct Failover {
 }
 
 impl Failover {
-    /// What holds for so many accounts where a document says nothing.
+    /// Returns the terms for so many accounts where a document gives none.
     pub fn default_for(accounts: usize) -> Self {
-        /// Nobody waits for more.
+        /// The maximum where a document says nothing: no client waits for more.
         const MOST: u32 = 10;
         Self {
             tries: u32::try_from(accounts).unwrap_or(MOST).min(MOST),

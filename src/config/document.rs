@@ -27,7 +27,7 @@ objects! {
     Document {
         /// Whether protocol C may send its key as the query parameter `key`.
         query_key: bool,
-        /// How many bytes of a request body are held while the model is looked for.
+        /// The number of bytes of a request body that are held while the model is looked for.
         inspect_window: u64,
         /// The longest request body, in bytes.
         max_body: u64,
@@ -39,9 +39,9 @@ objects! {
         groups: Vec<GroupDocument>,
         /// The account keys, by digest.
         keys: Vec<KeyDocument>,
-        /// Where more account keys come from.
+        /// The feed of further account keys.
         keys_feed: KeysFeedDocument,
-        /// Who says what is spent of budgets elsewhere.
+        /// The feed that reports the spend of budgets elsewhere.
         spend_feed: SpendFeedDocument,
         /// Whether requests are counted by a service that many Envoys share, too.
         limits_service: LimitsServiceDocument,
@@ -96,7 +96,7 @@ objects! {
         cost: String,
     }
 
-    /// When another account is tried, and how long a failing one is set aside.
+    /// The conditions of failover to another account, and of the ejection of a failing account.
     ///
     /// The fields are documented where they get their meaning: account.rs.
     FailoverDocument {
@@ -201,7 +201,7 @@ objects! {
         limits: LimitsDocument,
     }
 
-    /// How much a key may use, or all keys of a group together.
+    /// The usage limits of a key, or of all keys of a group together.
     ///
     /// The fields are documented where they get their meaning: limits/.
     LimitsDocument {
@@ -212,7 +212,7 @@ objects! {
         budget: BudgetDocument,
     }
 
-    /// How much money a day and a month may cost: decimals in strings, in the prices' currency.
+    /// The money that may be spent per day and per month: decimals in strings, in the currency of the prices.
     ///
     /// The fields are documented where they get their meaning: limits/budget.rs.
     BudgetDocument {
@@ -221,7 +221,7 @@ objects! {
         spent: SpentDocument,
     }
 
-    /// What was spent of a budget until some moment.
+    /// The amounts spent of a budget until some moment.
     ///
     /// The fields are documented where they get their meaning: limits/budget.rs.
     SpentDocument {

@@ -12,13 +12,13 @@ pub(crate) use super::compile::keys::{KeyFields, KeyPlace};
 /// The fields of a valid key that are not kept as they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedKey {
-    /// Its digest.
+    /// The digest of the key's value.
     pub digest: KeyDigest,
-    /// When it expires, seconds since the Unix epoch; `None` for never.
+    /// The time at which the key expires, in seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
-    /// Its limits; `None` for none.
+    /// The limits of the key; `None` for none.
     pub limits: Option<Box<Limits>>,
-    /// What it has of its own; `None` for nothing.
+    /// The key's own terms, in place of its group's; `None` for none.
     pub access: Option<Box<KeyAccess>>,
 }
 

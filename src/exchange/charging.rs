@@ -1,4 +1,4 @@
-//! What an exchange costs: the bill over all models that were at work on it, and over a call that has a price of its own.
+//! Cost of an exchange: the bill over all models that were at work on it, and over a call that has a price of its own.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::usage::{IMAGE_TOOL, Kind, Reading};
 
 /// The bill for what was used of a request's `model`, and by a call of `method`; `None` where nothing of it has a price.
 ///
-/// What another model used, such as one that a tool asked for advice, is charged at that model's own prices. A class of
+/// Usage of another model, such as one that a tool asked for advice, is charged at that model's own prices. A class of
 /// service that the response does not tell is the one that was asked for.
 pub(super) fn bill_of(
     upstream: &UpstreamRequest,
@@ -108,7 +108,7 @@ pub(super) fn unpriced(upstream: &UpstreamRequest) -> Option<SmolStr> {
     found.map(|model| model.id.clone())
 }
 
-/// What the models used.
+/// Returns the bill for the usage of the models.
 ///
 /// If the answer names another model than the one that was asked for, the dearer of the two bills counts if the source
 /// lists that one; otherwise the bill says so.
@@ -230,7 +230,7 @@ fn answering<'a>(
     named.then_some(model)
 }
 
-/// What a method of protocol C costs by the call.
+/// Returns the charge of a method of protocol C that is priced by the call.
 fn call_of(method: &str, route: &Route) -> Option<Charge> {
     route.source.method_price(method).map(Charge::of_call)
 }

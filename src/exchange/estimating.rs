@@ -1,4 +1,4 @@
-//! What a request is taken to use before it is known, and what it is taken to have used where nobody reports it.
+//! Estimates of a request's usage: before it is known, and where nobody reports it.
 
 use super::request_body::RequestBody;
 use crate::limits::Estimate;
@@ -16,7 +16,7 @@ const UNCAPPED_OUTPUT: u64 = 16_384;
 /// Tokens that a budget reserves for each picture, where those have tokens: what vendors count for a large one.
 const MADE_IMAGE_TOKENS: u64 = 6_240;
 
-/// What a request with a body of so many bytes reserves of its limits. What is not metered uses no tokens.
+/// Estimates what a request with a body of so many bytes reserves of its limits. A request that is not metered uses no tokens.
 ///
 /// Input is what is charged where nobody reports it. What was not read yet most likely goes on as it began: a picture that
 /// is longer than the window is still a picture.
@@ -64,13 +64,13 @@ pub(super) fn expected(operation: Option<Operation>, body: &RequestBody) -> Opti
 /// An exchange that an upstream was at work on, beside what was read of it.
 pub(super) struct UnreportedExchange<'a> {
     pub operation: Option<Operation>,
-    /// How the response reports usage.
+    /// The form in which the response reports usage.
     pub wire: Option<Wire>,
     pub body: &'a RequestBody,
     pub response_bytes: u64,
     /// Tells how long the client waited, in microseconds, where it left before the end or was cut off.
     pub waited_us: Option<&'a dyn Fn() -> u64>,
-    /// How long the model may have reasoned unseen, in microseconds, in a stream that its client left.
+    /// The time that the model may have reasoned unseen, in microseconds, in a stream that its client left.
     pub silent_us: u64,
 }
 

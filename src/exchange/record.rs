@@ -21,11 +21,11 @@ use crate::protocol::{Endpoint, Operation, Protocol};
 use crate::reply::Rejection;
 use crate::usage::{Estimated, Reading};
 
-/// What the record of an exchange is built from: what is known of it when it was answered here, or is over.
+/// The source of an exchange's record: the facts known of it when it was answered here, or is over.
 #[derive(Debug, Default)]
 pub(super) struct RecordBuilder {
     pub line: RequestLine,
-    /// Whose valid key the request has.
+    /// The holder of the valid key that the request has.
     pub caller: Option<AuthenticatedCaller>,
     /// The valid key that came where its group does not read it.
     pub misplaced: Option<MisplacedKey>,
@@ -35,20 +35,20 @@ pub(super) struct RecordBuilder {
     pub stream: bool,
     /// The upstream's side, where the request came so far.
     pub upstream: Option<UpstreamRequest>,
-    /// What the upstream did.
+    /// The outcome at the upstream.
     pub result: UpstreamResult,
-    /// How the request was answered here, if it was.
+    /// The local reply to the request, if there was one.
     pub reply: Option<LocalReply>,
 }
 
-/// How a request was answered without, or in place of, an upstream.
+/// A reply without an upstream, or in place of its response.
 #[derive(Debug)]
 pub(super) enum LocalReply {
-    /// As asked: a model list, a health check.
+    /// The requested response: a model list, a health check.
     Answered,
     /// With an error.
     Rejected {
-        /// Its code.
+        /// The code of the rejection.
         code: &'static str,
         /// Whether the upstream is the reason.
         upstream_failed: bool,
@@ -102,7 +102,7 @@ impl RecordBuilder {
         self.upstream.as_ref()?.several.as_deref()
     }
 
-    /// What is reserved of the caller's limits.
+    /// Returns the reservation against the caller's limits.
     pub(super) fn reservation(&self) -> Option<&Reservation> {
         self.upstream.as_ref()?.reservation.as_ref()
     }
@@ -271,7 +271,7 @@ impl RecordBuilder {
         self.result.relayed().is_some_and(Response::is_success)
     }
 
-    /// How the exchange ended.
+    /// Returns the ending of the exchange.
     fn ending(&self, reading: &Reading, stream: &impl StreamEnd) -> Ending {
         match &self.reply {
             Some(LocalReply::Rejected {
@@ -307,7 +307,7 @@ impl RecordBuilder {
         }
     }
 
-    /// How good the numbers are.
+    /// Returns the reliability of the numbers.
     fn status(&self, ending: Ending, reading: &Reading) -> UsageStatus {
         let (Some(_), Some(upstream)) = (self.operation(), &self.upstream) else {
             return UsageStatus::None;

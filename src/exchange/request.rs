@@ -1,4 +1,4 @@
-//! What is known of a request besides its body: what it asks for, who sent it, which model it names.
+//! Facts of a request besides its body: the endpoint, the sender, the model.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ const MAX_NAME: usize = 128;
 const MAX_PATH: usize = 256;
 /// Longest method that is kept, in characters: of those that HTTP knows the longest has 17.
 const MAX_METHOD: usize = 32;
-/// What stands in place of the rest of a text.
+/// The mark in place of the rest of a text.
 const CUT: char = '…';
 
 /// The request line. Known once the head was read.
@@ -30,7 +30,7 @@ pub(super) struct RequestLine {
     pub method: SmolStr,
     /// The path, without its query, and no more than [`MAX_PATH`] characters of it.
     pub path: SmolStr,
-    /// What they ask for.
+    /// The endpoint that method and path ask for.
     pub endpoint: Result<Endpoint, Mismatch>,
 }
 
@@ -52,7 +52,7 @@ impl RequestLine {
         }
     }
 
-    /// What is fixed for the endpoint, where there is one.
+    /// Returns the fixed properties of the endpoint, where there is one.
     pub(super) fn spec(&self) -> Option<&'static EndpointSpec> {
         self.endpoint.as_ref().ok().map(Endpoint::spec)
     }
@@ -72,7 +72,7 @@ impl Default for RequestLine {
     }
 }
 
-/// Who sent a request. Known once its key was authenticated.
+/// The sender of a request. Known once its key was authenticated.
 #[derive(Debug)]
 pub(super) struct AuthenticatedCaller {
     /// The id of the API key.
@@ -83,13 +83,13 @@ pub(super) struct AuthenticatedCaller {
     pub team: Option<SmolStr>,
     /// The id of the key in whose counters its limits count; `None` for its own.
     pub counts_as: Option<Rc<str>>,
-    /// What the key has of its own; `None` for nothing.
+    /// The key's own terms, in place of its group's; `None` for none.
     pub access: Option<Rc<KeyAccess>>,
     /// The key's group.
     pub group: Rc<Group>,
     /// The protocol that the request speaks.
     pub protocol: Protocol,
-    /// Whose limits the request is counted against; empty for most.
+    /// The subjects whose limits the request is counted against; empty for most.
     pub subjects: Vec<Subject>,
     /// The currency of the policy's prices.
     pub currency: Option<Rc<str>>,
@@ -117,7 +117,7 @@ impl AuthenticatedCaller {
     }
 }
 
-/// Whose limits a request is counted against.
+/// Lists the subjects whose limits a request is counted against.
 fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
     let own = key.limits.as_deref();
     let counters = key.counts_as.as_ref().unwrap_or(&key.id);

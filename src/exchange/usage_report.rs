@@ -21,7 +21,7 @@ use crate::reply::Rejection;
 /// The body. Without limits no counter is read.
 ///
 /// # Errors
-/// What is spent elsewhere is not known.
+/// The spend elsewhere is not known.
 pub(super) fn body(
     authenticated: &Authenticated,
     quotas: &impl Quotas,
@@ -79,7 +79,7 @@ struct MoneyWindow {
     reset_at: String,
 }
 
-/// What is left of the limits of a key, a member, an owner, a team or a group.
+/// The remaining limits of a key, a member, an owner, a team or a group.
 #[derive(Serialize)]
 struct LimitsLeft {
     scope: &'static str,
@@ -126,7 +126,7 @@ impl MoneyNumber {
         Self::written(amount.to_string())
     }
 
-    /// As sub2api says it where nothing is limited.
+    /// Returns the number by which sub2api says that nothing is limited.
     fn unlimited() -> Self {
         Self::written("-1".to_owned())
     }
@@ -253,7 +253,7 @@ impl LimitsLeft {
     }
 }
 
-/// When the next day or month begins.
+/// Returns the start of the next day or month, as text.
 fn next(window: Window, at_us: u64) -> String {
     let seconds = at_us.checked_div(1_000_000).unwrap_or_default();
     let until = until_next(window, i64::try_from(seconds).unwrap_or(i64::MAX));

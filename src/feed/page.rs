@@ -20,11 +20,11 @@ const MAX_PROBLEMS: usize = 20;
 /// A page that passed every check. It borrows from the text where that needs no unescaping.
 #[derive(Debug)]
 pub struct Page<'a> {
-    /// Which sequence of versions this is.
+    /// The identity of the sequence of versions.
     pub feed: Cow<'a, str>,
     /// The greatest version that the feed has given away.
     pub version: u64,
-    /// Where the next page begins.
+    /// The position at which the next page begins.
     pub cursor: Cow<'a, str>,
     /// Whether there is a next page already.
     pub more: bool,
@@ -135,7 +135,7 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// Its changes, in the order in which they are written.
+    /// Returns the changes of the page, in the order in which they are written.
     pub fn changes(&self) -> impl Iterator<Item = Change<'_>> {
         let both = self.changes.iter().zip(&self.checked);
         both.map(|(change, checked)| Change {

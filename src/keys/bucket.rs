@@ -7,7 +7,7 @@
 
 use super::record::{KeyDigest, Unreadable};
 
-/// How many buckets there are: some thirty keys in each where there are a million.
+/// The number of buckets: some thirty keys in each where there are a million.
 pub const COUNT: u16 = 1 << 15;
 
 /// The length of a bucket's name.

@@ -48,7 +48,7 @@ const SHARED: u8 = 128;
 /// Every flag that tells what the terms of a key have.
 const TERMS: u8 = DISABLED | LIMITED | OWNED | OF_TEAM | MULTIPLIED | SUBSET | SHARED;
 const NEVER: i64 = i64::MAX;
-/// Where the epoch of format 1 and 2 stands.
+/// The place of the epoch in formats 1 and 2.
 const EPOCH: core::ops::Range<usize> = 2..10;
 
 /// The start of a feed's record: what decides between it and a change.
@@ -350,7 +350,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// One that holds with every generation.
+        /// A record that holds with every generation.
         fn plain()(epoch in any::<u64>(), key in key()) -> StoredRecord {
             StoredRecord { epoch, version: 0, key: Some(key), before: None }
         }

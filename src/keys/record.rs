@@ -1,4 +1,4 @@
-//! What the key store knows of one API key.
+//! Record of one API key in the key store.
 //!
 //! A record is found by the digest of the key, so the shared data holds no key.
 
@@ -59,19 +59,19 @@ pub struct KeyRecord {
     pub id: SmolStr,
     /// The id of its group.
     pub group: SmolStr,
-    /// Its owner, for ledgers.
+    /// The owner of the key, for ledgers.
     pub owner: Option<SmolStr>,
     /// The team that it belongs to, for ledgers.
     pub team: Option<SmolStr>,
     /// The id of the key in whose counters its limits count; `None` for its own.
     pub counts_as: Option<SmolStr>,
-    /// When it expires, seconds since the Unix epoch; `None` for never.
+    /// The time at which the key expires, in seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it is disabled.
     pub disabled: bool,
-    /// Its limits; `None` for none.
+    /// The limits of the key; `None` for none.
     pub limits: Option<Box<Limits>>,
-    /// What it has of its own; `None` for nothing.
+    /// The key's own terms, in place of its group's; `None` for none.
     pub access: Option<Box<KeyAccess>>,
 }
 
@@ -82,19 +82,19 @@ pub struct KeyTerms<'a> {
     pub id: &'a str,
     /// The id of its group.
     pub group: &'a str,
-    /// Its owner, for ledgers.
+    /// The owner of the key, for ledgers.
     pub owner: Option<&'a str>,
     /// The team that it belongs to, for ledgers.
     pub team: Option<&'a str>,
     /// The id of the key in whose counters its limits count; `None` for its own.
     pub counts_as: Option<&'a str>,
-    /// When it expires, seconds since the Unix epoch; `None` for never.
+    /// The time at which the key expires, in seconds since the Unix epoch; `None` for never.
     pub expires_at: Option<i64>,
     /// Whether it is disabled.
     pub disabled: bool,
-    /// Its limits; `None` for none.
+    /// The limits of the key; `None` for none.
     pub limits: Option<&'a Limits>,
-    /// What it has of its own; `None` for nothing.
+    /// The key's own terms, in place of its group's; `None` for none.
     pub access: Option<&'a KeyAccess>,
 }
 

@@ -10,7 +10,7 @@ use super::record::Record;
 use crate::limits::Scope;
 use crate::usage::{Call, Estimated, Kind, Usage};
 
-/// How much of a text that an upstream chose is written, in characters.
+/// The maximum length at which a text chosen by an upstream is written, in characters.
 const MAX_FOREIGN: usize = 256;
 
 /// The beginning of a text, [`MAX_FOREIGN`] characters at most.
@@ -67,7 +67,7 @@ impl Record {
         members.0.into_bytes()
     }
 
-    /// Where the request went.
+    /// Writes the members on the destination of the request.
     fn put_route(&self, members: &mut MemberWriter) {
         if let Some(route) = &self.route {
             members.text(name!("trilane.source"), &route.source);
@@ -84,7 +84,7 @@ impl Record {
         }
     }
 
-    /// What the limits said, and what is spent of budgets.
+    /// Writes the limit that rejected the request, and the spend of budgets.
     fn put_limits(&self, members: &mut MemberWriter) {
         if let Some((scope, limit)) = self.limit {
             members.text(name!("trilane.limit"), limit.name());
@@ -119,7 +119,7 @@ impl Record {
         members.text_if(name!("trilane.instance"), self.settled.instance.as_deref());
     }
 
-    /// What came back.
+    /// Writes the members on the response.
     fn put_answer(&self, members: &mut MemberWriter) {
         let reading = &self.reading;
         members.text_if(
@@ -301,7 +301,7 @@ impl MemberWriter {
         }
     }
 
-    /// How many of the tokens are estimated, where any are.
+    /// Writes the numbers of estimated tokens and images, where there are any.
     fn estimated(&mut self, estimated: Estimated) {
         for (name, count) in [
             (name!("trilane.estimated.input_tokens"), estimated.input),

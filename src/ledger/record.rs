@@ -1,4 +1,4 @@
-//! What is known of an exchange when it is over.
+//! Facts about an exchange that is over.
 
 use std::rc::Rc;
 
@@ -13,14 +13,14 @@ use crate::money::{Charge, Multiplier, Uncovered};
 use crate::protocol::{Entry, Protocol};
 use crate::usage::{Estimated, Reading, Usage};
 
-/// What is known of an exchange when it is over.
+/// The facts about an exchange that is over.
 #[derive(Debug, Clone)]
 pub struct Record {
     /// The request's method.
     pub method: SmolStr,
     /// The request's path, without its query.
     pub path: SmolStr,
-    /// What was asked for; see [`Endpoint::name`](crate::protocol::Endpoint::name). `None` for unknown paths.
+    /// The name of the endpoint asked for; see [`Endpoint::name`](crate::protocol::Endpoint::name). `None` for unknown paths.
     pub endpoint: Option<SmolStr>,
     /// The operation in OpenTelemetry's words, for calls of models.
     pub operation: Option<&'static str>,
@@ -28,9 +28,9 @@ pub struct Record {
     pub protocol: Option<Protocol>,
     /// The id of the account key.
     pub key: Option<SmolStr>,
-    /// Where a valid key was found if its group does not read it there: the name of a header, or `query`.
+    /// The place of a valid key that its group does not read there: the name of a header, or `query`.
     pub key_found_in: Option<&'static str>,
-    /// Whose it is, where that is known.
+    /// The owner of the key, where that is known.
     pub owner: Option<SmolStr>,
     /// The team that it belongs to, where that is known.
     pub team: Option<SmolStr>,
@@ -48,9 +48,9 @@ pub struct Record {
     pub upstream_model: Option<SmolStr>,
     /// Whether the client asked for a stream.
     pub stream: bool,
-    /// How it ended.
+    /// The ending of the exchange.
     pub ending: Ending,
-    /// How good the numbers are.
+    /// The reliability of the numbers.
     pub status: UsageStatus,
     /// The code of our rejection, or the type of the upstream's error.
     pub error: Option<SmolStr>,
@@ -58,25 +58,25 @@ pub struct Record {
     pub upstream_request_id: Option<String>,
     /// The status of the upstream's answer, where ours took its place.
     pub replaced_status: Option<u16>,
-    /// Why Envoy answered in the upstream's place, in Envoy's words.
+    /// The reason why Envoy answered in the upstream's place, in Envoy's words.
     pub upstream_failure: Option<String>,
     /// The attempts at upstream accounts, where the source has accounts.
     pub attempts: Option<Attempts>,
-    /// What the meter read.
+    /// The reading of the meter.
     pub reading: Reading,
-    /// How many of the tokens in it are estimated.
+    /// The tokens in the reading that are estimated.
     pub estimated: Estimated,
-    /// What it costs, where the model has prices and the usage is known.
+    /// The cost, where the model has prices and the usage is known.
     pub charge: Option<Charge>,
-    /// What the account that gave the response takes for it, by its factor.
+    /// The cost of the response, by the factor of the account that gave it.
     pub cost: Option<AccountCost>,
-    /// What was used and no price covers, so that the charge may be less than what it cost.
+    /// The usage that no price covers, so that the charge may be less than the cost.
     pub uncovered: Uncovered,
     /// The currency of the charge, where the document names one.
     pub currency: Option<Rc<str>>,
     /// The limit that refused the request, and whose it is.
     pub limit: Option<(Scope, Limit)>,
-    /// How the request was settled with its limits.
+    /// The settlement of the request with its limits.
     pub settled: Settlement,
     /// The tokens to report to the rate limit service, where it was asked and something was used.
     pub counted: Option<ServiceTokens>,
@@ -113,12 +113,12 @@ pub struct RouteTaken {
 }
 
 impl Record {
-    /// What was used, where the upstream reported it.
+    /// Returns the usage, where the upstream reported it.
     pub fn usage(&self) -> Option<&Usage> {
         self.reading.usage.as_ref()
     }
 
-    /// How long a stream took to begin, in microseconds. An error is no stream.
+    /// Returns the time until a stream began, in microseconds. An error is no stream.
     pub fn first_token_us(&self) -> Option<u64> {
         let began = self.status.is_of_an_answer();
         self.first_byte_us.filter(|_| self.stream && began)

@@ -1,4 +1,4 @@
-//! What is spent of a budget elsewhere: on other Envoys, and on this one before its process began.
+//! Spend of a budget elsewhere: on other Envoys, and on this one before its process began.
 //!
 //! A spend feed tells it. The loader writes a record for each subject, which replaces the one before; a limiter reads it with
 //! each admission and adds what this process has counted itself. So nothing is counted twice and nothing is forgotten,
@@ -32,7 +32,7 @@ pub enum Period {
     Month(u32),
 }
 
-/// What is spent of a budget elsewhere, by period. What is not named is nothing.
+/// The amounts spent of a budget elsewhere, by period. A period that is not named has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SpentElsewhere(pub Vec<(Period, Amount)>);
 
@@ -44,12 +44,12 @@ impl SpentElsewhere {
     }
 }
 
-/// What a spend feed says of one subject.
+/// The statement of a spend feed on one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToldSpend {
     /// Its budget, where the feed gives it: that of a member, an owner or a team.
     pub budget: Option<Budget>,
-    /// What is spent elsewhere.
+    /// The amounts spent elsewhere.
     pub elsewhere: SpentElsewhere,
 }
 

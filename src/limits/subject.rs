@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::elsewhere::{COMPLETE, SpentElsewhere, ToldSpend};
 use super::terms::Limits;
 
-/// Whose limits they are.
+/// The kind of subject that has the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The account key's own.
@@ -40,7 +40,7 @@ impl Scope {
         matches!(self, Self::Member | Self::Owner | Self::Team)
     }
 
-    /// Its name, as metrics and messages have it.
+    /// Returns the name in metrics and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
@@ -55,7 +55,7 @@ impl Scope {
 /// A key, member, owner, team or group with limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// Whose limits they are.
+    /// The kind of subject that has the limits.
     pub scope: Scope,
     /// The limits.
     pub limits: Limits,
@@ -64,7 +64,7 @@ pub struct Subject {
     pub(super) name: Rc<str>,
     /// Whether a spend feed says what is spent elsewhere, and of a member, an owner or a team the budget too.
     pub(super) is_told: bool,
-    /// What is spent of its budget elsewhere, as far as it was read.
+    /// The amounts spent of its budget elsewhere, as far as they were read.
     pub(super) elsewhere: SpentElsewhere,
 }
 

@@ -7,7 +7,7 @@ use super::subject::Scope;
 /// One of the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Limit {
-    /// What is counted by the minute.
+    /// A limit by the minute.
     Rate(Rate),
     /// Concurrent requests.
     Concurrency,
@@ -18,7 +18,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Its name, as metrics have it.
+    /// Returns the name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate(rate) => rate.name(),
@@ -34,11 +34,11 @@ impl Limit {
 /// A limit that does not allow a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitViolation {
-    /// Whose limit it is.
+    /// The kind of subject that has the limit.
     pub scope: Scope,
-    /// Which limit.
+    /// The limit that is reached.
     pub limit: Limit,
-    /// How long until the request would be allowed if no other came, in microseconds.
+    /// The time until the request would be allowed if no other came, in microseconds.
     pub wait_us: u64,
 }
 

@@ -76,7 +76,7 @@ impl Amount {
         sum.map(Self).ok_or(Fault::OutOfRange)
     }
 
-    /// So many units of 10^-20.
+    /// Returns the amount of so many units of 10^-20.
     pub const fn of_units(units: u128) -> Self {
         Self(units)
     }
@@ -104,7 +104,7 @@ impl Amount {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left after `spent`, at least nothing.
+    /// Returns the remainder after `spent`, at least nothing.
     #[must_use]
     pub fn less(self, spent: Self) -> Self {
         Self(self.0.saturating_sub(spent.0))
@@ -116,7 +116,7 @@ impl Amount {
         Self(self.0.div_ceil(2))
     }
 
-    /// Its encoding in records.
+    /// Encodes the amount for records.
     pub(crate) fn to_bytes(self) -> [u8; 16] {
         self.0.to_le_bytes()
     }

@@ -6,12 +6,12 @@ use super::prices::Prices;
 use super::tier::is_ordinary;
 use crate::usage::{Call, Kind, Usage};
 
-/// What one model used, and at which class of service.
+/// The usage of one model, with its prices and class of service.
 #[derive(Debug, Clone, Copy)]
 pub struct PricedUsage<'a> {
     /// The model's prices.
     pub prices: &'a Prices,
-    /// What it used.
+    /// The usage of the model.
     pub usage: &'a Usage,
     /// The class of service that the answer reports, in the protocol's words.
     pub tier: Option<&'a str>,
@@ -95,16 +95,16 @@ fn narrowest<'a, 'b>(prices: &'a Prices, named: Named<'b>) -> (&'a Prices, Named
     best
 }
 
-/// What several models used for one answer, in money.
+/// The cost of one answer, over the usage of several models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bill {
-    /// What it costs by its prices, before any multiplier; `None` where the exact amount has more digits than the type holds.
+    /// The cost by the prices, before any multiplier; `None` where the exact amount has more digits than the type holds.
     pub list: Option<Charge>,
-    /// What was used and no price covers.
+    /// The usage that no price covers.
     pub uncovered: Uncovered,
 }
 
-/// What all items cost together by their prices, and what of it no price covers. Nothing at all costs 0.
+/// Adds up the cost of all items by their prices, and the usage that no price covers. Nothing at all costs 0.
 ///
 /// Each item is charged at its [applicable](PricedUsage::applicable) prices.
 pub fn bill<'a>(items: impl IntoIterator<Item = PricedUsage<'a>>) -> Bill {

@@ -1,4 +1,4 @@
-//! What an answer reports and no price covers.
+//! Reported usage that no price covers.
 
 use crate::usage::Call;
 

@@ -1,4 +1,4 @@
-//! What a model costs, before any multiplier.
+//! Prices of a model, before any multiplier.
 
 use super::price::Price;
 use super::schedule::{RequestTimes, Schedule};

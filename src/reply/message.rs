@@ -1,4 +1,4 @@
-//! Why a request is refused, in words, as the clients of each protocol know them.
+//! The messages of rejections, in the words that the clients of each protocol know.
 
 use super::rejection::{Rejection, Spoken};
 use crate::body::SteeringMember;
@@ -10,7 +10,7 @@ use crate::protocol::{Entry, Protocol};
 const MAX_ECHO: usize = 128;
 
 impl Rejection {
-    /// What the header `x-trilane-detail` adds for whoever runs the client. Only sent to clients with a valid key.
+    /// Returns the text of the header `x-trilane-detail`, for the operator of the client. Only sent to clients with a valid key.
     pub(super) fn detail(&self, protocol: Protocol) -> Option<&str> {
         match (self, protocol) {
             (Self::KeyMisplaced { detail }, _) => Some(detail),
@@ -197,7 +197,7 @@ impl Rejection {
     }
 }
 
-/// What is said of an endpoint that a vendor has and this gateway does not.
+/// Returns the message for an endpoint that a vendor has and this gateway does not.
 fn not_served(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::A => {

@@ -1,4 +1,4 @@
-//! Why a request is rejected, as a status and a code.
+//! The rejection of a request, as a status and a code.
 
 use std::rc::Rc;
 
@@ -7,12 +7,12 @@ use crate::limits::{AdmitError, Limit, LimitViolation, Scope};
 use crate::protocol::Quota;
 use crate::protocol::{Entry, Protocol};
 
-/// Why the gateway does not forward a request, or does not relay its answer.
+/// The reason why the gateway does not forward a request, or does not relay its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejection {
-    /// There is no such path; perhaps the base address is wrong.
+    /// No endpoint has the path; perhaps the base address is wrong.
     UnknownPath {
-        /// What the base address should be, where the path shows that it is wrong.
+        /// Advice on the base address, where the path shows that it is wrong.
         advice: Option<&'static str>,
     },
     /// A vendor has such an endpoint, this gateway does not.
@@ -40,7 +40,7 @@ pub enum Rejection {
     ProtocolNotAllowed {
         /// The endpoint's protocol.
         wanted: Protocol,
-        /// What the group speaks instead.
+        /// The protocols that the group speaks instead.
         group: Spoken,
     },
     /// Protocol B without its version header, or with a version that the group does not take.
@@ -116,14 +116,14 @@ pub enum Rejection {
     BadParameter(&'static str),
     /// A query parameter that the path does not take.
     UnknownParameter {
-        /// Its name, where that may be repeated.
+        /// The name of the parameter, where it may be repeated in a message.
         name: Option<String>,
     },
     /// A limit of the key, its owner, alone or in its team, its team or its group is used up.
     LimitReached {
-        /// Whose.
+        /// The kind of subject that has the limit.
         scope: Scope,
-        /// Which.
+        /// The limit that is used up.
         limit: Limit,
         /// In how many seconds it will suffice again.
         retry_after_s: u64,
@@ -148,7 +148,7 @@ pub enum Rejection {
     Internal,
 }
 
-/// What a group speaks, for messages.
+/// The protocols of a group, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spoken {
     /// One protocol.
@@ -292,7 +292,7 @@ impl Rejection {
         }
     }
 
-    /// What is used up, where that is the reason.
+    /// Returns the quota that is used up, where that is the reason.
     pub(super) fn quota(&self) -> Option<Quota> {
         let (spent, retry_after_s) = match self {
             Self::LimitReached {

@@ -716,7 +716,7 @@ fn a_limit_is_named_and_whose_it_is() {
     }
 }
 
-/// When a spent budget begins anew, in words, for no client is to sleep until then; and whom to ask.
+/// The time at which a spent budget begins anew, in words, for no client is to sleep until then; and the contact to ask.
 #[test]
 fn a_spent_budget_says_when_it_begins_anew_and_whom_to_ask() {
     let day = "It begins anew at 00:00 UTC, in";

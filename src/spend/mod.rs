@@ -15,5 +15,5 @@ mod sync;
 
 pub use sync::{SpendOutcome, SpendSync};
 
-/// How many subjects a page may have: as few as keys, for the same reason.
+/// The maximum number of subjects in a page: as few as keys, for the same reason.
 pub const PAGE: u32 = 100;

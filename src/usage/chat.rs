@@ -5,7 +5,7 @@
 //! audio and images, unless the total says otherwise. Many vendors speak this protocol, some with names of their own:
 //! docs/vendors.md has the page for each of them.
 //!
-//! What the model wrote stands in the `delta` of a chunk and in the `message` of a document. Some upstreams repeat in the
+//! Text of the model stands in the `delta` of a chunk and in the `message` of a document. Some upstreams repeat in the
 //! `message` of each chunk all that was written so far: that counts for nothing.
 
 use super::Call;

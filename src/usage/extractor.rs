@@ -22,7 +22,7 @@ use word::is_word;
 /// Reads one value after the other, each after a [`reset`](Self::reset).
 pub(super) struct Extractor {
     state: ExtractorState,
-    /// What the table says of the value that comes next or is being read.
+    /// The table's node for the value that comes next or is being read.
     node: &'static Node,
     path: Path,
     /// Open brackets of the value that is being skipped.
@@ -31,14 +31,14 @@ pub(super) struct Extractor {
     counts: Counts,
     /// The string being read is a key.
     key: bool,
-    /// What was read of a key, string or number, if it did not come in one piece.
+    /// The bytes read of a key, string or number, if it did not come in one piece.
     scratch: ShortText,
     /// It is longer than what is kept.
     too_long: bool,
     decoder: EscapeDecoder,
-    /// Where something else may stand without any difference, but for numbers.
+    /// The places at which other bytes make no difference, but for numbers.
     holes: Holes,
-    /// How much was left to read where holes count from.
+    /// The number of bytes left to read at the place that holes count from.
     holes_from: usize,
 }
 
@@ -46,11 +46,11 @@ pub(super) struct Extractor {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counts {
     Nothing,
-    /// As text that the model wrote.
+    /// Text that the model wrote.
     Text,
     /// The same, of its reasoning.
     Reasoning,
-    /// As data of a picture or sound.
+    /// Data of a picture or sound.
     Data,
 }
 
@@ -84,7 +84,7 @@ impl Counts {
     }
 }
 
-/// What may come next.
+/// The syntax that may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExtractorState {
     Value,

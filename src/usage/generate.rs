@@ -177,7 +177,7 @@ const DETAIL: &[NodeMember] = &[
     ("tokenCount", number(ENTRY)),
 ];
 
-/// Its `code` is an HTTP status; the word for it is in `status`.
+/// The error object: its `code` is an HTTP status, and the word for it is in `status`.
 const ERROR: Node = object(&[("status", text(TextField::ErrorType))]).marked(Marker::Error);
 
 fn usage(numbers: &Numbers) -> Counted {

@@ -1,4 +1,4 @@
-//! How the reports of one answer become one: a later one stands for those before, but a poorer one erases nothing.
+//! The merging of the reports of one response: a later one stands for those before, but a poorer one erases nothing.
 
 use super::numbers::{Numbers, Slot, SlotSet, bit, slots};
 use super::table::{Merge, WireTable};

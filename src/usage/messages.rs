@@ -10,7 +10,7 @@
 //! of its own (`advisor_message`) is that model's, what has none (`compaction`) is added to the sums. Types that are not known
 //! yet are read in the same way: they are rather charged than free.
 //!
-//! What the model wrote stands in the `delta` of `content_block_delta`, in the few blocks that do not begin empty, and in the
+//! Text of the model stands in the `delta` of `content_block_delta`, in the few blocks that do not begin empty, and in the
 //! `content` of a document. There too stand the calls of the vendor's own tools; the usage has them once it is final.
 
 use super::doubt::{Doubt, Doubts, Terms};
@@ -230,7 +230,7 @@ pub(super) fn begin_iteration(numbers: &mut Numbers) {
     }
 }
 
-/// What the entry that has ended used: the numbers in common, in their order.
+/// Returns the usage of the entry that has ended: the numbers in common, in their order.
 pub(super) fn entry(numbers: &Numbers) -> [u64; ENTRY_SUMS] {
     let (rest, [hour, minutes]) = numbers.split(
         ENTRY + CACHE_WRITE,
@@ -254,7 +254,7 @@ pub(super) fn add_entry(numbers: &mut Numbers, entry: [u64; ENTRY_SUMS]) {
     }
 }
 
-/// What entries used whose sums are these.
+/// Returns the usage of entries with these sums.
 pub(super) fn usage_of(sums: [u64; ENTRY_SUMS]) -> Usage {
     let [input, output, cache_read, written, _, hour] = sums;
     let mut usage = Usage::default();

@@ -66,7 +66,7 @@ pub struct Meter {
     tally: UsageTally,
 }
 
-/// What kind of text an answer is.
+/// The kind of text that an answer is.
 #[allow(
     clippy::large_enum_variant,
     reason = "an answer of any form has its place from the start, nothing is allocated while it passes"
@@ -82,10 +82,10 @@ enum ResponseForm {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// What an answer told, as far as it was read.
+/// The contents of an answer, as far as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// What it used; nothing if nothing was reported. A lower bound unless `finished`.
+    /// The usage; `None` if nothing was reported. A lower bound unless `finished`.
     pub usage: Option<Usage>,
     /// Whether the protocol's own end was seen, and no error.
     pub finished: bool,
@@ -97,7 +97,7 @@ pub struct Reading {
     pub response_id: Option<SmolStr>,
     /// The model that answered, in the upstream's words.
     pub response_model: Option<SmolStr>,
-    /// Why the model stopped, in the protocol's words.
+    /// The reason why the model stopped, in the protocol's words.
     pub finish_reason: Option<SmolStr>,
     /// The class of service that was billed.
     pub service_tier: Option<SmolStr>,
@@ -114,7 +114,7 @@ pub struct Reading {
     pub image_model: Option<SmolStr>,
     /// Whether a number was reported that no answer comes to: it counts as not reported.
     pub excessive: bool,
-    /// What other models used for this answer, by the names that the upstream gives them: at most four, of which the last has
+    /// The usage of other models for this answer, by the names that the upstream gives them: at most four, of which the last has
     /// all that the others have not. None is the model that answered.
     pub others: Vec<(String, Usage)>,
     /// Whether no number tells the input, or none the output though some of it passed.
@@ -256,7 +256,7 @@ impl Meter {
         self.tally.is_told_anything()
     }
 
-    /// How many bytes of text, pictures and sound passed so far, up to the last event that has ended.
+    /// Returns the number of bytes of text, pictures and sound passed so far, up to the last event that has ended.
     pub fn passed_bytes(&self) -> u64 {
         self.tally.passed_bytes()
     }

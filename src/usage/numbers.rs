@@ -5,7 +5,7 @@ use super::cost;
 /// The place of a number among those of its table.
 pub(super) type Slot = u8;
 
-/// How many slots there are: the most that any table needs.
+/// The number of slots: the most that any table needs.
 pub(super) const SLOTS: usize = 56;
 
 /// A set of slots: bit n is slot n.
@@ -138,7 +138,7 @@ pub(super) fn whole(word: &[u8]) -> Option<u64> {
     integer(cost::amount(core::str::from_utf8(word).ok()?)?.as_bytes())
 }
 
-/// So many digits are never more than 64 bits.
+/// The number of digits that always fit into 64 bits.
 const SHORT: usize = 19;
 
 /// The value of the digits at the start, if that is a plain integer of a length that is easy to read, and what comes

@@ -3,7 +3,7 @@
 //! The events at a stream's beginning and end carry the response as it stands; usage is in the last one.
 //! `input_tokens` contains the cached tokens, `output_tokens` the reasoning.
 //!
-//! What the model wrote stands in the `delta` of the events that end in `.delta`, and in the `output` of a document; that of
+//! Text of the model stands in the `delta` of the events that end in `.delta`, and in the `output` of a document; that of
 //! the response in a stream's last event repeats it. So it is with what the model did: in a stream each item counts as it is
 //! done; what had begun when a stream was left counts as if it were. `tool_usage` tells beside the usage what a model that makes images took, and how many searches are billed.
 
@@ -441,7 +441,7 @@ pub(super) fn by_time(all: Option<u64>, [hour, minutes]: [u64; 2]) -> ([u64; 2],
     ([minutes.saturating_add(rest), hour], over)
 }
 
-/// What a model that makes images took beside the one that answered; nothing of another form of answer.
+/// Returns the usage of a model that makes images beside the one that answered; nothing for another form of answer.
 pub(super) fn image_tool(numbers: &Numbers) -> Usage {
     if numbers.present() & IMAGES == 0 {
         return Usage::default();

@@ -1,4 +1,4 @@
-//! What of an answer is worth reading: a tree of keys for each form of each protocol.
+//! Parts of an answer that are worth reading: a tree of keys for each form of each protocol.
 //!
 //! The tables are constants, one file a protocol; the [`Extractor`](super::extractor::Extractor) follows them
 //! and knows no key itself.
@@ -20,9 +20,9 @@ pub(super) struct WireTable {
     pub(super) merge: Merge,
     /// The numbers that stand beside the usage object: another one does not stand for these.
     pub(super) beside: SlotSet,
-    /// What an event of this `type` is; nothing: not worth reading on.
+    /// Returns the class of an event of this `type`; `None` for one not worth reading on.
     pub(super) event_of: fn(&[u8]) -> Option<EventClass>,
-    /// What else ends a stream, beside an event of that kind.
+    /// The other sign that ends a stream, beside an event of that kind.
     pub(super) ends: Ends,
     /// Calls that are reported as numbers: their sum stands for what was counted.
     pub(super) calls: &'static [(Call, Slot)],
@@ -48,7 +48,7 @@ pub(super) struct Counted {
     pub(super) doubts: Doubts,
 }
 
-/// How numbers of an event go with those of the events before.
+/// The rule by which an event's numbers are merged with those of the events before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Merge {
     /// A usage object stands for all before it.
@@ -57,7 +57,7 @@ pub(super) enum Merge {
     Update,
 }
 
-/// What ends a stream.
+/// The sign that ends a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
     /// An event that says so.
@@ -68,10 +68,10 @@ pub(super) enum Ends {
     Reason,
 }
 
-/// What an event of a stream is.
+/// The role of an event in a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum EventClass {
-    /// One that may carry something.
+    /// An event that may carry something.
     #[default]
     Plain,
     /// The protocol's own end.
@@ -117,9 +117,9 @@ impl EventClass {
 pub(super) enum TextField {
     Id,
     Model,
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     Finish,
-    /// How the response stands (Responses).
+    /// The status of the response (Responses).
     Status,
     Tier,
     Speed,
@@ -147,7 +147,7 @@ pub(super) enum TextField {
 }
 
 impl TextField {
-    /// How many are kept: those before [`TextField::EventType`].
+    /// The number of fields that are kept: those before [`TextField::EventType`].
     pub(super) const KEPT: usize = Self::EventType as usize;
 }
 
@@ -197,7 +197,7 @@ pub(super) const UNNAMED_OUTPUT: Slot = 54;
 /// The status of an answer by the vendor's own word, where it says 200 to everything; 0 is none.
 pub(super) const FAILURE: Slot = 53;
 
-/// Where the parts of a total have their places.
+/// The slots of the parts of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Modalities {
     pub(super) audio: Slot,
@@ -206,7 +206,7 @@ pub(super) struct Modalities {
     pub(super) entry: Slot,
 }
 
-/// What of a value the model wrote.
+/// The part of a value that the model wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Generated {
     /// Nothing.
@@ -223,20 +223,20 @@ pub(super) enum Generated {
     Data,
 }
 
-/// What a value may be to be read; any other value is skipped.
+/// The forms of a value that are read; any other value is skipped.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
-    /// As an object: these members.
+    /// The members that are read of an object.
     pub(super) members: Option<&'static [NodeMember]>,
-    /// As an array: these items.
+    /// The items that are read of an array.
     pub(super) items: Option<&'static Self>,
-    /// As a number.
+    /// The slot of a number.
     pub(super) number: Option<Slot>,
-    /// As a string.
+    /// The field of a string.
     pub(super) text: Option<TextField>,
-    /// As a string that is not read otherwise, or as an object or array none of whose members is: whether its length counts.
+    /// Whether its length counts, for a string that is not read otherwise, or an object or array none of whose members is.
     pub(super) generated: Generated,
-    /// As an object or array: what it is told as.
+    /// The marker of an object or array.
     pub(super) mark: Option<Marker>,
 }
 

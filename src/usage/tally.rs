@@ -1,4 +1,4 @@
-//! What an answer has said of its usage: staged while an event is being read, kept when it has ended.
+//! Usage as an answer reports it: staged while an event is being read, kept when it has ended.
 
 use super::cost;
 use super::doubt::Doubt;
@@ -16,7 +16,7 @@ use super::{messages, responses};
 /// Stands for the model of a tool that makes images, where its name was not told.
 pub const IMAGE_TOOL: &str = "image_generation";
 
-/// How many numbers most answers report, at the most.
+/// The capacity that suffices for the numbers that most responses report.
 const USUALLY_REPORTED: usize = 8;
 
 /// Collects what an [`Extractor`](super::extractor::Extractor) finds.
@@ -51,16 +51,16 @@ struct Said {
     calls: [u64; Call::ALL.len()],
     /// Searches that are listed.
     queries: Queries,
-    /// How long the text is that the model wrote: less than nothing while half an escape was read.
+    /// The length of the text that the model wrote, in bytes: less than nothing while half an escape was read.
     generated: i64,
     /// The pictures and the sound that passed.
     passed: Passed,
-    /// How long the data is of the picture or sound that is being read: less than nothing while half an escape was read.
+    /// The length of the data of the picture or sound being read, in bytes: less than nothing while half an escape was read.
     data: i64,
     /// The items in it, done or not.
     begun: Begun,
     others: ModelSums,
-    /// They were listed, if only as none.
+    /// Whether other models were listed, if only as none.
     lists_others: bool,
     event: EventClass,
     /// A number was told that no answer comes to.
@@ -122,7 +122,7 @@ impl Begun {
     }
 }
 
-/// What an entry is, or what it is of.
+/// The kind of an entry, or of its subject.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum EntryKind {
     #[default]
@@ -186,12 +186,12 @@ impl ListEntry {
     }
 }
 
-/// What an event that has ended changed.
+/// The changes by an event that has ended.
 #[derive(Clone, Copy)]
 pub(super) struct Effect {
-    /// Its numbers count.
+    /// Whether its numbers count.
     pub(super) numbers: bool,
-    /// How much text of the model is in it.
+    /// The length of the model's text in it, in bytes.
     pub(super) generated: i64,
     /// All that it reports is known now as it says it.
     pub(super) as_it_says: bool,
@@ -890,7 +890,7 @@ impl UsageTally {
         }
     }
 
-    /// What other models used, by their names.
+    /// Returns the usage of other models, by their names.
     pub(super) fn others(&self) -> Vec<(String, Usage)> {
         let mut others: Vec<(String, Usage)> = Vec::new();
         for (model, usage) in self.models().filter(|(model, _)| !self.is_own(model)) {
@@ -933,7 +933,7 @@ impl UsageTally {
         self.table.beside & responses::TOOL_USAGE != 0
     }
 
-    /// What each model used that is not in the numbers.
+    /// Lists the usage of each model that is not in the numbers.
     fn models(&self) -> impl Iterator<Item = (&str, Usage)> {
         let others = self.kept.others.as_slice().iter();
         let of_tool = if self.has_image_tool() {
@@ -951,7 +951,7 @@ impl UsageTally {
             .filter(|(_, usage)| *usage != Usage::default())
     }
 
-    /// How long the text is that the model wrote.
+    /// Returns the length of the text that the model wrote, in bytes.
     pub(super) fn generated_bytes(&self) -> u64 {
         self.kept.generated.try_into().unwrap_or(0)
     }
@@ -967,7 +967,7 @@ impl UsageTally {
         }
     }
 
-    /// How many bytes of text, pictures and sound passed.
+    /// Returns the number of bytes of text, pictures and sound that passed.
     pub(super) fn passed_bytes(&self) -> u64 {
         let passed = &self.kept.passed;
         self.generated_bytes()
@@ -1013,7 +1013,7 @@ impl UsageTally {
         })
     }
 
-    /// Why the model stopped.
+    /// Returns the reason why the model stopped.
     pub(super) fn finish_reason(&self) -> Option<&str> {
         let ended = ["completed", "incomplete", "failed", "cancelled"];
         let status = self.kept.text(TextField::Status);

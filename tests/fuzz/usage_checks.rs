@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all that a usage meter is fed: no chunking changes what it reads, and
+//! Invariants of a usage meter, for any bytes at all that it is fed: no chunking changes what it reads, and
 //! where every event is sound JSON it reads what a plain reading with `serde_json` finds.
 //!
 //! Shared by the integration tests and the fuzz target, each of which includes this file.
@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use trilane::usage::{Call, Kind, Meter, Passed, Reading, Usage, Wire};
 
-/// What a meter reads in chunks.
+/// Feeds a meter in chunks and returns its reading.
 pub fn read<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let mut meter = Meter::new(wire);
     for chunk in chunks {
@@ -66,7 +66,7 @@ pub fn answer_as(wire: Wire, body: &[u8]) -> Option<Reading> {
 
 // === The plain reading ===
 
-/// What has to come out; nothing where it is not for this reading to say.
+/// Returns the expected reading; `None` where the plain reading cannot decide.
 fn plain_reading(wire: Wire, body: &[u8]) -> Option<Reading> {
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     let mut plain = Plain::new(wire);
@@ -293,7 +293,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// What a text counts: a character written by number as three bytes.
+/// Counts the bytes of a text: a character written by number as three bytes.
 fn written(text: &[u8]) -> u64 {
     let (mut at, mut count) = (0, 0);
     while at < text.len() {
@@ -308,7 +308,7 @@ fn written(text: &[u8]) -> u64 {
     count
 }
 
-/// What the model writes into a message or delta of Chat Completions.
+/// The paths of texts that the model writes into a message or delta of Chat Completions.
 const CHAT_TEXTS: &[&str] = &[
     "content",
     "content/*/text",
@@ -363,7 +363,7 @@ struct Plain {
     error: Option<String>,
     images: u64,
     passed: Passed,
-    /// What has begun and is not done; the last are pictures.
+    /// The number of calls that have begun and are not done; pictures are under `None`.
     open: BTreeMap<Option<Call>, u64>,
     /// A number is told that counts as none.
     excess: bool,
@@ -788,7 +788,7 @@ impl Plain {
         Some(())
     }
 
-    /// What a document alone has: what the model wrote and did.
+    /// Counts the parts that a document alone has: the texts and calls of the model.
     fn document(&mut self, document: &Value, raw: &Raw<'_>) {
         self.generated += match self.wire {
             Wire::CachedContent => 0,
@@ -1266,7 +1266,7 @@ impl Plain {
         (!contradicts).then_some(reading)
     }
 
-    /// What `tool_usage` tells of images.
+    /// Reads the usage of images from `tool_usage`.
     fn image_tool(&self) -> Usage {
         let get = |name: &str| {
             self.numbers
@@ -1441,7 +1441,7 @@ impl Plain {
 }
 
 impl Plain {
-    /// What is left of a total, and its parts; if those are more than it, that is not judged here.
+    /// Splits a total into a rest and its parts. Parts that exceed it are a contradiction, which is not judged here.
     fn split(&self, total: Option<u64>, parts: &[Option<u64>]) -> (u64, Vec<u64>) {
         let (left, cut) = split(total, parts);
         let whole = parts.iter().map(|part| part.unwrap_or(0));
@@ -1479,7 +1479,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 128
 }
 
-/// What entries of `iterations` used whose numbers come to these.
+/// Returns the usage of entries of `iterations` with these sums.
 fn used_by([input, output, cache_read, written, _, hour]: [u64; 6]) -> Usage {
     let mut used = Usage::default();
     for (kind, tokens) in [
@@ -1494,7 +1494,7 @@ fn used_by([input, output, cache_read, written, _, hour]: [u64; 6]) -> Usage {
     used
 }
 
-/// What is left of a total, and its parts, none of which goes beyond what the others leave.
+/// Splits a total into a rest and its parts, none of which goes beyond what the others leave.
 fn split(total: Option<u64>, parts: &[Option<u64>]) -> (u64, Vec<u64>) {
     let parts = parts.iter().map(|part| part.unwrap_or(0));
     let mut left = total.unwrap_or(parts.clone().fold(0, u64::saturating_add));

@@ -28,7 +28,7 @@ use crate::nearly_spent;
 use crate::store::spend_feed::{self, PeopleBudget};
 use crate::store::{Transaction, audit, documents, keys, spend};
 
-/// Who may have a budget here.
+/// The kinds of subject that may have a budget here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BudgetKind {
@@ -51,7 +51,7 @@ impl BudgetKind {
     }
 }
 
-/// How much money a day and a month may cost: decimals, in the currency of the document. One of the two or both.
+/// The amounts that may be spent per day and per month: decimals, in the currency of the document. One of the two or both.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetBody {
@@ -66,22 +66,22 @@ pub struct BudgetBody {
 /// A budget.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BudgetView {
-    /// Whose: `member`, `owner` or `team`.
+    /// The kind of subject: `member`, `owner` or `team`.
     pub(crate) kind: String,
     /// The id.
     pub(crate) id: String,
-    /// What they may spend.
+    /// The amounts that the subject may spend.
     pub(crate) budget: BudgetBody,
 }
 
 /// A budget, and what is spent of it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BudgetSpendView {
-    /// What they may spend.
+    /// The amounts that the subject may spend.
     pub(crate) budget: BudgetBody,
-    /// What was spent today, in UTC, by currency.
+    /// The amounts spent today (UTC), by currency.
     pub(crate) today: Vec<SpentAmount>,
-    /// What was spent this month.
+    /// The amounts spent this month (UTC), by currency.
     pub(crate) this_month: Vec<SpentAmount>,
 }
 

@@ -1,4 +1,4 @@
-//! What agents get for their gateways: the feed of keys, and the document in force.
+//! The routes for agents that serve gateways: the key feed and the document in force.
 
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};

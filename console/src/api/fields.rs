@@ -33,7 +33,7 @@ pub fn without_sign(amount: Option<String>) -> Option<String> {
     amount.map(|text| text.strip_prefix('$').map(str::to_owned).unwrap_or(text))
 }
 
-/// What [`is_name`] wants.
+/// The message for a name that [`is_name`] rejects.
 pub const NAME: &str = "must be 1 to 128 bytes without control characters";
 
 /// Whether this is a name for people: 1 to 128 bytes without control characters.

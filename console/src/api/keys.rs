@@ -31,11 +31,11 @@ use crate::written_budgets::of_limits;
 /// An API key, as far as it may be seen.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeyView {
-    /// Its id.
+    /// The id of the key.
     pub(crate) id: String,
     /// The id of its group.
     pub(crate) group: String,
-    /// Whose it is.
+    /// The id of its owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) owner: Option<String>,
     /// The team that it belongs to.
@@ -53,31 +53,31 @@ pub struct KeyView {
     /// The issuer's name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<String>,
-    /// Its last characters.
+    /// The last characters of the key's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
-    /// When it expires.
+    /// The time at which the key expires, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<String>,
     /// Whether it is disabled.
     pub(crate) disabled: bool,
-    /// Its limits, as in a document.
+    /// The limits of the key, as in a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub(crate) limits: Option<LimitsDocument>,
-    /// When it was made.
+    /// The time at which the key was created, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) created_at: Option<String>,
-    /// Who made it.
+    /// The id of the person who created it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) created_by: Option<String>,
-    /// When it was last used, as far as lines of the ledger have come.
+    /// The time of the latest use, as RFC 3339, as far as ledger lines have arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_used_at: Option<String>,
-    /// What it has spent this month (UTC); in lists only `with=use`.
+    /// The amounts spent this month (UTC), by currency; in lists only with `with=use`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spent_this_month: Option<Vec<SpentAmount>>,
-    /// What a change may name, so that it is not made over another one.
+    /// The revision that a change may name, so that it does not overwrite another change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) revision: Option<String>,
 }
@@ -115,7 +115,7 @@ pub struct CreatedKey {
     /// The key itself, shown this once. Missing where the request came again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<String>,
-    /// What is known of it from now on.
+    /// The key as later responses show it, without its value.
     pub(crate) key: KeyView,
 }
 
@@ -133,13 +133,13 @@ impl CreatedKey {
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewKeyBody {
-    /// Its id; one is made up unless it is given.
+    /// The id of the key; generated unless it is given.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
     pub(crate) id: Option<String>,
     /// The id of its group.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
     pub(crate) group: String,
-    /// Whose it is.
+    /// The id of its owner.
     #[schema(min_length = 1, max_length = 128)]
     pub(crate) owner: Option<String>,
     /// The team that it belongs to.
@@ -153,24 +153,24 @@ pub struct NewKeyBody {
     /// A name for it.
     #[schema(min_length = 1, max_length = 128)]
     pub(crate) label: Option<String>,
-    /// When it expires: `2027-01-01T00:00:00Z`.
+    /// The time at which the key expires, as RFC 3339: `2027-01-01T00:00:00Z`.
     pub(crate) expires_at: Option<String>,
     /// Whether it is disabled for now.
     #[serde(default)]
     pub(crate) disabled: bool,
-    /// Its limits, as in a document.
+    /// The limits of the key, as in a document.
     #[schema(value_type = Option<Object>)]
     pub(crate) limits: Option<LimitsDocument>,
 }
 
-/// What is to be changed of a key: fields that are absent stay, `null` takes a value away.
+/// The changes to a key: absent fields stay, `null` removes a value.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyChangeBody {
     /// Another group.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
     pub(crate) group: Option<String>,
-    /// Whose it is.
+    /// The id of its owner.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
     pub(crate) owner: Option<Option<String>>,
@@ -190,13 +190,13 @@ pub struct KeyChangeBody {
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
     pub(crate) label: Option<Option<String>>,
-    /// When it expires.
+    /// The time at which the key expires, as RFC 3339.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
     pub(crate) expires_at: Option<Option<String>>,
     /// Whether it is disabled.
     pub(crate) disabled: Option<bool>,
-    /// Its limits: all of them, as in a document.
+    /// The limits of the key: all of them, as in a document.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<Object>)]
     pub(crate) limits: Option<Option<LimitsDocument>>,
@@ -204,7 +204,7 @@ pub struct KeyChangeBody {
     pub(crate) revision: Option<String>,
 }
 
-/// Which keys a list has.
+/// The filters of a list of keys.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]
@@ -304,7 +304,7 @@ pub(super) async fn add_use(
 /// The key of this id, if the caller may see it.
 ///
 /// # Errors
-/// There is none, or it is another one's.
+/// There is no such key, or it belongs to another owner.
 pub async fn find_own(
     transaction: &mut Transaction,
     caller: &Caller,
@@ -481,7 +481,7 @@ pub async fn remove(
 /// The key of this id.
 ///
 /// # Errors
-/// There is none.
+/// There is no such key.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<StoredKey, ApiProblem> {
     // PostgreSQL has no text with a zero, so it cannot even look for one.
     if id.contains('\0') {
@@ -494,7 +494,7 @@ pub async fn find(transaction: &mut Transaction, id: &str) -> Result<StoredKey, 
 /// The key of this id, to be changed or removed.
 ///
 /// # Errors
-/// There is none.
+/// There is no such key.
 pub async fn find_locked(
     transaction: &mut Transaction,
     id: &str,
@@ -547,7 +547,7 @@ fn revision(key: &StoredKey) -> String {
 /// A key as a document has it.
 ///
 /// # Errors
-/// Its limits or models are not as in a document.
+/// The limits or the models are not as in a document.
 pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
     let limits = key.limits.as_deref().map(serde_json::from_str);
     let models = key.models.as_deref().map(serde_json::from_str);
@@ -574,7 +574,7 @@ pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
 /// a budget a model that has a price.
 ///
 /// # Errors
-/// What a gateway would not take, each at its field.
+/// Each value that a gateway would reject, with its field.
 pub(super) async fn check(
     transaction: &mut Transaction,
     key: &StoredKey,

@@ -16,19 +16,19 @@ use crate::written_budgets::WrittenBudgets;
 /// A budget of which at least nine tenths are spent.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NearlySpentView {
-    /// Whose: `key`, `member`, `owner`, `team` or `group`.
+    /// The kind of subject: `key`, `member`, `owner`, `team` or `group`.
     pub(crate) kind: String,
     /// The id.
     pub(crate) id: String,
     /// The day (`2026-11-24`) or month (`2026-11`), in UTC.
     pub(crate) period: String,
-    /// What may be spent in it.
+    /// The amount that may be spent in the period.
     pub(crate) budget: String,
-    /// What is spent.
+    /// The amount spent in the period.
     pub(crate) spent: String,
     /// The currency of both.
     pub(crate) currency: String,
-    /// How much of the budget that is, in whole percent; 100 or more: it is spent.
+    /// The part of the budget that is spent, in whole percent; 100 or more: the budget is spent.
     pub(crate) percent: u64,
 }
 

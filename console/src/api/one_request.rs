@@ -24,19 +24,19 @@ use crate::store::requests::{self, RequestPlace};
 pub struct RequestDetail {
     #[serde(flatten)]
     pub(crate) request: RequestView,
-    /// What happened, in words: who, what was asked, how it was decided, which accounts were asked, how it ended and why.
+    /// The course of the request in words: the sender, the request, the decision, the accounts tried, the end and its reason.
     pub(crate) parts: Vec<ExplainedPart>,
-    /// How its charge is computed. Missing where nothing was charged, or the prices are no longer known.
+    /// The itemized charge. Absent if nothing was charged, or the prices are no longer known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bill: Option<ItemizedCharge>,
     /// The version of the document that `bill` has its prices from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bill_by: Option<i64>,
-    /// What the gateway would do with it now, by the document in force and with the key as it is.
+    /// The decision that the gateway would make now, with the document in force and the current key.
     #[schema(value_type = Object)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) now: Option<Explanation>,
-    /// Why that cannot be told.
+    /// The reason that the decision of now is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_now: Option<&'static str>,
 }
@@ -124,10 +124,10 @@ fn explain(
     }
 }
 
-/// What the gateway would do with the request of a line now.
+/// Explains what the gateway would do now with the request of a ledger line.
 ///
 /// # Errors
-/// Why that cannot be told.
+/// The reason that the decision of now is not known.
 pub(super) fn now(
     line: &LedgerLine,
     key: Option<&StoredKey>,

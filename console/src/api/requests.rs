@@ -14,7 +14,7 @@ use super::problem::ApiProblem;
 use super::state::ConsoleState;
 use crate::store::requests::{self, RequestColumn, RequestPlace, RequestQuery, StoredRequest};
 
-/// Which requests are asked for.
+/// The filters of a list of requests.
 #[derive(Debug, Default, Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]
@@ -76,11 +76,11 @@ impl RequestParams {
 /// A request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RequestView {
-    /// Its id in this console.
+    /// The id of the request in this console.
     pub(crate) id: String,
     /// The Envoy that served it.
     pub(crate) envoy: String,
-    /// Its line of the ledger.
+    /// The ledger line.
     #[schema(value_type = Object)]
     pub(crate) line: Value,
 }

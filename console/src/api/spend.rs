@@ -1,4 +1,4 @@
-//! What somebody has spent.
+//! The spend of a subject.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,20 +13,20 @@ use super::state::ConsoleState;
 use crate::ledger::Sum;
 use crate::store::{key_spend, keys, spend};
 
-/// Whose spend is asked for.
+/// The subject and period of a query for spend.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SpendParams {
     /// Of what kind.
     #[param(inline)]
     pub(crate) kind: SpendKind,
-    /// Its id.
+    /// The id of the subject.
     pub(crate) subject: String,
     /// The day (`2026-11-24`) or month (`2026-11`), in UTC.
     pub(crate) period: String,
 }
 
-/// What has spent.
+/// The kinds of subject that have spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SpendKind {
@@ -54,7 +54,7 @@ impl SpendKind {
     }
 }
 
-/// What was spent in a period, by the end of requests, as gateways count budgets.
+/// The amounts spent in a period. Requests count when they end, as in gateways.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SpendView {
     /// By currency; nothing if nothing was spent.

@@ -1,4 +1,4 @@
-//! What agents get of spend for their gateways.
+//! The spend feed, which agents read for their gateways.
 
 use std::collections::BTreeMap;
 
@@ -19,23 +19,23 @@ use crate::store::spend_feed::{self, SpendChange, SpentShares};
 const MOST: u32 = 10_000;
 const DEFAULT: u32 = 1000;
 
-/// Where a page begins.
+/// The position of a page of the spend feed.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SpendFeedParams {
-    /// Where the page before ended; from the beginning without one.
+    /// The cursor of the previous page; without one, the feed starts from the beginning.
     cursor: Option<String>,
     /// The most subjects.
     #[param(minimum = 1, maximum = 10000)]
     limit: Option<u32>,
-    /// Whose own charges are told apart; that of the agent who asks, unless an admin does.
+    /// The Envoy whose own charges are listed separately: for an agent always its own; an admin may name any.
     envoy: Option<String>,
 }
 
 /// A page of the spend feed.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct SpendFeedPage {
-    /// Where the next page begins.
+    /// The cursor of the next page.
     pub cursor: String,
     /// Whether there is another one already.
     pub more: bool,
@@ -45,12 +45,12 @@ pub struct SpendFeedPage {
     pub subjects: Vec<SpendFeedSubject>,
 }
 
-/// What is known of one subject's spend.
+/// The budgets and spend of one subject.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct SpendFeedSubject {
     /// `key`, `member`, `owner`, `team` or `group`.
     pub kind: String,
-    /// Its id.
+    /// The id of the subject.
     pub id: String,
     /// The budget of a member, an owner or a team for each day, a decimal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,18 +58,18 @@ pub struct SpendFeedSubject {
     /// For each month.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_month: Option<String>,
-    /// What was spent in the days and months that gateways may be in.
+    /// The amounts spent in the days and months that gateways may be in.
     pub spent: Vec<SpendFeedAmount>,
 }
 
-/// What was spent in a day or month.
+/// The amount spent in a day or month.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct SpendFeedAmount {
     /// The day (`2026-11-24`) or month (`2026-11`), in UTC.
     pub period: String,
     /// The currency; empty where lines have none.
     pub currency: String,
-    /// What was spent on all Envoys, exact.
+    /// The exact amount spent on all Envoys.
     pub total: String,
     /// Of that what processes of this Envoy have in their counters, by their numbers.
     pub own: BTreeMap<String, String>,
@@ -101,7 +101,7 @@ fn known(cursor: &str, feed: &str, head: i64) -> Option<i64> {
     (of == feed && (0..=head).contains(&version)).then_some(version)
 }
 
-/// What is spent of budgets: subjects that have changed since a cursor. A cursor that is not known begins anew.
+/// Lists the budgets and spend of subjects that have changed since a cursor. An unknown cursor starts from the beginning.
 #[utoipa::path(get, operation_id = "read_feed_spend", path = "/api/v1/feed/spend", tag = "agents", params(SpendFeedParams),
     responses((status = 200, body = SpendFeedPage)))]
 pub async fn read(

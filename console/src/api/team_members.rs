@@ -1,4 +1,4 @@
-//! Who is in a team.
+//! The members of a team.
 
 use axum::Json;
 use axum::extract::State;
@@ -30,7 +30,7 @@ pub struct TeamMemberView {
     pub(crate) created_at: String,
 }
 
-/// What a person is in a team.
+/// The membership of a person in a team.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TeamMemberBody {

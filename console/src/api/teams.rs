@@ -29,7 +29,7 @@ pub struct TeamView {
     pub(crate) id: String,
     /// The name.
     pub(crate) name: String,
-    /// Which keys members may make by themselves; without this, none.
+    /// The keys that members may create without an admin; missing: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allowance: Option<KeyAllowance>,
     /// Since when.
@@ -46,18 +46,18 @@ pub struct NewTeamBody {
     /// The name; the id unless it is given.
     #[schema(max_length = 128)]
     pub(crate) name: Option<String>,
-    /// Which keys members may make by themselves; without this, none.
+    /// The keys that members may create without an admin; missing: none.
     pub(crate) allowance: Option<KeyAllowance>,
 }
 
-/// What is to be changed of a team: fields that are absent stay.
+/// The changes to a team: absent fields stay.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TeamChangeBody {
     /// Another name.
     #[schema(max_length = 128)]
     pub(crate) name: Option<String>,
-    /// Which keys members may make by themselves: all of it; `null`: none. Keys that were made stay as they are.
+    /// The keys that members may create without an admin, replaced as a whole; `null`: none. Existing keys stay as they are.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<KeyAllowance>)]
     pub(crate) allowance: Option<Option<KeyAllowance>>,
@@ -112,7 +112,7 @@ fn written(allowance: &KeyAllowance) -> String {
 /// The team of this id.
 ///
 /// # Errors
-/// There is none.
+/// There is no such team.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Team, ApiProblem> {
     if !is_id(id) {
         return Err(ApiProblem::not_found());
@@ -124,7 +124,7 @@ pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Team, ApiPr
 /// The team of this id, to be changed or removed, or to get and lose members.
 ///
 /// # Errors
-/// There is none.
+/// There is no such team.
 pub async fn find_locked(
     transaction: &mut Transaction,
     id: &str,

@@ -42,14 +42,14 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The interval between checks of all connections when none could be closed.
 const CROWDED: Duration = Duration::from_millis(100);
 
-/// How many connections a server has, and how long.
+/// The limits of a server's connections: their number, and their timeouts.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
     /// The most, including a free place for the next.
     pub most: usize,
     /// The most of one address.
     pub of_an_address: usize,
-    /// How long each may do nothing.
+    /// The timeouts of each connection.
     pub timeouts: ConnectionTimeouts,
     /// Receives what becomes of them.
     pub watch: fn(ConnectionEvent),

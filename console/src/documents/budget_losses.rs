@@ -14,7 +14,7 @@ const NAMED: usize = 20;
 
 /// The models that keys of a group lose under a budget.
 struct GroupLosses {
-    /// Its place in the document.
+    /// The index of the group in the document.
     place: usize,
     id: String,
     /// The ids of its models without prices.

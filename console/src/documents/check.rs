@@ -14,17 +14,17 @@ const LONGEST: usize = 31_000_000;
 /// A valid document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedDocument {
-    /// As gateways get it.
+    /// The text of the document, as gateways get it.
     pub served: String,
     /// The digest of that.
     pub etag: String,
-    /// How many groups it has.
+    /// The number of groups in the document.
     pub groups: usize,
-    /// How many keys it has.
+    /// The number of keys in the document.
     pub keys: usize,
-    /// Where its accounts send their credentials.
+    /// The destinations that its accounts send their credentials to.
     pub destinations: CredentialDestinations,
-    /// What is allowed, yet looks unintended.
+    /// The valid settings that look unintended, each with its place.
     pub warnings: Problems,
 }
 

@@ -29,7 +29,7 @@ pub struct FeedVersions {
     pub compacted: u64,
 }
 
-/// What a page covers.
+/// The range of keys or changes that a page covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageRange {
     /// Keys that exist, in the order of their digests.
@@ -46,16 +46,16 @@ pub enum PageRange {
     },
 }
 
-/// What a page ends with, where more of its range follows.
+/// The last entry of a page, if more of its range follows.
 #[derive(Debug, Clone, Copy)]
 pub struct LastGiven<'a> {
-    /// Its version.
+    /// The version of the last change on the page.
     pub version: u64,
-    /// Its digest.
+    /// The digest of the key that it is of.
     pub sha256: &'a str,
 }
 
-/// Why a cursor is invalid: the reader needs a full sync.
+/// The reason that a cursor is invalid: the reader needs a full sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gone {
     /// It is malformed.
@@ -142,7 +142,7 @@ impl fmt::Display for FeedCursor {
 }
 
 impl PageRange {
-    /// What follows a listing that is complete; of changes, the same.
+    /// Returns the range after a complete listing; for changes, the same range.
     pub fn after_listing(self) -> Self {
         match self {
             Self::Listing { since, .. } => Self::Changes { after: since },
@@ -160,10 +160,10 @@ impl PageRange {
 }
 
 impl FeedVersions {
-    /// What to give a reader at this position.
+    /// Returns the range of the next page for a reader at this position.
     ///
     /// # Errors
-    /// Why it needs a full sync.
+    /// The reason that a full sync is needed.
     pub fn range(&self, cursor: Option<&FeedCursor>) -> Result<PageRange, Gone> {
         let Some(cursor) = cursor else {
             return Ok(PageRange::Listing {

@@ -1,8 +1,8 @@
-//! Why the feed gives no page.
+//! The reason that the feed gives no page.
 
 use super::cursor::Gone;
 
-/// Why the feed gives no page.
+/// The reason that the feed gives no page.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PageError {
     /// 400: what is wrong with the query.

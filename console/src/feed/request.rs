@@ -25,7 +25,7 @@ impl PageRequest {
     /// Reads a query. Other parameters are ignored: a path in a document may have some.
     ///
     /// # Errors
-    /// Why it gets no page.
+    /// The reason that the request gets no page.
     pub fn parse(query: &str) -> Result<Self, PageError> {
         let mut cursor = None;
         let mut limit = None;

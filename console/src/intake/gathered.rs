@@ -1,4 +1,4 @@
-//! What the lines of a batch add up to.
+//! The sums of the lines of a batch.
 
 use core::mem;
 use std::collections::{BTreeMap, HashMap};
@@ -29,7 +29,7 @@ const KEPT: usize = 1000;
 /// The reason of lines that are kept aside because somebody has made them void.
 pub const VOID: &str = "void";
 
-/// What the lines of a batch add up to.
+/// The sums of the lines of a batch.
 #[derive(Debug, Default)]
 pub struct Gathered {
     envoy: String,
@@ -48,11 +48,11 @@ pub struct Gathered {
     pub charges: BTreeMap<SpendKey, Sum>,
     /// Those of them that a process has in its own counters.
     pub shares: BTreeMap<ShareKey, Sum>,
-    /// When keys were last used.
+    /// The time of the latest use of each key, in microseconds since 1970.
     pub used: BTreeMap<String, i64>,
-    /// How soon responses began.
+    /// The counts of responses by their time to the first byte.
     pub first_bytes: BTreeMap<FirstByteKey, i64>,
-    /// How attempts at upstream accounts ended.
+    /// The counts of attempts at upstream accounts by their outcome.
     pub attempts: BTreeMap<AttemptKey, i64>,
     /// The lines that were counted.
     pub requests: Vec<StoredRequest>,
@@ -352,12 +352,12 @@ fn microseconds(time: OffsetDateTime) -> i64 {
     i64::try_from(time.unix_timestamp_nanos().saturating_div(1000)).unwrap_or(i64::MAX)
 }
 
-/// As `trilane usage --by hour` writes it.
+/// Writes the hour, as `trilane usage --by hour` does.
 fn hour(time: OffsetDateTime) -> String {
     format!("{}T{:02}", time.date(), time.hour())
 }
 
-/// As `trilane usage --by month` writes it.
+/// Writes the month, as `trilane usage --by month` does.
 fn month(day: Date) -> String {
     format!("{:04}-{:02}", day.year(), u8::from(day.month()))
 }

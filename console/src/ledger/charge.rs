@@ -17,7 +17,7 @@ const NOT_PLAIN: &str = "is no plain decimal number";
 /// Reads a charge of a ledger line: a plain decimal number, not negative.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the text.
 pub fn parse(text: &str) -> Result<Amount, &'static str> {
     let most = Amount::parse("1000000000").unwrap_or_default();
     match Amount::read(text) {

@@ -13,7 +13,7 @@ use super::measure::Measure;
 use super::{bounds, charge};
 use crate::timestamp;
 
-/// How an attempt ended that was answered, and one before whose answer the client left.
+/// The outcome of an attempt that was answered, and that of an attempt before whose answer the client left.
 const ANSWERED: &str = "answered";
 const LEFT: &str = "client_left";
 /// The kinds of failed attempts.
@@ -36,11 +36,11 @@ pub(crate) const FAILURES: [&str; 11] = [
 pub enum Status {
     /// The numbers are final.
     Complete,
-    /// What was not reported is estimated, and charged.
+    /// Usage that was not reported is estimated, and charged.
     Estimated,
-    /// There was or may have been usage; the numbers are missing or lower bounds.
+    /// The request had or may have had usage; the numbers are missing or lower bounds.
     Partial,
-    /// There was no usage; also if the request never reached the filter.
+    /// The request had no usage; also if it never reached the filter.
     None,
     /// The upstream responded with an error, or not at all.
     Failed,
@@ -55,7 +55,7 @@ impl Status {
         Self::Failed,
     ];
 
-    /// Its name in a ledger line, and in every format.
+    /// Returns the name in a ledger line, and in every format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -80,15 +80,15 @@ impl Status {
 #[derive(Debug)]
 pub struct LedgerRecord<'a> {
     line: LineMembers<'a>,
-    /// When the request began.
+    /// The time at which the request began.
     pub time: OffsetDateTime,
     /// The status of its usage.
     pub status: Status,
-    /// Its charge; `None` if the model has no prices or the usage is not known.
+    /// The charge; `None` if the model has no prices or the usage is not known.
     pub charge: Option<Amount>,
 }
 
-/// Why a line gives no record.
+/// The reason that a line gives no record.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unread {
     /// It is not a ledger line, but something else in the same file.
@@ -103,7 +103,7 @@ impl<'a> LedgerRecord<'a> {
     /// Reads a line; a line feed at its end may be there or not.
     ///
     /// # Errors
-    /// Why it gives no record.
+    /// The reason that the line gives no record.
     pub fn parse(text: &'a [u8]) -> Result<Self, Unread> {
         // Serde would take an array for a struct as well.
         if text.trim_ascii_start().first() != Some(&b'{') {
@@ -124,7 +124,7 @@ impl<'a> LedgerRecord<'a> {
         line.into_record().map_err(Unread::Damaged)
     }
 
-    /// When the request ended, if the line says so.
+    /// Returns the time at which the request ended; the time at which it began if the line has no duration.
     pub fn end(&self) -> OffsetDateTime {
         let duration = self.line.duration.as_ref().and_then(Lasted::whole);
         let later = duration.and_then(|milliseconds| timestamp::after(self.time, milliseconds));
@@ -136,7 +136,7 @@ impl<'a> LedgerRecord<'a> {
         self.line.status_code.unwrap_or_default()
     }
 
-    /// How long it took from the request's head to the first byte of the response's body, in microseconds.
+    /// Returns the time from the request's head to the first byte of the response's body, in microseconds.
     pub fn first_byte_us(&self) -> Option<u64> {
         self.line.first_byte.as_ref()?.whole()
     }
@@ -242,7 +242,7 @@ impl<'a> LedgerRecord<'a> {
         present(&self.line.entry)
     }
 
-    /// How the request ended.
+    /// Returns the outcome of the request.
     pub fn outcome(&self) -> &str {
         present(&self.line.outcome)
     }
@@ -262,7 +262,7 @@ impl<'a> LedgerRecord<'a> {
         present(&self.line.currency)
     }
 
-    /// What the record adds to a number.
+    /// Returns the value that the record adds to a measure.
     pub fn amount(&self, measure: Measure) -> u64 {
         let line = &self.line;
         let number = match measure {
@@ -387,7 +387,7 @@ struct LineMembers<'a> {
     estimated_output: Option<u64>,
     #[serde(borrow, rename = "trilane.instance")]
     instance: Option<LineText<'a>>,
-    /// What is spent of budgets; only whether it was counted matters here.
+    /// The spend counted against budgets; only whether it was counted matters here.
     #[serde(rename = "trilane.spent.key.day")]
     spent_key: Option<IgnoredAny>,
     #[serde(rename = "trilane.spent.member.day")]
@@ -398,7 +398,7 @@ struct LineMembers<'a> {
     spent_team: Option<IgnoredAny>,
     #[serde(rename = "trilane.spent.group.day")]
     spent_group: Option<IgnoredAny>,
-    /// What no price covers; only whether there is any matters here.
+    /// The usage that no price covers; only whether there is any matters here.
     #[serde(rename = "trilane.uncovered")]
     uncovered: Option<Vec<IgnoredAny>>,
 }
@@ -482,7 +482,7 @@ fn start(text: &str) -> &str {
     text.get(..text.floor_char_boundary(64)).unwrap_or_default()
 }
 
-/// Why a line could not be read as a ledger line.
+/// Finds the reason that a line could not be read as a ledger line.
 fn why_unread(text: &[u8], error: &serde_json::Error) -> Unread {
     if error.is_eof() {
         return Unread::Cut;

@@ -81,7 +81,7 @@ impl UsageTotals {
         }
     }
 
-    /// What is left of the charges whose cost is known.
+    /// The charges whose cost is known, without that cost.
     pub fn margin(&self) -> SignedSum {
         SignedSum::difference(&self.costed_charge, &self.cost)
     }

@@ -33,7 +33,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     watch: |_| {},
 };
 
-/// What Prometheus knows the text by.
+/// The content type by which Prometheus recognizes the text.
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The text of metrics.
@@ -63,17 +63,17 @@ pub trait MetricsSource: Send + Sync + 'static {
     ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 }
 
-/// What reads a page, as it is now.
+/// A function that reads the current text of a page.
 pub type PageReader =
     Box<dyn Fn() -> Pin<Box<dyn Future<Output = io::Result<String>> + Send>> + Send + Sync>;
 
 /// A page of metrics of another program, which is passed on as it is.
 pub struct RelayedPage {
-    /// Where it is served.
+    /// The path that the page is served at.
     pub path: &'static str,
-    /// Its media type.
+    /// The media type of the page.
     pub kind: &'static str,
-    /// What reads it.
+    /// The function that reads it.
     pub read: PageReader,
 }
 

@@ -1,4 +1,4 @@
-//! What a team allows its members, in words.
+//! The allowance of a team's members, in words.
 
 use super::text;
 use crate::allowance::KeyAllowance;

@@ -48,19 +48,19 @@ impl Fields {
         self
     }
 
-    /// What was typed, without blanks around; empty where there is no such field.
+    /// Returns the text of a field, without surrounding blanks; empty if there is no such field.
     pub fn get(&self, name: &str) -> &str {
         self.exact(name).trim()
     }
 
-    /// What was typed, as it is.
+    /// Returns the text of a field, as it was typed.
     pub fn exact(&self, name: &str) -> &str {
         let mut all = self.0.iter();
         all.find(|(of, _)| of == name)
             .map_or("", |(_, value)| value.as_str())
     }
 
-    /// What was typed, if it is not blank.
+    /// Returns the text of a field, if it is not blank.
     pub fn given(&self, name: &str) -> Option<String> {
         let value = self.get(name);
         (!value.is_empty()).then(|| value.to_owned())
@@ -88,9 +88,9 @@ impl Fields {
 /// A form that somebody who is signed in has sent from one of our pages.
 #[derive(Debug)]
 pub struct SignedForm {
-    /// Who.
+    /// The person who is signed in.
     pub signed_in: SignedIn,
-    /// What.
+    /// The fields of the form.
     pub fields: Fields,
 }
 

@@ -34,7 +34,7 @@ struct NearlySpentPage {
     next: Option<String>,
 }
 
-/// Where a budget is changed.
+/// Returns the path of the page that changes a budget.
 pub fn path_of(kind: &str, id: &str) -> String {
     match kind {
         "key" => format!("/keys/{}", text::in_path(id)),

@@ -41,7 +41,7 @@ struct SettingsPage {
     gateway: Option<String>,
     is_https: bool,
     has_sealing_keys: bool,
-    /// What the database takes, and what is free on its disk.
+    /// The size of the database, and the free room on its disk.
     room: String,
     free_room: Option<String>,
     may_change: bool,

@@ -16,9 +16,9 @@ pub(crate) use stated::Per;
 /// A price list, read.
 #[derive(Debug)]
 pub struct PriceList {
-    /// Its form, for people.
+    /// The name of the list's format, for people.
     pub form: &'static str,
-    /// Its models with prices of input and output.
+    /// The models of the list that have prices of input and output.
     pub models: Vec<ListPrice>,
     /// The models that were not taken.
     pub unread: Vec<UnreadModel>,
@@ -48,7 +48,7 @@ pub struct UnreadModel {
     pub reason: String,
 }
 
-/// What comes of a model of a list.
+/// The price of a model of a list, or the reason that there is none.
 type ReadModel = Result<ListPrice, UnreadModel>;
 
 impl PriceList {

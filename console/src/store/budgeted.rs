@@ -9,7 +9,7 @@ use super::{StoreError, Transaction, on_either};
 pub struct BudgetedKeys {
     /// `key`, `member`, `owner` or `team`.
     pub kind: String,
-    /// Its id.
+    /// The id of the subject.
     pub subject: String,
     /// The models of the group that they may use, a JSON list; `None`: all.
     pub models: Option<String>,

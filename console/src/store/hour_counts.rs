@@ -97,7 +97,7 @@ pub enum CountColumn {
 }
 
 impl CountColumn {
-    /// Its name.
+    /// Returns the name, as the API has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Model => "model",
@@ -107,12 +107,12 @@ impl CountColumn {
     }
 }
 
-/// Which counts are asked for.
+/// The grouping and filters of a query for counts.
 #[derive(Debug, Clone, Default)]
 pub struct CountQuery<'a> {
-    /// How many characters of the hour make a period: 13, 10 or 7; 0 for all time.
+    /// The number of characters of the hour that make a period: 13, 10 or 7; 0 for all time.
     pub period: u8,
-    /// What else to group by.
+    /// The other column to group by.
     pub by: Option<CountColumn>,
     /// From this hour on.
     pub since: Option<&'a str>,

@@ -92,7 +92,7 @@ pub async fn give_versions(store: &Store) -> Result<bool, StoreError> {
 /// A page, as JSON.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason that there is no page.
 pub async fn page(store: &Store, asked: &PageRequest) -> Result<Vec<u8>, PageError> {
     // Changes whose versions cannot be given now come later. All others do not wait for them.
     let _ = give_versions(store).await;

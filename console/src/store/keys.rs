@@ -11,11 +11,11 @@ use super::{StoreError, Transaction, on_either};
 pub struct StoredKey {
     /// The digest, 64 hexadecimal digits.
     pub sha256: String,
-    /// Its id.
+    /// The id of the key.
     pub id: String,
     /// The id of its group.
     pub group_id: String,
-    /// Whose it is.
+    /// The id of its owner.
     pub owner: Option<String>,
     /// The team that it belongs to.
     pub team: Option<String>,
@@ -27,17 +27,17 @@ pub struct StoredKey {
     pub multiplier: Option<String>,
     /// The issuer's name for it.
     pub label: Option<String>,
-    /// When it expires: `2027-01-01T00:00:00Z`.
+    /// The time at which the key expires, as RFC 3339: `2027-01-01T00:00:00Z`.
     pub expires_at: Option<String>,
     /// Whether it is disabled.
     pub disabled: bool,
-    /// Its limits, a JSON object as in a document.
+    /// The limits of the key: a JSON object as in a document.
     pub limits: Option<String>,
-    /// When it was made, in the same form.
+    /// The time at which the key was created, in the same form.
     pub created_at: Option<String>,
-    /// Who made it.
+    /// The id of the person who created it.
     pub created_by: Option<String>,
-    /// Its last four characters.
+    /// The last four characters of the key's value.
     pub hint: Option<String>,
 }
 
@@ -125,7 +125,7 @@ pub async fn groups_of_member(
     }))
 }
 
-/// How many keys an owner has of a team that have not expired by `now`.
+/// Counts the keys of an owner in a team that have not expired by `now`.
 ///
 /// # Errors
 /// Those of the database.

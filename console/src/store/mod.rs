@@ -4,7 +4,7 @@
 //! [`Transaction`]. Each concept has a file with its statements, which are the same for both engines wherever they can be: both
 //! number their parameters `$1`, and `on_either!` runs a statement on whichever there is.
 //!
-//! What every table relies on:
+//! Rules that every table relies on:
 //!
 //! - Writers of SQLite take turns from the beginning of their transactions. Those of PostgreSQL lock what they are about to
 //!   read, in one order everywhere: ids that are erased, the file of the ledger, then sums by their primary keys.
@@ -102,10 +102,10 @@ use write_probe::ProbeResult;
 
 use crate::counted::counted;
 
-/// How long to wait for another writer of SQLite, or for another program that writes to it.
+/// The longest wait for another writer of SQLite, or for another program that writes to it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What the connection that writes may keep of SQLite's database, in KiB as SQLite takes it: the pages that a batch of the ledger
+/// The cache size of SQLite's writing connection, in KiB (negative, as SQLite takes it): room for the pages that a batch of the ledger
 /// changes. With less they are written before the transaction ends, and read again.
 const WRITER_CACHE: &str = "-65536";
 /// After how many pages of its log SQLite brings them into the database (64 MiB): a page that many batches change is written once.
@@ -302,7 +302,7 @@ impl Store {
         Ok(transaction?)
     }
 
-    /// How its connections are used.
+    /// Returns the state of the connection pools.
     pub fn pools(&self) -> Vec<PoolStanding> {
         match &self.engine {
             Engine::Sqlite {

@@ -1,4 +1,4 @@
-//! What keys, members, owners, teams and groups have spent by day and by month, and when a key was last used.
+//! The spend of keys, members, owners, teams and groups by day and by month, and the last use of a key.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::sum_table::{SumRow, SumTable, amount, amount_columns};
 use super::{StoreError, SumChange, Transaction, on_either};
 use crate::ledger::Sum;
 
-/// Whose charges, of when: in the order of the primary key.
+/// The subject, period and currency of charges, in the order of the primary key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpendKey {
     /// `key`, `member`, `owner`, `team` or `group`.
     pub kind: &'static str,
-    /// Its id.
+    /// The id of the subject.
     pub subject: String,
     /// `2026-11-24` or `2026-11`.
     pub period: String,
@@ -106,7 +106,7 @@ pub async fn take_of(
     Ok(taken)
 }
 
-/// What a subject has spent in a period, by currency.
+/// Reads the amounts that a subject has spent in a period, by currency.
 ///
 /// # Errors
 /// Those of the database.
@@ -170,7 +170,7 @@ pub async fn note_use(
     Ok(())
 }
 
-/// When a key was last used, in microseconds since 1970.
+/// Finds the time of a key's latest use, in microseconds since 1970.
 ///
 /// # Errors
 /// Those of the database.

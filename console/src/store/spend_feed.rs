@@ -1,4 +1,4 @@
-//! What gateways are told of spend: for each subject of a budget the total, and of that what the asking Envoy has in its own
+//! The spend that gateways receive: for each subject of a budget the total, and the part of it that the asking Envoy has in its own
 //! counters.
 //!
 //! Versions become visible in their order, as those of the feed of keys: whoever gives one away locks the row of the feed, and
@@ -20,30 +20,30 @@ use crate::ledger::Sum;
 /// A share: charges of one process of an Envoy, in the order of the primary key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShareKey {
-    /// Whose charges, of when.
+    /// The subject, period and currency of the charges.
     pub of: SpendKey,
     /// The number of the process.
     pub instance: String,
 }
 
-/// What gateways are told of one subject.
+/// The budgets and spend of one subject, as gateways receive them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpendChange {
     /// The version of its latest change.
     pub version: i64,
     /// `key`, `member`, `owner`, `team` or `group`.
     pub kind: String,
-    /// Its id.
+    /// The id of the subject.
     pub subject: String,
     /// The budget of a member, an owner or a team, for each day.
     pub per_day: Option<String>,
     /// For each month.
     pub per_month: Option<String>,
-    /// What was spent, by period and currency.
+    /// The amounts spent, by period and currency.
     pub spent: BTreeMap<(String, String), SpentShares>,
 }
 
-/// What was spent in a period.
+/// The amounts spent in a period.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SpentShares {
     /// By everybody.
@@ -52,7 +52,7 @@ pub struct SpentShares {
     pub own: BTreeMap<String, Sum>,
 }
 
-/// Which sequence of versions there is, and the greatest one.
+/// Returns the id of the sequence of versions, and the greatest version.
 ///
 /// # Errors
 /// Those of the database.
@@ -281,7 +281,7 @@ pub async fn budget(
 pub struct PeopleBudget {
     /// `member`, `owner` or `team`.
     pub kind: String,
-    /// Its id.
+    /// The id of the subject.
     pub subject: String,
     /// For each day.
     pub per_day: Option<String>,

@@ -14,10 +14,10 @@ use crate::in_transaction;
 
 /// The lock of PostgreSQL.
 const LOCK: i64 = 0x0074_7269_6c61_6e67;
-/// How long whoever moves the place waits for the lock. Whoever adds meanwhile waits behind.
+/// The longest wait for the lock to move the place. Writers that add rows wait behind it meanwhile.
 const WAIT: &str = "SET LOCAL lock_timeout = '200ms'";
 
-/// How long after its end an hour is rolled up: later than most of its lines come.
+/// The delay between the end of an hour and its roll-up: most of its lines come earlier.
 const LATER: Duration = Duration::minutes(5);
 /// The rows of hours that one transaction rolls up, beside what else their last hour has of its last key.
 const STEP: usize = 1000;

@@ -7,10 +7,10 @@ use super::usage_windows::UsageWindows;
 use super::{StoreError, Transaction, usage_days, usage_rows};
 use crate::ledger::{Measure, Sum};
 
-/// What is asked for: sums by some columns, of some rows.
+/// A query for usage: sums by some columns, of some rows.
 #[derive(Debug, Clone, Default)]
 pub struct UsageQuery {
-    /// What to group by; the currency always is. `day` and `month` are parts of the hour.
+    /// The columns to group by, beside the currency. `day` and `month` are parts of the hour.
     pub by: Vec<UsageColumn>,
     /// From this hour on: `2026-11-24T00`.
     pub since: Option<String>,
@@ -56,7 +56,7 @@ pub enum UsageColumn {
     Month,
     /// The key's id.
     Key,
-    /// Whose the key is.
+    /// The id of the key's owner.
     Owner,
     /// The team that the key belonged to.
     Team,
@@ -70,7 +70,7 @@ pub enum UsageColumn {
     Model,
     /// The entry.
     Entry,
-    /// How requests ended.
+    /// The outcome of requests.
     Outcome,
 }
 
@@ -91,7 +91,7 @@ impl UsageColumn {
         Self::Outcome,
     ];
 
-    /// Its name, as `trilane usage --by` has it.
+    /// Returns the name, as `trilane usage --by` has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hour => "hour",
@@ -109,7 +109,7 @@ impl UsageColumn {
         }
     }
 
-    /// What it is in a row of hours.
+    /// Returns the SQL expression of the column in a row of hours.
     pub(super) fn expression(self) -> &'static str {
         match self {
             Self::Day => "substr(hour, 1, 10)",

@@ -1,4 +1,4 @@
-//! Where usage is read from: days that are rolled up, the hours behind them, and hours of days that are asked for in part.
+//! The sources of usage: days that are rolled up, the hours behind them, and hours of days that are requested in part.
 
 use time::{Date, format_description::well_known::Iso8601};
 
@@ -24,7 +24,7 @@ impl UsagePart {
         }
     }
 
-    /// What a column of hours is in it.
+    /// Returns the SQL expression for a column of hours in this part.
     fn column(self, column: &str) -> String {
         column.replace("hour", self.table.period())
     }

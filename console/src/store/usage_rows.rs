@@ -8,7 +8,7 @@ use super::sum_table::{SumRow, SumTable, amount, amount_columns};
 use super::{StoreError, SumChange, Transaction, on_either};
 use crate::ledger::{Measure, Sum, UsageTotals};
 
-/// What usage is looked at by behind its period, and its currency: with the period the primary key of a table, in its order.
+/// The columns of usage behind its period, the currency last: with the period the primary key of a table, in its order.
 pub const COLUMNS: [&str; 10] = [
     "key_id", "owner", "team", "group_id", "source", "account", "model", "entry", "outcome",
     "currency",
@@ -17,7 +17,7 @@ pub const COLUMNS: [&str; 10] = [
 /// A period and the values of [`COLUMNS`]; empty where records have none.
 pub type UsageKey = [String; COLUMNS.len() + 1];
 
-/// Where a key has the owner.
+/// The index of the owner in a [`UsageKey`].
 pub const OWNER: usize = 2;
 /// The most rows of an owner that are taken at once.
 const TAKEN: usize = 500;
@@ -39,7 +39,7 @@ pub enum UsageTable {
 }
 
 impl UsageTable {
-    /// Its name.
+    /// Returns the name in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hours => "usage_by_hour",

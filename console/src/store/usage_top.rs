@@ -1,4 +1,4 @@
-//! Who used the most: the few greatest of a column, so that a page need not read all.
+//! The ranking of usage: the few greatest values of a column, so that a page need not read all.
 
 use sqlx::AssertSqlSafe;
 
@@ -9,7 +9,7 @@ use super::usage_parts::{self, UsageParts};
 use super::{StoreError, Transaction, on_either, usage_days};
 use crate::ledger::Measure;
 
-/// What is ranked.
+/// A query for a ranking.
 #[derive(Debug, Clone)]
 pub struct TopQuery<'a> {
     /// The column.
@@ -22,7 +22,7 @@ pub struct TopQuery<'a> {
     pub owner: Option<&'a str>,
     /// Charges in this currency.
     pub currency: &'a str,
-    /// How many.
+    /// The number of ranks.
     pub limit: i64,
 }
 

@@ -11,7 +11,7 @@ use super::{StoreError, Transaction, on_either};
 const HOUR: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]T[hour]");
 /// The first window.
 const SHORTEST: Duration = Duration::DAY;
-/// How many times as long each is as the one before: all together cost a third more than the last.
+/// The ratio of each window's length to that before: all together cost a third more than the last.
 const GROWTH: i32 = 4;
 
 /// Ends of ever longer windows, which all begin with the page. The last one lies before the end of what there is.

@@ -25,10 +25,10 @@ use crate::{ledger, spend_feed};
 /// An id that JSON and paths write otherwise.
 pub const ID: &str = "ann\"@example.org";
 const IN_PATH: &str = "ann%22@example.org";
-/// What the person is known by, however it is written.
+/// The texts that a person is known by, in any spelling.
 pub const TRACES: [&str; 4] = ["@example.org", "Ann Example", "of Ann", "192.0.2.77"];
 
-/// Where something of the person is: the names of tables.
+/// Lists the tables that have something of the person.
 pub async fn traces(database: &TestDatabase) -> BTreeSet<String> {
     let dump = database.dump().await;
     dump.lines()

@@ -19,7 +19,7 @@ async fn call(api: &Api, token: &str, method: Method, path: &str, body: Value) -
         .await
 }
 
-/// What gateways are told of the members: id, budgets, and this month's spend.
+/// Lists the members as gateways are told of them: id, budgets, and this month's spend.
 async fn told(api: &Api, admin: &str) -> Vec<String> {
     let feed = api.get(admin, "/api/v1/feed/spend").await.expect(200);
     let month = OffsetDateTime::now_utc().date().to_string()[..7].to_owned();

@@ -54,7 +54,7 @@ fn shown(sums: usage_hours::UsageSums) -> (Vec<String>, String) {
     (sums.values, text)
 }
 
-/// What lines say, by the columns that are asked for and within the hours that are.
+/// Reads from lines the columns that are asked for, within the hours that are.
 fn of_lines(files: &[&[u8]], query: &UsageQuery) -> Shown {
     let mut sums: BTreeMap<Vec<String>, UsageTotals> = BTreeMap::new();
     for line in files

@@ -33,7 +33,7 @@ impl KeyCopy {
     /// Opens it, and makes it where there is none.
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// The reason that the copy cannot be used.
     pub fn open(file: &Path) -> Result<Self, String> {
         let connection = database::open(file, TABLES)?;
         let select = "SELECT cursor, complete FROM key_feed";
@@ -77,7 +77,7 @@ impl KeyCopy {
     /// Takes a page, all of it or nothing.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason that the page was not taken.
     pub fn take(&mut self, page: &KeyFeedPage) -> Result<(), String> {
         let begins = self.cursor.is_none();
         let listing = begins || self.listing;

@@ -11,7 +11,7 @@ use trilane::feed::page::Page;
 pub struct KeyFeedPage {
     /// The version that the feed has.
     pub version: u64,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     pub cursor: String,
     /// Whether there is another one already.
     pub more: bool,
@@ -34,7 +34,7 @@ pub struct KeyChange {
     pub id: Option<String>,
     /// The id of its group.
     pub group: Option<String>,
-    /// Whose it is.
+    /// The owner that it belongs to.
     pub owner: Option<String>,
     /// The team that it belongs to.
     pub team: Option<String>,
@@ -44,12 +44,12 @@ pub struct KeyChange {
     pub models: Option<Box<RawValue>>,
     /// The final multiplier of its requests.
     pub multiplier: Option<String>,
-    /// When it expires.
+    /// The time at which the key expires, as RFC 3339.
     pub expires_at: Option<String>,
     /// Whether it is disabled.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub disabled: bool,
-    /// Its limits.
+    /// The limits of the key: a JSON object.
     pub limits: Option<Box<RawValue>>,
 }
 

@@ -16,7 +16,7 @@ use super::worker::{Chore, Next};
 
 /// The path of the console's API, and the size of a page, in keys.
 const PATH: &str = "/api/v1/feed/keys?limit=5000";
-/// How often a copy that cannot be written is tried.
+/// The interval between attempts to write a copy that cannot be written.
 const AGAIN: Duration = Duration::from_secs(5);
 /// How often old removals are looked for, and how long they are told.
 const COMPACT: Duration = Duration::from_secs(3600);
@@ -34,7 +34,7 @@ pub struct KeySync {
     unwritten: Arc<UnwrittenKeys>,
     /// The cursor of the next page, where that is not the copy's.
     ahead: Option<String>,
-    /// When the copy was given something last.
+    /// The time of the latest attempt to write the copy.
     tried: Instant,
     /// When old removals were looked for last.
     compacted: Option<Instant>,

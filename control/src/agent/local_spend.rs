@@ -138,7 +138,7 @@ mod tests {
         copy
     }
 
-    /// What the process with this number is told of a key's month.
+    /// Returns the amount for a key's month that the feed gives to the process with this number.
     fn told(copy: &SpendCopy, key: &str, instance: &str) -> Value {
         let page = copy
             .page(&format!("limit=100&currency=USD&instance={instance}"))

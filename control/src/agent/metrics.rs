@@ -18,10 +18,10 @@ use super::feed_reads::FeedReads;
 use super::spend_copy::SpendCopy;
 use super::standing::{AgentProgress, AgentStanding};
 
-/// What all names begin with.
+/// The prefix of all metric names.
 const PREFIX: &str = "trilane_agent";
 
-/// What an agent says of itself to Prometheus.
+/// The source of an agent's Prometheus metrics.
 #[derive(Debug, Clone)]
 pub struct AgentMetrics {
     pub(super) standing: Arc<AgentProgress>,
@@ -29,7 +29,7 @@ pub struct AgentMetrics {
     pub(super) spent: Arc<SpendCopy>,
     pub(super) keys_read: Arc<FeedReads>,
     pub(super) spend_read: Arc<FeedReads>,
-    /// How many accounts have no credential, as far as this process puts documents in force.
+    /// The number of accounts without a credential, as far as this process puts documents in force.
     pub(super) without_credential: Option<Arc<AtomicU64>>,
 }
 

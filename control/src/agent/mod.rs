@@ -86,19 +86,19 @@ use crate::serve::{self, FeedAnswer};
 use crate::signals::Signals;
 use crate::tell::Teller;
 
-/// How long the first document may take where there is none from before.
+/// The longest time for the first document if there is none from before.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long the rest of the ledger may take at the end.
+/// The longest time to send the rest of the ledger at the end.
 const LAST: Duration = Duration::from_secs(3);
-/// Where metrics are served unless it is said otherwise.
+/// The default address of the metrics listener.
 const METRICS: &str = "127.0.0.1:10095";
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What an agent needs to know.
+/// The configuration of an agent: its console, identity, directory, ledger and Envoy.
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
-    /// Where the console is.
+    /// The base URL of the console.
     pub console: ConsoleUrl,
     /// Authorities to trust instead of the system's.
     pub ca: Option<PathBuf>,
@@ -144,7 +144,7 @@ impl AgentPlace {
         self.0.join("given")
     }
 
-    /// What is spent of budgets.
+    /// The database of the spend of budgets.
     pub fn spend(&self) -> PathBuf {
         self.0.join("spend.db")
     }
@@ -251,12 +251,12 @@ impl Agent {
         Ok(())
     }
 
-    /// What it says of itself to Prometheus.
+    /// The source of its Prometheus metrics.
     pub const fn metrics(&self) -> &AgentMetrics {
         &self.metrics
     }
 
-    /// Who is to be told what its documents are published as.
+    /// The table of published documents and their sources, which the publisher fills.
     pub fn published_as(&self) -> Arc<PublishedAs> {
         Arc::clone(&self.published_as)
     }

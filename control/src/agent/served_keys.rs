@@ -32,7 +32,7 @@ impl ServedKeys {
     /// Serves the copy in this file.
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// The reason that the copy cannot be used.
     pub fn open(
         file: &Path,
         complete: Arc<AtomicBool>,
@@ -54,7 +54,7 @@ impl ServedKeys {
     /// A page for the gateway that asks with this query, as JSON.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason that there is no page.
     pub fn page(&self, query: &str) -> Result<Vec<u8>, PageError> {
         let asked = PageRequest::parse(query)?;
         self.reads.note();

@@ -1,4 +1,4 @@
-//! What is spent of budgets, on this machine: the gateway is told from here, after a restart with the console away too.
+//! The spend of budgets, on this machine: the gateway reads it here, also after a restart while the console is away.
 //!
 //! The console says of each subject the total, and what each process of this Envoy has in its own counters. A gateway asks
 //! under the number of its process, and is told the rest. What [the ledger has and these totals lack](UnsentSpend) is added: with
@@ -57,7 +57,7 @@ CREATE TABLE spend_subjects (
 ) WITHOUT ROWID;
 "];
 
-/// What is spent of budgets, on this machine.
+/// The copy of the spend of budgets on this machine.
 #[derive(Debug)]
 pub struct SpendCopy {
     copy: Mutex<OpenCopy>,
@@ -68,7 +68,7 @@ pub struct SpendCopy {
 struct OpenCopy {
     connection: Connection,
     feed: String,
-    /// Where the next page of the console begins; `None`: at the beginning.
+    /// The cursor of the next page of the console; `None`: at the beginning.
     cursor: Option<String>,
     /// Whether the pages are those of a reading from the beginning.
     listing: bool,
@@ -81,7 +81,7 @@ impl SpendCopy {
     /// Opens it, and makes it where there is none.
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// The reason that the copy cannot be used.
     pub fn open(file: &Path) -> Result<Self, DatabaseProblem> {
         let new = secret::new_id()?;
         let connection = database::open(file, TABLES)?;
@@ -139,7 +139,7 @@ impl SpendCopy {
         head.unwrap_or_default()
     }
 
-    /// Where the next page of the console begins; `None`: at the beginning.
+    /// The cursor of the next page of the console; `None`: at the beginning.
     pub fn cursor(&self) -> Option<String> {
         self.locked().cursor.clone()
     }
@@ -164,7 +164,7 @@ impl SpendCopy {
     /// this page, which is the last one for now.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason that the page was not taken.
     pub fn take(
         &self,
         page: &SpendFeedPage,
@@ -190,7 +190,7 @@ impl SpendCopy {
     /// Finds out whether it is whole.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason that it is not whole.
     pub fn checked(self) -> Result<Self, String> {
         let found: rusqlite::Result<String> = {
             let copy = self.locked();
@@ -234,7 +234,7 @@ impl SpendCopy {
     /// A page for the gateway that asks with this query.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason that there is no page.
     pub fn page(&self, query: &str) -> Result<Vec<u8>, PageError> {
         let unready = |why: String| PageError::Unready(why);
         let asked = AskedPage::read(query);
@@ -482,7 +482,7 @@ fn unlisted(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<(String, Stri
     rows.collect()
 }
 
-/// What a gateway asks for.
+/// The query of a gateway for a page of spend.
 #[derive(Debug)]
 struct AskedPage {
     /// The number of its process.
@@ -522,7 +522,7 @@ impl AskedPage {
     }
 }
 
-/// What was spent in a period by all but one process.
+/// Returns the spend of a period by all processes but this one.
 fn spent_elsewhere(amount: &SpendFeedAmount, instance: &str) -> Result<Amount, String> {
     let read = |text: &str| {
         let sum = Sum::parse(text).map(|sum| sum.value());

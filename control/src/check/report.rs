@@ -1,4 +1,4 @@
-//! What was found in the documents.
+//! The findings in the documents that were checked.
 
 use std::io::{self, Write};
 
@@ -26,10 +26,10 @@ pub struct CheckReport {
 /// The result for one document.
 #[derive(Debug, Serialize)]
 pub struct DocumentReport {
-    /// Its name on the command line.
+    /// The name of the document on the command line.
     document: String,
     good: bool,
-    /// Why it cannot be read.
+    /// The reason that the document cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     unreadable: Option<String>,
     /// The number of its groups, if it is valid.
@@ -47,7 +47,7 @@ pub struct DocumentReport {
 /// One thing about a document.
 #[derive(Debug, Serialize)]
 struct Finding {
-    /// Its path, such as `groups[2].models[0].id`; empty for the whole document.
+    /// The path in the document, such as `groups[2].models[0].id`; empty for the whole document.
     path: String,
     /// The line of the path, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ struct Finding {
     reason: String,
 }
 
-/// How grave a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy)]
 enum FindingKind {
     Error,
@@ -164,7 +164,7 @@ impl DocumentReport {
         }
     }
 
-    /// Why it cannot be read, where it cannot.
+    /// Returns the reason that the document cannot be read; `None`: it was read.
     pub fn why_unread(&self) -> Option<&str> {
         self.unreadable.as_deref()
     }

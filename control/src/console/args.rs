@@ -34,18 +34,18 @@ Examples:
   curl -H \"Authorization: Bearer $(cat admin.token)\" http://127.0.0.1:10092/api/v1/me")]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ConsoleArgs {
-    /// What to do to the database instead of serving it
+    /// The operation to run on the database instead of serving it
     #[command(subcommand)]
     pub command: Option<ConsoleCommand>,
 
     #[command(flatten)]
     pub database: DatabaseArgs,
 
-    /// Where to listen; port 0 takes a free one, which is printed
+    /// The address to listen on; port 0 takes a free one, which is printed
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10092")]
     pub listen: String,
 
-    /// Where Prometheus reads this console's metrics, at /metrics; `none`: nowhere [default: 127.0.0.1:10094]
+    /// The address of this console's metrics for Prometheus, at /metrics; `none` turns them off [default: 127.0.0.1:10094]
     #[arg(long, value_name = "HOST:PORT", env = "TRILANE_METRICS_LISTEN")]
     pub metrics_listen: Option<String>,
 
@@ -82,11 +82,11 @@ pub struct ConsoleArgs {
     #[arg(long, value_name = "FILE")]
     pub import_document: Option<PathBuf>,
 
-    /// How long lines of the ledger are kept; sums stay
+    /// Days for which lines of the ledger are kept; sums stay
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub keep_requests: u32,
 
-    /// How long the feed keeps removals; a gateway that was away for longer makes a full sync
+    /// Days for which the feed keeps removals; a gateway that was away for longer makes a full sync
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub keep_removals: u32,
 
@@ -107,11 +107,11 @@ pub struct ConsoleArgs {
     pub json: bool,
 }
 
-/// Where the database is.
+/// The options that locate the database.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct DatabaseArgs {
-    /// Where the database is: a directory, or a URL without a password
+    /// The database: a directory, or a URL without a password
     #[arg(long, value_name = "DIR|URL", conflicts_with = "database_file")]
     pub database: Option<String>,
 
@@ -120,7 +120,7 @@ pub struct DatabaseArgs {
     pub database_file: Option<PathBuf>,
 }
 
-/// What is done to a database without serving it.
+/// An operation on the database without serving it.
 #[derive(Debug, clap::Subcommand)]
 pub enum ConsoleCommand {
     /// Seal credentials of accounts and secrets of webhooks with the first key of the file, which other keys have sealed; safe to repeat
@@ -215,7 +215,7 @@ pub struct AdminTokenArgs {
     #[command(flatten)]
     pub database: DatabaseArgs,
 
-    /// Whose token: this person becomes an admin, and is added where there is nobody of this id
+    /// The person who gets the token and becomes an admin; added if nobody has this id
     #[arg(long, value_name = "ID", default_value = "admin")]
     pub person: String,
 
@@ -294,7 +294,7 @@ pub struct EnrolmentSecretArgs {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub name: String,
 
-    /// How long it is good [default: until it is removed]
+    /// The validity of the secret, in days [default: until it is removed]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub days: Option<u32>,
 

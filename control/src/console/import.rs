@@ -1,4 +1,4 @@
-//! What was there before the console comes over once.
+//! The one-time import of keys and a document from before the console.
 
 use serde_json::json;
 use trilane_console::import;

@@ -34,7 +34,7 @@ pub use args::ConsoleArgs;
 pub use local_agent::admit as admit_local_agent;
 pub use running::{ConsoleSettings, RunningConsole};
 
-/// Where metrics are served unless it is said otherwise.
+/// The default address of the metrics listener.
 const METRICS: &str = "127.0.0.1:10094";
 /// The threads that serve requests.
 const THREADS: usize = 2;

@@ -46,18 +46,18 @@ const INDEX_LATER: Duration = Duration::from_secs(60);
 /// The time for responses in progress when it ends.
 const LAST: Duration = Duration::from_secs(5);
 
-/// What a console needs to know.
+/// The configuration that a console starts with.
 #[derive(Debug)]
 pub struct ConsoleSettings {
-    /// Where its database is.
+    /// The address of its database.
     pub database: DatabaseAddress,
-    /// Where the first admin's token goes, if nobody is there yet.
+    /// The file that gets the first admin's token, if the database has no person yet.
     pub admin_token_file: Option<PathBuf>,
     /// A document that is published, if there is none yet.
     pub import_document: Option<PathBuf>,
     /// The operator's own prices, for documents that name the catalogue.
     pub prices: CatalogueFile,
-    /// How long what is kept.
+    /// The days for which removals and requests are kept.
     pub retention: Retention,
     /// Whether browsers come over TLS, which a proxy ends.
     pub https: bool,
@@ -71,7 +71,7 @@ pub struct ConsoleSettings {
     pub private_webhooks: bool,
     /// The addresses that may connect; `None`: all.
     pub peers: Option<Vec<IpAddr>>,
-    /// How vendors are asked, where accounts are tested.
+    /// The client that asks vendors for their models, to test accounts.
     pub vendors: VendorAccess,
 }
 
@@ -138,7 +138,7 @@ impl RunningConsole {
         })
     }
 
-    /// Its database.
+    /// Returns the database of the console.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -155,7 +155,7 @@ impl RunningConsole {
         Ok(current.map_err(failed)?.is_some())
     }
 
-    /// What it says of itself to Prometheus.
+    /// The source of its Prometheus metrics.
     pub fn metrics(&self) -> ConsoleMetrics {
         ConsoleMetrics::new(self.store.clone(), self.live.clone())
     }

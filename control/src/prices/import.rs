@@ -25,7 +25,7 @@ use crate::terminal::{printable, say};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest list, in bytes.
 const LONGEST: u64 = 64 << 20;
-/// How many names a message shows.
+/// The most names that a message shows.
 const SHOWN: usize = 20;
 
 /// Reads a list, shows what it would change, and takes it.

@@ -22,7 +22,7 @@ Examples:
   trilane serve --document gateway.json
   trilane serve --document /in/gateway.json --listen 0.0.0.0:8080")]
 pub struct ServeArgs {
-    /// Where to listen; port 0 takes a free one, which is printed
+    /// The address to listen on; port 0 takes a free one, which is printed
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:10091")]
     pub listen: String,
 

@@ -24,7 +24,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
 /// Opens the listener.
 ///
 /// # Errors
-/// Why not, and what to do.
+/// The reason that it cannot listen, and the remedy.
 pub async fn bind(address: &str) -> Result<TcpListener, String> {
     TcpListener::bind(address).await.map_err(|error| {
         let advice = match error.kind() {

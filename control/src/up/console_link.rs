@@ -29,7 +29,7 @@ use crate::tell::Teller;
 
 /// The interval at which the first document is looked for.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long the console keeps removals of keys, and lines of the ledger, in days.
+/// The days for which the console keeps removals of keys, and lines of the ledger.
 const RETENTION: Retention = Retention {
     removals: 30,
     requests: 30,
@@ -40,13 +40,13 @@ const RETENTION: Retention = Retention {
 pub struct ConsoleLink {
     agent: Agent,
     console: Option<RunningConsole>,
-    /// Where the console is.
+    /// The base URL of the console.
     pub url: ConsoleUrl,
     /// The file with the first admin's token, if it is here.
     pub admin_token: Option<PathBuf>,
     /// The link with which the first admin signs in, once, if the console is here and no admin has a password.
     pub sign_in: Option<String>,
-    /// Where the agent serves the keys.
+    /// The address on which the agent serves the keys.
     pub feed: HostPort,
 }
 
@@ -54,7 +54,7 @@ impl ConsoleLink {
     /// Starts the console, if it is to be here, and the agent of a gateway at this port. Then the document in force is there.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason that it cannot start.
     pub async fn begin(plan: &Plan, console: &ConsolePlan, gateway: u16) -> Result<Self, Failure> {
         let teller = Teller::new(false);
         let place = plan.data.agent();

@@ -31,7 +31,7 @@ pub struct UsageArgs {
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// What to group by, in this order
+    /// The columns to group by, in this order
     #[arg(
         long,
         value_name = "COLUMN,…",

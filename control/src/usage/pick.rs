@@ -9,15 +9,15 @@ use crate::output::OutputColumn;
 pub enum Pick {
     /// All.
     All,
-    /// What is counted.
+    /// A number that is added up over records.
     Measure(Measure),
     /// The cost by the vendors' words.
     ReportedCost,
     /// The currency of the charges.
     Currency,
-    /// What is charged by estimate.
+    /// The charge that rests on estimated usage.
     EstimatedCharge,
-    /// What is charged.
+    /// The amount charged.
     Charge,
     /// The part of it whose cost is known.
     CostedCharge,
@@ -71,7 +71,7 @@ impl Pick {
         }
     }
 
-    /// Its name in every format.
+    /// Returns the name, which is the same in every format.
     pub fn name(self) -> &'static str {
         match self {
             Self::All => "all",

@@ -293,7 +293,7 @@ fn json() {
     assert_eq!(ran.json(), want);
 }
 
-/// What a table shows only where there is some, beside `estimated`.
+/// The columns that a table shows only where they have values, beside `estimated`.
 const RARE: [&str; 10] = [
     "input_audio",
     "output_audio",

@@ -39,7 +39,7 @@ pub(in crate::config) struct Checked<'a> {
     pub access: Option<Box<KeyAccess>>,
 }
 
-/// Where a key is written.
+/// The place at which a key is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum KeyPlace {
     /// In this list, at this position.
@@ -178,7 +178,7 @@ fn known_group<'a>(
         })
 }
 
-/// How many problems tell which groups there are.
+/// The number of problems after which a message no longer lists the known groups.
 const TOLD_GROUPS: usize = 100;
 
 pub(super) fn compile(

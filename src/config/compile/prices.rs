@@ -7,7 +7,7 @@ use crate::limits::Period;
 use crate::money::{Hours, Price, PricedInstant, Prices, Schedule, Weekdays, is_ordinary};
 use crate::usage::{Call, Kind};
 
-/// How deep sets of prices for classes of service stand within each other: as an answer has words for them.
+/// The maximum nesting of price sets for classes of service: a response has as many words for its class.
 const TIERS_DEEP: usize = 3;
 /// The most parts of a day for which prices may hold.
 const MAX_HOURS: usize = 8;
@@ -244,7 +244,7 @@ fn times(
     times
 }
 
-/// When prices hold.
+/// Compiles the times at which prices hold.
 fn schedule(document: &PriceTimeDocument, path: &str, problems: &mut Problems) -> Schedule {
     let PriceTimeDocument {
         from,
@@ -317,9 +317,9 @@ fn lacks_lengths(prices: &Prices, plain: &Prices, path: &str, diagnostics: &mut 
 
 /// A kind of prices that hold in place of others.
 struct VariantKind {
-    /// Its name for people.
+    /// The name of the kind, in messages.
     of: &'static str,
-    /// When they hold.
+    /// The condition under which the prices hold, in messages.
     when: &'static str,
     /// The fields that these may not have.
     without: &'static [&'static str],

@@ -51,13 +51,13 @@ struct FakeWorld {
     service: bool,
     /// The requests to several accounts.
     requests: Registry,
-    /// Which accounts have answered, and so are asked directly.
+    /// The accounts that have answered, and so are asked directly.
     accounts: FakeAccounts,
     /// Whether the account hop is another VM's.
     foreign_hop: bool,
 }
 
-/// What is known of accounts, in shared data.
+/// The known state of accounts, in shared data.
 #[derive(Debug, Default)]
 struct FakeAccounts(Option<FakeHost>);
 
@@ -168,7 +168,7 @@ impl Clock for FakeWorld {
     }
 }
 
-/// Where nothing is limited, nothing is counted.
+/// An environment without limits, in which nothing is counted.
 #[derive(Debug)]
 struct Unlimited;
 

@@ -20,7 +20,7 @@ const MESSAGE_ERROR: &str = "event: error\ndata: {\"type\":\"error\",\"error\":{
 pub(super) const WHOLE: &[u8] = br#"{"model":"claude-z-2","stream":true,"messages":[]}"#;
 pub(super) const HALF: &[u8] = br#"{"model":"claude-z-2","stream":true,"#;
 
-/// What comes, in order.
+/// An event of an exchange; tests list them in their order.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ExchangeEvent<'a> {
     /// Bytes of the request; whether they are its last.

@@ -29,7 +29,7 @@ fn document_of_regions() -> Value {
     document
 }
 
-/// What an answer of 1000 input and 100 output tokens costs that has this in its usage: the charge, what no price covers and
+/// Charges a response of 1000 input and 100 output tokens that has this in its usage: the charge, what no price covers and
 /// the place in the record.
 fn charged(key: &str, failed: &[&str], usage: &str) -> (String, Vec<&'static str>, Option<String>) {
     let (in_force, world) = setting_of(&document_of_regions());

@@ -1,4 +1,4 @@
-//! What vendors report, each case by a page: the numbers and the charge of its record.
+//! Reports of vendors, each case by a page: the numbers and the charge of its record.
 
 use super::records::{ExchangeEvent, play_in};
 use super::*;

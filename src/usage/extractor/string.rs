@@ -174,5 +174,5 @@ fn short(text: &[u8]) -> Option<&[u8]> {
     (text.len() <= MAX_TEXT).then_some(text)
 }
 
-/// What makes a string no UTF-8, so that it is no key of a table and not kept.
+/// The bytes that make a string no UTF-8, so that it is no key of a table and not kept.
 const NO_TEXT: &[u8] = &[NO_CHARACTER];

@@ -239,7 +239,7 @@ fn a_poorer_report_erases_nothing_and_a_whole_one_corrects() {
     }
 }
 
-/// Which numbers a report has, in the order of a form's names, and by how much less than in the end.
+/// Generates reports: the numbers that each has, in the order of a form's names, and by how much less than in the end.
 fn reports() -> impl Strategy<Value = Vec<(u64, u64)>> {
     vec((any::<u64>(), 0..3_u64), 1..6)
 }

@@ -20,7 +20,7 @@ fn read<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     meter.finish()
 }
 
-/// What an answer reads as, which no cut may change.
+/// Reads an answer, with the same result at every cut.
 fn read_any(wire: Wire, answer: &str) -> Reading {
     let answer = answer.as_bytes();
     let whole = read(wire, [answer]);

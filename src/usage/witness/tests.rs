@@ -321,7 +321,7 @@ proptest! {
         }
     }
 
-    /// Where the vendor counts by one convention, more of a number is never charged less: with its total, or without one.
+    /// More of a number is never charged less where the vendor counts by one convention: with its total, or without one.
     #[test]
     fn the_charge_does_not_fall(
         said in any_claims(),

@@ -19,11 +19,11 @@ pub struct RemainingSubject {
     /// `key`, `member`, `owner`, `team` or `group`.
     #[schema(value_type = String)]
     pub(crate) kind: &'static str,
-    /// Its id.
+    /// The id of the subject.
     pub(crate) id: String,
-    /// Its limits. Gateways count them, so what is left of them is asked there: `GET /v1/usage`.
+    /// The limits of the subject. Gateways count them, so what is left of them is asked there: `GET /v1/usage`.
     pub(crate) limits: Vec<RemainingLimit>,
-    /// Its budgets.
+    /// The budgets of the subject.
     pub(crate) budgets: Vec<RemainingBudget>,
 }
 
@@ -33,7 +33,7 @@ pub struct RemainingLimit {
     /// `requests_per_minute`, `input_tokens_per_minute`, `output_tokens_per_minute` or `concurrent_requests`.
     #[schema(value_type = String)]
     pub(crate) limit: &'static str,
-    /// What is allowed.
+    /// The limit: requests or tokens per minute, or concurrent requests.
     pub(crate) allowed: u32,
 }
 
@@ -49,13 +49,13 @@ pub struct RemainingBudget {
     /// have left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allowed: Option<String>,
-    /// What was spent, by the end of requests, as gateways count budgets.
+    /// The amount spent in the window. Requests count when they end, as in gateways.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) used: Option<String>,
-    /// What is left: 0 where it is spent.
+    /// The remaining amount: 0 if the budget is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) left: Option<String>,
-    /// When it begins anew.
+    /// The time at which the next window begins, as RFC 3339.
     pub(crate) renews_at: String,
 }
 
@@ -77,7 +77,7 @@ impl RemainingSubject {
     }
 }
 
-/// What binds a subject, if anything does. Spend in another currency than the document's is none of a budget's.
+/// Reads the limits and budgets of a subject; `None`: it has none. Spend in a currency other than the document's is not counted.
 ///
 /// # Errors
 /// Those of the database.
@@ -130,7 +130,7 @@ pub(super) async fn read(
     Ok(binds.then_some(subject))
 }
 
-/// What a window may cost.
+/// Returns the amount that may be spent in a window; `None`: it has no budget.
 fn allowed(budget: &BudgetDocument, window: Window) -> Option<Amount> {
     let amount = match window {
         Window::Day => budget.per_day.as_deref(),
@@ -148,7 +148,7 @@ fn period(window: Window, now: i64) -> String {
     moment(now).get(..length).unwrap_or_default().to_owned()
 }
 
-/// What the key's author says was spent in this very day or month. Gateways count at least that.
+/// Returns the spend that the key's author states for the current day or month. Gateways count at least that.
 fn told(spent: &SpentDocument, window: Window, now: i64) -> Amount {
     let at = spent.at.as_deref().and_then(timestamp::parse);
     let then = at.map(OffsetDateTime::unix_timestamp).unwrap_or_default();
@@ -163,7 +163,7 @@ fn told(spent: &SpentDocument, window: Window, now: i64) -> Amount {
     amount.unwrap_or_default()
 }
 
-/// When a window begins anew.
+/// Returns the start of the next window after `now`, as RFC 3339.
 fn renewal(window: Window, now: i64) -> String {
     let seconds = now.div_euclid(1_000_000);
     let left = i64::try_from(until_next(window, seconds)).unwrap_or_default();

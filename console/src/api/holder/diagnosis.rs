@@ -1,4 +1,4 @@
-//! Why requests of a key fail now, in one line.
+//! The diagnosis of failing requests of a key, in one line.
 
 use serde::Serialize;
 use trilane::config::Document;
@@ -18,24 +18,24 @@ pub enum RequestsState {
     Served,
     /// Those of some models fail.
     SomeFail,
-    /// They fail.
+    /// All requests fail.
     Fail,
 }
 
-/// Why requests fail now, or that they do not: by the key, the document in force, what is left of budgets, and the requests of
+/// The reason that requests fail now, if they do: by the key, the document in force, what is left of budgets, and the requests of
 /// the last 15 minutes.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Diagnosis {
     /// Whether requests are served.
     pub(crate) state: RequestsState,
-    /// Why not: `disabled`, `expired`, `no_document`, `no_group`, `no_models`, `budget_spent`, `limit_reached`,
+    /// The reason that requests fail: `disabled`, `expired`, `no_document`, `no_group`, `no_models`, `budget_spent`, `limit_reached`,
     /// `upstream_quota`, `no_account`, `vendor_error`, `broken_off`, `gateway_not_ready` or `refused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub(crate) reason: Option<&'static str>,
     /// The same for people, in one line.
     pub(crate) text: String,
-    /// When a budget that is spent begins anew.
+    /// The time at which a spent budget begins anew, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) renews_at: Option<String>,
 }
@@ -49,7 +49,7 @@ fn failing(reason: &'static str, text: impl Into<String>) -> Diagnosis {
     }
 }
 
-/// What is wrong with a key or the document in force, whatever is asked for; `now` as `expires_at` is written.
+/// Diagnoses a fault of the key or of the document in force that affects every request; `now` has the form of `expires_at`.
 pub(super) fn of_key(key: &StoredKey, document: Option<&Document>, now: &str) -> Option<Diagnosis> {
     if key.disabled {
         return Some(failing("disabled", "The key is disabled."));
@@ -121,7 +121,7 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
     })
 }
 
-/// What the latest requests say.
+/// Diagnoses a key by its latest requests.
 pub(super) fn of_requests(recent: RecentRequests) -> Diagnosis {
     let Some((model, failed)) = recent.failing else {
         let text = if recent.any {

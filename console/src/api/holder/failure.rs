@@ -1,4 +1,4 @@
-//! Why one request failed, from its ledger line, as whoever holds the key needs to know it: without names of accounts.
+//! The reason that one request failed, from its ledger line, as the holder of the key needs to know it: without names of accounts.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::explain::{LedgerLine, cause_of, failure};
 use crate::ledger::FAILURES;
 
-/// Why a request failed.
+/// The failure of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedRequest {
     /// For programs.
@@ -23,13 +23,13 @@ pub struct FailedRequest {
 pub enum Lasting {
     /// For a minute: what was used up drains.
     Minute,
-    /// As long as the gateway's own code would decide so again.
+    /// Until the gateway's own code decides otherwise.
     Decision,
     /// Until a request succeeds.
     Success,
 }
 
-/// Why a request failed; `None`: it did not, or its client broke it off.
+/// Finds the reason that a request failed; `None`: it did not, or its client broke it off.
 pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
     let status = line.number("http.response.status_code").unwrap_or(0);
     let failed = |reason, text: String, lasts| {
@@ -101,7 +101,7 @@ fn meaning(kind: &str) -> &str {
     }
 }
 
-/// How attempts failed, each kind once.
+/// Collects the kinds of the failed attempts, each once.
 fn attempts(line: &LedgerLine) -> BTreeSet<&str> {
     let kind = |attempt: &'_ Value| match attempt["status"].as_u64() {
         Some(402) => Some("balance"),

@@ -1,4 +1,4 @@
-//! What is left for a key and why its requests fail now, in one answer.
+//! The remaining limits and budgets of a key, and why its requests fail now, in one response.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use crate::store::requests::{self, RequestQuery, StoredRequest};
 use crate::store::{StoreError, Transaction, spend_feed};
 use crate::timestamp::moment;
 
-/// What is left of all that binds a key, and why its requests fail now.
+/// The remaining limits and budgets that apply to a key, and why its requests fail now.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct KeyRemaining {
     /// The currency of budgets; missing where no document is in force.
@@ -35,7 +35,7 @@ pub struct KeyRemaining {
     /// The key, its owner as a member of its team, its owner, its team and its group, in this order: those that have limits or budgets. A request must be allowed by
     /// all of them.
     pub(crate) subjects: Vec<RemainingSubject>,
-    /// Why requests fail now.
+    /// The diagnosis: whether requests fail now, and the reason.
     pub(crate) requests: Diagnosis,
 }
 
@@ -77,7 +77,7 @@ impl KeyReader {
         })
     }
 
-    /// What is left for a key.
+    /// Reads the remaining limits and budgets that apply to a key, and why its requests fail now.
     ///
     /// # Errors
     /// Those of the database.
@@ -209,7 +209,7 @@ pub async fn latest(
     Ok(requests::recent(transaction, &query).await?.lines)
 }
 
-/// What is left of the limits and budgets of a key, its owner, alone and as a member of its team, its team and its group, and why its requests fail now. Members see
+/// The remaining limits and budgets of a key, its owner, alone and as a member of its team, its team and its group, and the reason that its requests fail now. Members see
 /// those of their own keys, without amounts of teams and groups.
 #[utoipa::path(get, operation_id = "get_key_remaining", path = "/api/v1/keys/{id}/remaining", tag = "keys",
     params(("id" = String, Path)), responses((status = 200, body = KeyRemaining)))]

@@ -26,13 +26,13 @@ pub struct ItemizedCharge {
     pub items: Vec<ChargedItem>,
     /// The class of service, speed and place whose prices these are; `null` for the model's own.
     pub tier: Option<String>,
-    /// When these prices hold, where the model has others at other times; `null` else.
+    /// The conditions of these prices, if the model has others at other times; `null` else.
     pub when: Option<String>,
     /// The length, in tokens, that the whole input exceeds, where these are the prices above it; `null` else.
     pub above: Option<u64>,
     /// The final multiplier.
     pub multiplier: String,
-    /// What it is the product of, where that is more than one factor.
+    /// The factors of the multiplier, if there is more than one.
     pub factors: Vec<MultiplierFactor>,
     /// The sum of the items, times the multiplier.
     pub charge: String,
@@ -43,7 +43,7 @@ pub struct ItemizedCharge {
 /// A factor of the final multiplier.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct MultiplierFactor {
-    /// Whose it is: `source` or `entry`.
+    /// The origin of the factor: `source` or `entry`.
     pub of: &'static str,
     /// The factor.
     pub value: String,
@@ -52,7 +52,7 @@ pub struct MultiplierFactor {
 /// One item of usage.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ChargedItem {
-    /// Its name in `prices`.
+    /// The name of the item in `prices`.
     pub what: &'static str,
     /// The number of tokens, images or calls.
     pub amount: u64,
@@ -78,7 +78,7 @@ impl ItemizedCharge {
 /// Itemizes the charge of a line by a document's prices.
 ///
 /// # Errors
-/// Why it cannot.
+/// The reason that the charge cannot be itemized.
 pub fn of(line: &LedgerLine, document: &Compiled) -> Result<ItemizedCharge, &'static str> {
     let source = line
         .text("trilane.source")
@@ -182,7 +182,7 @@ fn above(set: &Prices, prices: &Prices) -> Option<u64> {
         .or_else(|| within.find_map(|tier| above(tier, prices)))
 }
 
-/// When the request was at work.
+/// Returns the times at which the request began and ended.
 fn times(line: &LedgerLine) -> Option<RequestTimes> {
     let began = OffsetDateTime::parse(line.text("timestamp")?, &Rfc3339).ok()?;
     let took = line.number("duration_ms").unwrap_or_default();
@@ -199,7 +199,7 @@ fn model<'a>(line: &LedgerLine, source: &'a Source) -> Option<&'a Model> {
     models.find(|model| model.id == id).map(AsRef::as_ref)
 }
 
-/// What the final multiplier may have been: that of the key's group where the line has its first four decimal places (one of a
+/// Returns the possible final multipliers: that of the key's group where the line has its first four decimal places (one of a
 /// Mixed group may have more), and the line's, which is exact for one of the key's own.
 fn multipliers(line: &LedgerLine, document: &Compiled) -> [Option<Multiplier>; 2] {
     let shown = line.text("trilane.multiplier");

@@ -17,15 +17,15 @@ use crate::timestamp;
 pub struct PastRequest<'a> {
     /// The id that the gateway gave it.
     pub request_id: Option<&'a str>,
-    /// When it began.
+    /// The time at which the request began, as RFC 3339.
     pub timestamp: Option<&'a str>,
-    /// Its method.
+    /// The HTTP method.
     pub method: Option<&'a str>,
-    /// Its path, without the query.
+    /// The path, without the query.
     pub path: Option<&'a str>,
     /// The status of the response; 0: none was sent.
     pub status: u64,
-    /// Its parts as text, in order.
+    /// The parts of the explanation as text, in order.
     pub parts: Vec<ExplainedPart>,
     /// The charge by the document's prices, if a document is given and something was charged.
     pub bill: Option<ItemizedCharge>,
@@ -36,9 +36,9 @@ pub struct PastRequest<'a> {
 /// A part of the explanation.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ExplainedPart {
-    /// Its name.
+    /// The name of the part.
     pub part: &'static str,
-    /// What is said.
+    /// The explanation, in words.
     pub text: String,
 }
 

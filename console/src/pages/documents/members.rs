@@ -22,7 +22,7 @@ pub const PRICES: [(&str, &str); 12] = [
     ("tool_use", "Tool use"),
     ("image", "An image"),
 ];
-/// What a group allows: names, titles, and the protocol that has it.
+/// The optional permissions of a group: names, titles, and the protocol that has them.
 pub const GATES: [(&str, &str, &str); 3] = [
     ("image_generation", "Serve the images endpoints", "A"),
     ("count_tokens", "The upstream counts tokens", "B"),

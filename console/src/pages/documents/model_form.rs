@@ -165,7 +165,7 @@ fn put(model: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProb
     }
 }
 
-/// What an empty price means, where that is not the same for all.
+/// Explains an empty price, where that is not the same for all.
 fn hint(price: &str) -> &'static str {
     match price {
         "cache_read" => {

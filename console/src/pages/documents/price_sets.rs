@@ -36,7 +36,7 @@ pub enum PriceSets {
 pub struct SetFields {
     /// The condition of the set: names and titles of its fields.
     pub conditions: Vec<(String, &'static str)>,
-    /// Its prices.
+    /// The prices are known.
     pub prices: Vec<(String, &'static str)>,
 }
 
@@ -44,7 +44,7 @@ pub struct SetFields {
 pub struct SetsFields {
     /// Their title.
     pub title: &'static str,
-    /// What they are for.
+    /// The purpose of the sets.
     pub hint: &'static str,
     /// The sets, and fields for one more.
     pub sets: Vec<SetFields>,

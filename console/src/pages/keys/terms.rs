@@ -35,7 +35,7 @@ pub const FIELDS: [&str; 13] = [
     "limits.budget.per_month",
 ];
 
-/// What a form says of limits; `None`: there are none. What is no number is told at its field.
+/// Reads the limits from a form; `None`: there are none. A value that is not a number is reported at its field.
 pub fn limits(
     fields: &Fields,
     before: Option<&LimitsDocument>,
@@ -138,7 +138,7 @@ pub fn models(fields: &Fields) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-/// When a key expires, as the form says.
+/// Reads the time at which a key expires from the form.
 pub fn expires_at(fields: &Fields) -> Option<String> {
     fields
         .given("expires_at")

@@ -1,23 +1,23 @@
-//! What is left for a key, as pages show it.
+//! The remaining limits and budgets of a key, as pages show them.
 
 use crate::api::holder::{KeyRemaining, RemainingBudget, RequestsState};
 use crate::pages::text;
 
-/// What is left for a key.
+/// The remaining limits and budgets of a key.
 pub struct LeftShown {
-    /// What people call the key.
+    /// The name of the key for people: its label, or its id.
     pub name: String,
-    /// Why requests fail now: its kind for the eye, and a sentence.
+    /// The diagnosis of requests: its kind for the eye, and a sentence.
     pub requests: (&'static str, String),
-    /// Its budgets.
+    /// The budgets that bind the key.
     pub budgets: Vec<LeftBudget>,
-    /// Its limits: whose they are, and what they are.
+    /// The limits that bind the key: their subject, and their values.
     pub limits: Vec<(String, String)>,
 }
 
 /// A budget.
 pub struct LeftBudget {
-    /// Whose it is.
+    /// The subject of the budget, in words.
     pub whose: String,
     /// `day` or `month`.
     pub window: &'static str,
@@ -25,17 +25,17 @@ pub struct LeftBudget {
     pub left: String,
     /// The part that is used, where that is told.
     pub used: Option<UsedBudget>,
-    /// When it begins anew.
+    /// The time at which the next window begins.
     pub renews_at: String,
 }
 
 /// The part of a budget that is used.
 pub struct UsedBudget {
-    /// What is used.
+    /// The amount spent, with its currency.
     pub used: String,
-    /// What is allowed.
+    /// The amount that may be spent, with its currency.
     pub allowed: String,
-    /// How much of it is used, and how that looks.
+    /// The part that is used, in percent from 0 to 100.
     pub percent: u8,
     /// `warn` or `bad` where little is left.
     pub kind: &'static str,
@@ -55,7 +55,7 @@ impl UsedBudget {
 }
 
 impl LeftShown {
-    /// What is left for the key that people call so.
+    /// Describes the remaining limits and budgets of the key with this name.
     pub fn of(name: &str, remaining: &KeyRemaining) -> Self {
         let currency = remaining.currency.as_deref().unwrap_or_default();
         let kind = match remaining.requests.state {

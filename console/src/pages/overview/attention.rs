@@ -1,4 +1,4 @@
-//! What needs somebody now.
+//! The problems that need attention now.
 
 use axum::extract::State;
 use time::Duration;
@@ -17,30 +17,30 @@ const ENVOYS: u16 = 100;
 const AWAY: i64 = 60;
 /// Bytes of a ledger that wait: more than one part, which is what is sent at once.
 const WAITING: u64 = 8 << 20;
-/// How far a clock may be off before somebody has to see to it, as its alert has it.
+/// The clock offset from which an Envoy needs attention; its alert has the same.
 const CLOCK: Duration = Duration::seconds(30);
 
 /// Something that needs somebody.
 pub struct Need {
     /// `warn` or `bad`.
     pub kind: &'static str,
-    /// What it is.
+    /// The problem, in words.
     pub text: String,
-    /// Where something is done about it.
+    /// The path of the page on which it can be solved.
     pub path: String,
-    /// What is found there.
+    /// The label of the link to that page.
     pub link: &'static str,
 }
 
 /// An Envoy.
 pub struct EnvoyToday {
-    /// Its name.
+    /// The name of the Envoy.
     pub name: String,
     /// `good`, `warn`, `bad` or `off`, and in words.
     pub state: (&'static str, &'static str),
     /// Whether it has the document in force; `None`: it has said nothing.
     pub is_current: Option<bool>,
-    /// When its agent was last heard of, where that is not just now.
+    /// The time of the agent's latest report, if that was not just now.
     pub seen_at: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct EnvoyToday {
 pub struct Fleet {
     /// The Envoys, without those that were revoked.
     pub envoys: Vec<EnvoyToday>,
-    /// What needs somebody.
+    /// The problems that need attention.
     pub needs: Vec<Need>,
 }
 

@@ -21,7 +21,7 @@ const ROWS: u16 = 100;
 /// A count: the API's name, and the title.
 type CountName = (&'static str, &'static str);
 
-/// What every row counts, each with the parts of it that stand below where there are any.
+/// The counts of every row, each with its parts, which are shown below it.
 const COUNTS: [(CountName, &[CountName]); 5] = [
     (
         ("requests", "Requests"),

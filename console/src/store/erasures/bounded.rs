@@ -13,11 +13,11 @@ pub(super) struct RowsWithId {
     table: &'static str,
     /// The columns of its primary key.
     key: &'static str,
-    /// What holds for a row that has it: `$1` is the id, or the id as JSON text.
+    /// The SQL condition for a row that has it: `$1` is the id, or the id as JSON text.
     condition: &'static str,
     /// Whether it is looked for as JSON text, within others.
     is_within: bool,
-    /// What is set; `$2` is the pseudonym. `None`: the row is deleted.
+    /// The SQL assignments; `$2` is the pseudonym. `None`: the row is deleted.
     set: Option<&'static str>,
     /// A statement that takes the lock which whoever changes the table takes first.
     lock: Option<&'static str>,

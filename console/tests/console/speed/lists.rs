@@ -25,7 +25,7 @@ fn keys(database: &TestDatabase, count: u64) -> String {
     )
 }
 
-/// What the database takes, in bytes.
+/// The size of the database, in bytes.
 async fn bytes(store: &Store) -> i64 {
     disk_use::read(store).await.unwrap().bytes
 }

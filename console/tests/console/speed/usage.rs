@@ -63,7 +63,7 @@ pub fn row_sums() -> (String, String) {
     (names.join(", "), values.join(", "))
 }
 
-/// What an intake adds of all rows of hours together.
+/// The statement by which an intake adds the rows of hours to those of all.
 pub fn of_all() -> String {
     let (names, _) = row_sums();
     let sums: Vec<_> = names

@@ -54,7 +54,7 @@ impl Serve {
         serve
     }
 
-    /// What it has said since it was asked last, when that holds `text`.
+    /// Returns the output since the last call, once it contains `text`.
     pub fn until(&mut self, text: &str) -> String {
         let patience = Instant::now() + PATIENCE;
         loop {

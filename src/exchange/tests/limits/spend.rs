@@ -108,7 +108,7 @@ fn people_whose_budget_is_spent_elsewhere() {
     }
 }
 
-/// What a member has spent with one key counts for every other key of the member in the team, and for no other member and team.
+/// Counts the spend with one key of a member for every other key of the member in the team, and for no other member and team.
 #[test]
 fn keys_of_a_member_spend_one_budget() {
     let (in_force, limited) = fed_as(true, |id| match id {

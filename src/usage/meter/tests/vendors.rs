@@ -1,4 +1,4 @@
-//! What vendors report, by the pages that docs/vendors.md names: each row has a case.
+//! Reports of vendors, by the pages that docs/vendors.md names: each row has a case.
 
 use super::*;
 use crate::usage::Call;
