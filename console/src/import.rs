@@ -26,7 +26,7 @@ pub async fn document(
         return Ok(false);
     }
     // Before there is a draft of it.
-    check(&body, prices).map_err(|problems| DocumentError::Invalid(problems))?;
+    check(&body, prices).map_err(DocumentError::Invalid)?;
     let new = NewDraft {
         id: format!("draft_{}", secret::new_id().map_err(StoreError::Other)?),
         body: Some(body),

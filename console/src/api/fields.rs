@@ -1,6 +1,7 @@
 //! Fields that may be absent, null or given, and parameters that are moments.
 
 use serde::{Deserialize, Deserializer};
+use trilane::config::document::LimitsDocument;
 
 use super::problem::ApiProblem;
 use crate::timestamp;
@@ -31,6 +32,19 @@ pub fn microseconds(name: &str, text: Option<&String>) -> Result<Option<i64>, Ap
 /// An amount as it is stored: without a sign of dollars, which the rules of the database do not know.
 pub fn without_sign(amount: Option<String>) -> Option<String> {
     amount.map(|text| text.strip_prefix('$').map(str::to_owned).unwrap_or(text))
+}
+
+/// Limits as they are stored: their amounts [`without_sign`].
+pub fn without_signs(mut limits: LimitsDocument) -> LimitsDocument {
+    if let Some(budget) = &mut limits.budget {
+        let spent = budget.spent.as_mut();
+        let spent = spent.map(|spent| [&mut spent.in_day, &mut spent.in_month]);
+        let amounts = [&mut budget.per_day, &mut budget.per_month].into_iter();
+        for amount in amounts.chain(spent.into_iter().flatten()) {
+            *amount = without_sign(amount.take());
+        }
+    }
+    limits
 }
 
 /// The message for a name that [`is_name`] rejects.

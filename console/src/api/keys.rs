@@ -508,16 +508,8 @@ pub async fn find_locked(
 }
 
 /// Limits as they are stored.
-fn stored_limits(mut limits: LimitsDocument) -> String {
-    if let Some(budget) = &mut limits.budget {
-        let spent = budget.spent.as_mut();
-        let spent = spent.map(|spent| [&mut spent.in_day, &mut spent.in_month]);
-        let amounts = [&mut budget.per_day, &mut budget.per_month].into_iter();
-        for amount in amounts.chain(spent.into_iter().flatten()) {
-            *amount = fields::without_sign(amount.take());
-        }
-    }
-    written(&limits)
+fn stored_limits(limits: LimitsDocument) -> String {
+    written(&fields::without_signs(limits))
 }
 
 /// Limits, or models, as they are stored.

@@ -105,8 +105,13 @@ fn check(name: &str, allowance: Option<&KeyAllowance>) -> Result<(), ApiProblem>
 }
 
 fn written(allowance: &KeyAllowance) -> String {
+    let limits = allowance.limits.clone().map(fields::without_signs);
+    let allowance = KeyAllowance {
+        limits,
+        ..allowance.clone()
+    };
     // Texts and numbers, into memory: it cannot fail.
-    serde_json::to_string(allowance).unwrap_or_default()
+    serde_json::to_string(&allowance).unwrap_or_default()
 }
 
 /// The team of this id.

@@ -216,7 +216,7 @@ on_both! {
             ("nearly_spent", "nearly-today", true, format!("'{}', 'key', 'nearly-today'", day(0))),
             ("nearly_spent", "nearly-old", false, format!("'{}', 'key', 'nearly-old'", day(91))),
             ("audit", "audit-old", true, "1, 1, 'p', '', 'audit-old', '', NULL, NULL".to_owned()),
-            ("spend", "spend-old", true, "'key', 'spend-old', '2020-01', 'USD', '0.10'".to_owned()),
+            ("spend", "spend-old", true, "'key', 'spend-old', '2020-01', 'USD', 0, 0, 0, 10, 0".to_owned()),
         ] {
             let columns = if table == "webhook_events" {
                 " (webhook_id, kind, subject, period, threshold, id, body, attempts, next_at, delivered_at, problem)"
@@ -224,7 +224,6 @@ on_both! {
                 ""
             };
             let over = if table == "audit" && database.is_postgres() { " OVERRIDING SYSTEM VALUE" } else { "" };
-            let values = values.replace("'0.10'", if database.is_postgres() { "0.10" } else { "'0.10'" });
             sql.push_str(&format!("INSERT INTO {table}{columns}{over} VALUES ({values});\n"));
             if stays {
                 wanted.push(name.to_owned());

@@ -49,7 +49,7 @@ def test_from_a_draft_to_force_and_back(site: SeededConsole, chromium: Browsers)
 
         # A model with prices of the catalogue goes, another gets a price.
         page.get_by_role("link", name="gemini-2.5-pro").click()
-        page.get_by_label("Output", exact=True).fill("11.5")
+        page.locator("[name=\"prices.output\"]").fill("11.5")
         page.get_by_role("button", name="Save in the draft").click()
         page.get_by_role("status").wait_for()
         assert site.api.get("/documents/current")["version"] == before["version"], "a draft is not in force"

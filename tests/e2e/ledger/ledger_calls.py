@@ -286,6 +286,13 @@ def price(prices: dict[str, str], kind: str) -> Decimal:
     return price(prices, INSTEAD[kind]) if kind in INSTEAD else Decimal(0)
 
 
+def is_charged_as_input(prices: dict[str, str], kind: str) -> bool:
+    """Whether cached tokens have no price of their own, and cost what input costs."""
+    while kind != "input" and kind not in prices and kind in INSTEAD:
+        kind = INSTEAD[kind]
+    return kind == "input" and bool(Decimal(prices.get("input", "0")))
+
+
 def charge(kinds: Kinds, prices: dict[str, str], multiplier: Decimal) -> str:
     """All digits, in plain notation."""
     total = Decimal(0)
@@ -329,7 +336,13 @@ def charge_members(sent: Sent, call: Call, kinds: Kinds) -> Record:
     prices = prices_of(source, call.model[1])
     if prices is None:
         return {}
-    return {"trilane.charge": charge(kinds, prices, multiplier), "trilane.currency": "EUR"}
+    cached = {"cache_read": ("cache_read",), "cache_write": ("cache_write_5m", "cache_write_1h")}
+    gaps = [gap for gap, names in cached.items() if any(kinds.get(kind) and is_charged_as_input(prices, kind) for kind in names)]
+    return {
+        "trilane.charge": charge(kinds, prices, multiplier),
+        "trilane.currency": "EUR",
+        **({"trilane.uncovered": gaps} if gaps else {}),
+    }
 
 
 _ID = re.compile(rb'"(?:id|responseId)": ?"((?:chatcmpl-|resp_|msg_)?sim\d+)"')
