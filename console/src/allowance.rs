@@ -69,6 +69,11 @@ pub struct AllowedTerms {
 }
 
 impl KeyAllowance {
+    /// The allowance of a team as it is stored; `None` where it has none.
+    pub fn stored(text: Option<&str>) -> Option<Self> {
+        text.and_then(|text| serde_json::from_str(text).ok())
+    }
+
     /// Lists the faults of the allowance, each with its field.
     pub fn problems(&self) -> Problems {
         let mut problems = Problems::default();

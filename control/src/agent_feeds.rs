@@ -7,7 +7,6 @@ use trilane_console::json_span;
 pub const CLUSTER: &str = "trilane_agent";
 /// The path at which this agent serves the feed.
 pub const FEED_PATH: &str = "/keys";
-
 /// The path at which this agent serves what is spent of budgets.
 pub const SPEND_PATH: &str = "/spend";
 

@@ -53,10 +53,9 @@ impl Accounts {
             .map(|(_, region)| region)
     }
 
-    /// The region that the account with this id names.
-    pub fn region(&self, id: &str) -> Option<&SmolStr> {
-        let account = self.accounts.iter().find(|it| it.id == id)?;
-        account.region.as_ref()
+    /// The account with this id.
+    pub fn named(&self, id: &str) -> Option<&Account> {
+        self.accounts.iter().find(|account| account.id == id)
     }
 
     /// Whether a request must bring its path without the version along, because an account's URL has a path.

@@ -8,6 +8,7 @@ use super::environment::Clock;
 use super::estimating;
 use super::route::Route;
 use super::upstream_request::UpstreamRequest;
+use crate::config::account::Account;
 use crate::ledger::{AccountCost, Attempts, UsageStatus};
 use crate::model::catalog::ModelKind;
 use crate::model::{AnsweredModel, Model};
@@ -43,18 +44,24 @@ pub(super) fn bill_of(
     })
 }
 
-/// The cost of what is billed, where the account that gave the response has a factor for it.
+/// The cost of a list price, where the account that gave the response has a factor for it.
 pub(super) fn cost_of(
-    bill: Bill,
+    list: Charge,
     route: &Route,
     attempts: Option<&Attempts>,
 ) -> Option<AccountCost> {
-    let accounts = &route.source.accounts.as_ref()?.accounts;
-    let last = attempts?.last.as_deref()?;
-    let account = accounts.iter().find(|account| account.id == last)?;
-    let factor = account.cost?;
-    let amount = bill.list?.times(factor)?;
+    let factor = answering_account(route, attempts)?.cost?;
+    let amount = list.times(factor)?;
     Some(AccountCost { factor, amount })
+}
+
+/// The account that gave the response, where the source has accounts.
+pub(super) fn answering_account<'a>(
+    route: &'a Route,
+    attempts: Option<&Attempts>,
+) -> Option<&'a Account> {
+    let accounts = route.source.accounts.as_ref()?;
+    accounts.named(attempts?.last.as_deref()?)
 }
 
 /// The expected cost of a request, and of a call of `method`, as far as it has been read: at the prices of the dearest

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use smol_str::SmolStr;
 
 use super::attempts::attempts_at;
-use super::charging::{bill_of, cost_of};
+use super::charging::{answering_account, bill_of, cost_of};
 use super::environment::{Clock, StreamEnd};
 use super::estimating::UnreportedExchange;
 use super::limits::local;
@@ -13,7 +13,8 @@ use super::request::{AuthenticatedCaller, MisplacedKey, NamedModel, RequestLine}
 use super::response::{Response, UpstreamResult};
 use super::several_accounts::SeveralAccounts;
 use super::upstream_request::UpstreamRequest;
-use crate::ledger::{Attempts, Ending, Record, UsageStatus};
+use crate::config::account::Account;
+use crate::ledger::{Ending, Record, UsageStatus};
 use crate::limits::{Limit, Reservation, Scope, Settlement};
 use crate::model::Model;
 use crate::money::is_ordinary;
@@ -141,7 +142,9 @@ impl RecordBuilder {
         let method = endpoint.and_then(Endpoint::method);
         let attempts = upstream.and_then(|it| attempts_at(it, &result, ending, stream));
         if status.is_of_an_answer() {
-            reading.inference_geo = place_of(&mut reading, upstream, attempts.as_ref());
+            let told = reading.inference_geo.take();
+            let account = upstream.and_then(|it| answering_account(&it.route, attempts.as_ref()));
+            reading.inference_geo = place_of(told, account);
         }
         let bill =
             upstream.and_then(|it| bill_of(it, model.as_ref(), method, &reading, status, clock));
@@ -157,12 +160,12 @@ impl RecordBuilder {
             }
             Some(LocalReply::Answered) | None => (reading.error.clone(), None),
         };
-        let charge = bill
-            .zip(upstream)
-            .and_then(|(bill, upstream)| bill.list?.times(upstream.route.multiplier));
-        let costed = bill.zip(upstream).filter(|_| charge.is_some());
-        let cost =
-            costed.and_then(|(bill, upstream)| cost_of(bill, &upstream.route, attempts.as_ref()));
+        let charged = bill.zip(upstream).and_then(|(bill, upstream)| {
+            let (list, route) = (bill.list?, &upstream.route);
+            let charge = list.times(route.multiplier)?;
+            Some((charge, cost_of(list, route, attempts.as_ref())))
+        });
+        let (charge, cost) = charged.unzip();
         let response_bytes = relayed.map_or(0, |response| response.bytes);
         let (upstream_request_id, replaced_status, upstream_failure) = match result {
             UpstreamResult::None => (None, None, None),
@@ -230,7 +233,7 @@ impl RecordBuilder {
             upstream_failure,
             estimated,
             charge,
-            cost,
+            cost: cost.flatten(),
             uncovered: bill.map(|bill| bill.uncovered).unwrap_or_default(),
             limit,
             settled: Settlement::default(),
@@ -398,16 +401,8 @@ impl RecordBuilder {
 }
 
 /// The place where the model ran: by the answer's word, else the region of the account that gave it.
-fn place_of(
-    reading: &mut Reading,
-    upstream: Option<&UpstreamRequest>,
-    attempts: Option<&Attempts>,
-) -> Option<SmolStr> {
-    let told = reading.inference_geo.take();
-    let region = || {
-        let accounts = upstream?.route.source.accounts.as_ref()?;
-        accounts.region(attempts?.last.as_deref()?).cloned()
-    };
+fn place_of(told: Option<SmolStr>, account: Option<&Account>) -> Option<SmolStr> {
+    let region = || account?.region.clone();
     match told {
         // An answer that says anywhere does not know the address that it was asked at.
         Some(place) if is_ordinary(&place) => region().or(Some(place)),

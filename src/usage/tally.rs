@@ -781,7 +781,7 @@ impl UsageTally {
         let kept = &self.kept;
         let mut counted = (self.table.usage)(&self.own_numbers());
         let of_numbers = counted.usage;
-        let images = self.images_made().unwrap_or(kept.images);
+        let images = self.images();
         let mut known = of_numbers.is_some() || images > 0;
         let mut usage = of_numbers.unwrap_or_default();
         usage.images = images;
@@ -846,7 +846,12 @@ impl UsageTally {
         total.filter(|total| *total > 0)
     }
 
-    /// How many images were made, where a number says so.
+    /// The images that were made: by a number that says so, else those that came.
+    fn images(&self) -> u64 {
+        self.images_made().unwrap_or(self.kept.images)
+    }
+
+    /// The number of images that were made, where the answer tells it.
     pub(super) fn images_made(&self) -> Option<u64> {
         self.kept.numbers.get(self.table.images_made?)
     }
@@ -960,7 +965,7 @@ impl UsageTally {
     pub(super) fn passed(&self) -> Passed {
         let begun = if self.ended { 0 } else { self.open.pictures };
         let Passed { pictures, .. } = self.kept.passed;
-        let images = self.images_made().unwrap_or(self.kept.images);
+        let images = self.images();
         Passed {
             pictures: pictures.saturating_add(images).saturating_add(begun.into()),
             ..self.kept.passed

@@ -42,8 +42,8 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "the region of an account has no price",
         _record,
-        "        accounts.region(attempts?.last.as_deref()?).cloned()",
-        "        accounts.region(attempts?.last.as_deref()?).filter(|it| it.is_empty()).cloned()",
+        "    let region = || account?.region.clone();",
+        "    let region = || account?.region.clone().filter(|it| it.is_empty());",
         ("accounts/test_regions.py::test_region_of_the_account_that_answers",),
     ),
     # ---- Who spends

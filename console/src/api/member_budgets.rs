@@ -57,10 +57,7 @@ async fn give(
     members: BTreeSet<String>,
     now: i64,
 ) -> Result<(), ApiProblem> {
-    let allowance = team.allowance.as_deref();
-    let allowance: Option<KeyAllowance> =
-        allowance.and_then(|text| serde_json::from_str(text).ok());
-    let Some(allowance) = allowance else {
+    let Some(allowance) = KeyAllowance::stored(team.allowance.as_deref()) else {
         return Ok(());
     };
     let budget = allowance.member_budget();

@@ -65,9 +65,8 @@ pub struct TeamChangeBody {
 
 impl From<Team> for TeamView {
     fn from(team: Team) -> Self {
-        let allowance = team.allowance.as_deref();
         Self {
-            allowance: allowance.and_then(|text| serde_json::from_str(text).ok()),
+            allowance: KeyAllowance::stored(team.allowance.as_deref()),
             id: team.id,
             name: team.name,
             created_at: moment(team.created_at),

@@ -9,7 +9,7 @@ use trilane::money::decimal::Fault;
 
 /// Units of one of the currency.
 const ONE: u128 = 10_u128.pow(Amount::PLACES);
-/// How much a column of a sum counts of the one before.
+/// The value of a column of a sum, in units of the column before.
 const STEP: i128 = 1_000_000;
 
 const NOT_PLAIN: &str = "is no plain decimal number";

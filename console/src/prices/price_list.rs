@@ -44,7 +44,7 @@ pub struct UnreadModel {
     pub vendor: String,
     /// Its name in the list.
     pub name: String,
-    /// Why it was not.
+    /// The reason that it was not taken.
     pub reason: String,
 }
 
@@ -90,6 +90,28 @@ impl PriceList {
             }
         }
         list
+    }
+}
+
+/// The model with these prices and a note on those that are `left`, or the reason that it was not taken under its name in the list.
+fn read_model(
+    vendor: String,
+    (id, name): (String, String),
+    prices: Result<PricesDocument, String>,
+    left: &[String],
+) -> ReadModel {
+    match prices {
+        Ok(prices) => Ok(ListPrice {
+            vendor,
+            id,
+            prices,
+            note: stated::note(left),
+        }),
+        Err(reason) => Err(UnreadModel {
+            vendor,
+            name,
+            reason,
+        }),
     }
 }
 

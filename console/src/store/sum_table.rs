@@ -21,7 +21,7 @@ pub(super) struct SumTable {
     pub name: &'static str,
     /// The columns of its primary key. The last ones are numbers.
     pub key: Vec<&'static str>,
-    /// How many are numbers.
+    /// The number of those.
     pub numbers: usize,
     /// The columns of its counts.
     pub counts: Vec<String>,
@@ -141,10 +141,11 @@ impl SumTable {
         }
         match transaction {
             Transaction::Sqlite(inner, _) => {
+                let columns = self.key.len().saturating_add(self.sums().len());
+                let (insert, added) = (self.insert(), self.added());
                 for rows in rows.chunks(ROWS) {
-                    let columns = self.key.len().saturating_add(self.sums().len());
                     let values = sqlite_rows::values(rows.len(), columns);
-                    let sql = format!("{} {values} {}", self.insert(), self.added());
+                    let sql = format!("{insert} {values} {added}");
                     let mut add = sqlx::query(AssertSqlSafe(sql)).persistent(rows.len() == ROWS);
                     for row in rows {
                         for text in &row.key {

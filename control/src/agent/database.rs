@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// How long to wait for the other connection of this agent.
+/// The longest wait for the other connection of this agent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why a database cannot be used.
+/// The reason that a database cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DatabaseProblem {
     /// Its tables are of a newer release: their version, and the newest that this release knows.

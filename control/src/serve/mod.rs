@@ -9,7 +9,6 @@ mod body;
 mod document;
 mod server;
 mod site;
-
 mod watch;
 
 use std::sync::Arc;

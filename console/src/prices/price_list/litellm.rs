@@ -9,8 +9,8 @@ use trilane::config::document::{
 };
 use trilane::money::Weekdays;
 
-use super::stated::{Members, Per, Stated, above, at_times, members, note, text, whole};
-use super::{ListPrice, ReadModel, UnreadModel, vendor};
+use super::stated::{Members, Per, Stated, above, at_times, members, search, some, text, whole};
+use super::{ReadModel, read_model, vendor};
 
 /// The kinds of models that the gateway serves.
 const MODES: [&str; 3] = ["chat", "responses", IMAGES];
@@ -42,18 +42,10 @@ pub fn models(list: &Members<'_>) -> Vec<ReadModel> {
 
 fn read(name: &str, provider: &str, model: &Members<'_>) -> ReadModel {
     let stated = Stated::new(model, Per::Token);
-    let prices = prices(model, &stated).map_err(|reason| UnreadModel {
-        vendor: vendor(provider),
-        name: name.to_owned(),
-        reason,
-    })?;
+    let read = prices(model, &stated);
     let id = name.strip_prefix(&format!("{provider}/")).unwrap_or(name);
-    Ok(ListPrice {
-        vendor: vendor(provider),
-        id: id.to_owned(),
-        prices,
-        note: note(&stated.left(is_price)),
-    })
+    let names = (id.to_owned(), name.to_owned());
+    read_model(vendor(provider), names, read, &stated.left(is_price))
 }
 
 /// Whether a member states a price, or what one depends on.
@@ -114,10 +106,6 @@ fn set(
     });
     prices.above = some(lengths.collect::<Result<Vec<AboveDocument>, String>>()?);
     Ok(prices)
-}
-
-fn some<T>(all: Vec<T>) -> Option<Vec<T>> {
-    (!all.is_empty()).then_some(all)
 }
 
 /// The length in a name such as `input_cost_per_token_above_200k_tokens_flex`, in thousands, and what stands behind it.
@@ -213,11 +201,7 @@ fn per_call(model: &Members<'_>, stated: &Stated<'_>) -> Option<PerCallDocument>
         }
     };
     stated.note_read(SEARCH);
-    // 0 says as often that there is none.
-    (price != "0").then(|| PerCallDocument {
-        web_search: Some(price),
-        ..PerCallDocument::default()
-    })
+    search(price)
 }
 
 /// The prices at peak hours, `time_of_use_pricing`, where they are stated by UTC: a set for the windows on the same days.

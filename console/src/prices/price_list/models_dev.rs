@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use trilane::config::document::{AboveDocument, PricesDocument};
 
-use super::stated::{Members, Per, Stated, above, members, note, whole};
-use super::{ListPrice, ReadModel, UnreadModel, vendor};
+use super::stated::{Members, Per, Stated, above, members, some, whole};
+use super::{ReadModel, read_model, vendor};
 
 const NAMES: [&str; 5] = [
     "input",
@@ -39,19 +39,9 @@ pub fn models(list: &Members<'_>) -> Vec<ReadModel> {
             };
             let stated = Stated::new(&cost, Per::Million);
             let read = prices(&cost, &stated);
-            found.push(match read {
-                Ok(prices) => Ok(ListPrice {
-                    vendor: vendor(provider),
-                    id: id.clone(),
-                    prices,
-                    note: note(&stated.left(|_| true)),
-                }),
-                Err(reason) => Err(UnreadModel {
-                    vendor: vendor(provider),
-                    name: format!("{provider}/{id}"),
-                    reason,
-                }),
-            });
+            let names = (id.clone(), format!("{provider}/{id}"));
+            let left = stated.left(|_| true);
+            found.push(read_model(vendor(provider), names, read, &left));
         }
     }
     found
@@ -68,7 +58,7 @@ fn prices(cost: &Members<'_>, stated: &Stated<'_>) -> Result<PricesDocument, Str
         Ok(above(*length, set, &prices))
     });
     let lengths = lengths.collect::<Result<Vec<AboveDocument>, String>>()?;
-    prices.above = (!lengths.is_empty()).then_some(lengths);
+    prices.above = some(lengths);
     if all_read {
         stated.note_read(TIERS);
     }

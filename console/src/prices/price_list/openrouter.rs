@@ -2,13 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use trilane::config::document::{
-    AboveDocument, PerCallDocument, PriceTimeDocument, PricesDocument,
-};
+use trilane::config::document::{AboveDocument, PriceTimeDocument, PricesDocument};
 use trilane::money::Weekdays;
 
-use super::stated::{Members, Per, Stated, above, at_times, note, text, whole};
-use super::{ListPrice, ReadModel, UnreadModel};
+use super::stated::{Members, Per, Stated, above, at_times, search, some, text, whole};
+use super::{ReadModel, read_model};
 
 const VENDOR: &str = "openrouter";
 const NAMES: [&str; 5] = [
@@ -37,19 +35,9 @@ pub fn models(data: &RawValue) -> Vec<ReadModel> {
     let models = models.into_iter().filter_map(|raw| {
         let Listed { id, pricing } = serde_json::from_str(raw.get()).ok()?;
         let stated = Stated::new(&pricing, Per::Token);
-        Some(match prices(&pricing, &stated) {
-            Ok(prices) => Ok(ListPrice {
-                vendor: VENDOR.to_owned(),
-                id,
-                prices,
-                note: note(&stated.left(|_| true)),
-            }),
-            Err(reason) => Err(UnreadModel {
-                vendor: VENDOR.to_owned(),
-                name: id,
-                reason,
-            }),
-        })
+        let read = prices(&pricing, &stated);
+        let left = stated.left(|_| true);
+        Some(read_model(VENDOR.to_owned(), (id.clone(), id), read, &left))
     });
     models.collect()
 }
@@ -57,20 +45,15 @@ pub fn models(data: &RawValue) -> Vec<ReadModel> {
 fn prices(pricing: &Members<'_>, stated: &Stated<'_>) -> Result<PricesDocument, String> {
     let mut prices = whole(stated.prices(NAMES)?)?;
     prices.reasoning = stated.of_cache("internal_reasoning")?;
-    let search = stated.price_per("web_search", Per::One)?;
-    prices.per_call = search
-        .filter(|price| price != "0")
-        .map(|price| PerCallDocument {
-            web_search: Some(price),
-            ..PerCallDocument::default()
-        });
+    let price = stated.price_per("web_search", Per::One)?;
+    prices.per_call = price.and_then(search);
     if let Some(found) = pricing
         .get(OVERRIDES)
         .and_then(|raw| overrides(raw, &prices))
     {
         let (lengths, times) = found;
-        prices.above = (!lengths.is_empty()).then_some(lengths);
-        prices.times = (!times.is_empty()).then_some(times);
+        prices.above = some(lengths);
+        prices.times = some(times);
         stated.note_read(OVERRIDES);
     }
     Ok(prices)

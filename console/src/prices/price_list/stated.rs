@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rust_decimal::Decimal;
 use serde_json::value::RawValue;
-use trilane::config::document::{AboveDocument, PriceTimeDocument, PricesDocument};
+use trilane::config::document::{
+    AboveDocument, PerCallDocument, PriceTimeDocument, PricesDocument,
+};
 use trilane::money::Price;
 
 /// The members of an object, each as its text.
 pub type Members<'a> = BTreeMap<String, &'a RawValue>;
 
-/// How many names a note has.
+/// The most names in a note.
 const NOTED: usize = 5;
 
 /// The members of an object; `None` for anything else.
@@ -197,6 +199,18 @@ pub fn at_times(
         prices: Some(variant(stated, otherwise)),
         ..PriceTimeDocument::default()
     }
+}
+
+/// The price of a search; 0 says as often that there is none.
+pub fn search(price: String) -> Option<PerCallDocument> {
+    (price != "0").then(|| PerCallDocument {
+        web_search: Some(price),
+        ..PerCallDocument::default()
+    })
+}
+
+pub fn some<T>(all: Vec<T>) -> Option<Vec<T>> {
+    (!all.is_empty()).then_some(all)
 }
 
 /// Notes the prices that a list has and a document has not, by their names.

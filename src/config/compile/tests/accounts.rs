@@ -261,7 +261,10 @@ fn regions_are_tiers_of_prices() {
         ("x", None),
     ] {
         assert_eq!(
-            accounts.region(id).map(|region| region.as_str()),
+            accounts
+                .named(id)
+                .and_then(|account| account.region.as_ref())
+                .map(|region| region.as_str()),
             want,
             "{id}"
         );
