@@ -25,6 +25,7 @@ impl FeedSync {
             base: self.state.base,
             watermark: self.state.watermark,
             epoch: self.state.epoch,
+            listed_from: self.state.listed_from,
             settled: self.state.settled,
             compacted: self.state.compaction.version,
         };
@@ -41,7 +42,7 @@ impl FeedSync {
             for (change, merged) in changes.iter().zip(merged) {
                 if merged.result.writes() {
                     written = true;
-                    self.state.count(&context, merged);
+                    self.state.count(&context, change.version, merged);
                 }
                 match merged.result {
                     MergeResult::Taken => outcome.taken = outcome.taken.saturating_add(1),
@@ -54,6 +55,9 @@ impl FeedSync {
             }
         }
         let state = &mut self.state;
+        if kind == SyncKind::Full && state.cursor.is_none() {
+            state.listed_from = Some(page.version);
+        }
         state.head = state.head.max(page.version);
         let cursor = Some(page.cursor.clone().into_owned());
         // Where a page changed nothing, the next may do as little: that must not go round and round.
@@ -104,8 +108,8 @@ impl FeedSync {
 }
 
 impl FeedState {
-    /// Counts a record that was written in place of this one.
-    fn count(&mut self, context: &MergeContext, merged: &Merged) {
+    /// Counts a record of this version that was written in place of another one.
+    fn count(&mut self, context: &MergeContext, version: u64, merged: &Merged) {
         let Merged {
             before,
             live,
@@ -115,10 +119,11 @@ impl FeedState {
         let before = before.filter(|stamp| !stamp.removed);
         let was_enabled = before.filter(|stamp| !stamp.disabled);
         let given = |stamp: Option<Stamp>| stamp.is_some_and(|stamp| stamp.epoch == context.epoch);
+        let gives = context.epoch_of(version) == context.epoch;
         count(&mut self.keys, context.is_live(was_enabled), enabled);
-        count(&mut self.given, given(was_enabled), enabled);
+        count(&mut self.given, given(was_enabled), enabled && gives);
         count(&mut self.live, context.is_live(before), live);
-        count(&mut self.given_live, given(before), live);
+        count(&mut self.given_live, given(before), live && gives);
         if !live {
             self.tombstones = self.tombstones.saturating_add(1);
         }

@@ -91,7 +91,8 @@ impl BucketWriter {
         let (live, enabled) = match result {
             MergeResult::Taken => {
                 let terms = change.terms.as_ref();
-                encode_fed(context.epoch, change.version, terms, &mut self.record);
+                let epoch = context.epoch_of(change.version);
+                encode_fed(epoch, change.version, terms, &mut self.record);
                 (terms.is_some(), terms.is_some_and(|terms| !terms.disabled))
             }
             MergeResult::Confirmed => {
@@ -175,6 +176,7 @@ mod tests {
             base: 1,
             watermark: 1,
             epoch: 1,
+            listed_from: None,
             settled: 0,
             compacted: 0,
         }

@@ -13,6 +13,8 @@ pub(super) struct MergeContext {
     pub watermark: u64,
     /// The epoch of the full sync under way, or of the last one.
     pub epoch: u64,
+    /// The version of the feed at the first page of that full sync; `None` before that page.
+    pub listed_from: Option<u64>,
     /// Every change up to this version has been given before.
     pub settled: u64,
     /// Tombstones up to this version may have been dropped.
@@ -58,6 +60,19 @@ impl MergeContext {
     /// Whether a record is above the watermark.
     pub(super) fn is_live(&self, stored: Option<Stamp>) -> bool {
         stored.is_some_and(|stamp| stamp.epoch >= self.watermark)
+    }
+
+    /// Returns the epoch that the record of a change gets.
+    ///
+    /// A change that comes between the pages of a full sync counts for it if it is newer than its first page. A key that
+    /// was removed before that page stands on no page, so an older change must not keep it.
+    pub(super) fn epoch_of(&self, version: u64) -> u64 {
+        let newer = self.listed_from.is_some_and(|from| version > from);
+        if self.kind == SyncKind::Incremental && !newer {
+            self.watermark
+        } else {
+            self.epoch
+        }
     }
 
     /// Merges a change of this version with the record that stands.
@@ -201,6 +216,7 @@ mod tests {
                 base: 10,
                 watermark: 20,
                 epoch: 30,
+                listed_from: None,
                 settled: 100,
                 compacted: 30,
             };

@@ -74,6 +74,8 @@ pub struct FeedState {
     pub mode: SyncMode,
     /// The position at which the next page begins; `None` for the first one of a full sync.
     pub cursor: Option<String>,
+    /// The version of the feed at the first page of the full sync under way, or of the last one.
+    pub listed_from: Option<u64>,
     /// The position at which the incremental sync goes on between two pages of a full sync, if it does.
     pub changes_cursor: Option<String>,
     /// The greatest version that this identity has ever told.
@@ -176,6 +178,7 @@ impl FeedState {
         };
         self.cursor = None;
         self.changes_cursor = None;
+        self.listed_from = None;
         self.given = 0;
         self.given_live = 0;
     }

@@ -130,6 +130,33 @@ fn changes_do_not_wait_for_a_due_full_sync() {
     assert_eq!(gateway.state().keys, 7);
 }
 
+/// A page of changes that lags behind the first page of the full sync tells of a key that is removed by then: the full
+/// sync names neither, and the incremental sync ends with it.
+#[test]
+fn a_key_that_was_removed_before_the_full_sync_began_stays_removed() {
+    for gives_log in [true, false] {
+        let mut service = Service {
+            gives_log,
+            ..service(1)
+        };
+        let mut gateway = gateway(&service);
+        (0..3).for_each(|key| service.say(key, None));
+        while !gateway.state().is_listing() {
+            ask(&mut gateway, &service, 1);
+        }
+        service.say(6, Some(("g", false)));
+        if !gives_log {
+            // It gives the last change of a key only: this one is asked for between the removal's two sides.
+            ask(&mut gateway, &service, 1);
+        }
+        service.say(6, None);
+        until_level(&mut gateway, &service);
+        let case = format!("gives_log: {gives_log}");
+        assert_eq!(gateway.filter.judge(6), Judged::Refused, "{case}");
+        assert_eq!(gateway.state().keys, 0, "{case}");
+    }
+}
+
 /// The service forgets where the incremental sync was: the full sync goes on alone.
 #[test]
 fn a_cursor_that_is_not_known_between_two_pages() {

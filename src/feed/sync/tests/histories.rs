@@ -94,10 +94,11 @@ impl SyncHistory {
     }
 
     /// Whether the gateway has heard all there is to hear, so that what it has now is what it must
-    /// keep. A feed that gives every change in turn leads it through what has been since.
+    /// keep. A feed that gives every change in turn leads it through what has been since. A service that
+    /// was set back comes to the settled version again with other changes.
     fn is_level(&self) -> bool {
         let state = self.gateway.state();
-        let level = state.settled == self.service.version;
+        let level = state.settled == self.service.version && !state.is_rolled_back();
         !self.service.gives_log || level && state.feed.as_deref() == Some(&self.service.identity)
     }
 
