@@ -72,7 +72,9 @@ impl Rejection {
 impl Reply {
     /// A JSON reply with the ids that clients of the dialect look for.
     pub fn json(status: u16, body: &Value, dialect: Dialect, request_id: Option<&str>) -> Self {
-        Self::written(status, body.to_string().into_bytes(), dialect, request_id)
+        // A value of strings and numbers can always be written.
+        let body = serde_json::to_vec(body).unwrap_or_default();
+        Self::written(status, body, dialect, request_id)
     }
 
     /// The same with a body that is JSON already.

@@ -8,12 +8,9 @@ pub(super) const MAX_OTHERS: usize = 4;
 /// The number of sums for each model.
 pub(super) const SUMS: usize = 6;
 
-/// Sums by name, in the order of the names' first entry.
-#[derive(Clone, Copy, Default)]
-pub(super) struct ModelSums {
-    list: [ModelSum; MAX_OTHERS],
-    count: usize,
-}
+/// Sums by name, in the order of the names' first entry. Most answers have none, so they take no room before the first.
+#[derive(Clone, Default)]
+pub(super) struct ModelSums(Vec<ModelSum>);
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct ModelSum {
@@ -31,7 +28,7 @@ impl ModelSum {
 
 impl ModelSums {
     pub(super) fn clear(&mut self) {
-        self.count = 0;
+        self.0.clear();
     }
 
     /// Adds to what is summed up under a name. Where there is no room for another name, the last one has it: what was used is
@@ -41,7 +38,7 @@ impl ModelSums {
         let same = |other: &ModelSum| other.in_totals == in_totals && other.name.as_bytes() == name;
         let at = known.iter().position(same);
         let at = at.unwrap_or_else(|| self.begin(name, in_totals));
-        if let Some(other) = self.list.get_mut(at) {
+        if let Some(other) = self.0.get_mut(at) {
             for (sum, more) in other.sums.iter_mut().zip(more) {
                 *sum = sum.saturating_add(more);
             }
@@ -50,19 +47,19 @@ impl ModelSums {
 
     /// Takes a new name, if there is room; gives the place of what is to be added to.
     fn begin(&mut self, name: &[u8], in_totals: bool) -> usize {
-        let Some(other) = self.list.get_mut(self.count) else {
-            return MAX_OTHERS.saturating_sub(1);
-        };
-        other.name.set(name);
-        other.in_totals = in_totals;
-        other.sums = [0; SUMS];
-        let at = self.count;
-        self.count = self.count.saturating_add(1);
-        at
+        if self.0.len() < MAX_OTHERS {
+            let mut other = ModelSum {
+                in_totals,
+                ..ModelSum::default()
+            };
+            other.name.set(name);
+            self.0.push(other);
+        }
+        self.0.len().saturating_sub(1)
     }
 
     pub(super) fn as_slice(&self) -> &[ModelSum] {
-        self.list.get(..self.count).unwrap_or_default()
+        &self.0
     }
 }
 

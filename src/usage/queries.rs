@@ -1,14 +1,11 @@
 //! Searches that an answer lists, each once: Google charges for unique queries.
 
 /// The maximum number of queries that are told apart. No response has as many; more are not counted.
-const MAX_QUERIES: usize = 32;
+pub(super) const MAX_QUERIES: usize = 32;
 
-/// A set of queries, by their hash.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Queries {
-    hashes: [u64; MAX_QUERIES],
-    count: usize,
-}
+/// A set of queries, by their hash. Most answers have none, so they take no room before the first.
+#[derive(Clone, Default)]
+pub(super) struct Queries(Vec<u64>);
 
 impl Queries {
     pub(super) fn add(&mut self, query: &[u8]) {
@@ -17,32 +14,21 @@ impl Queries {
 
     /// Adds all of another set.
     pub(super) fn add_all(&mut self, others: &Self) {
-        others
-            .as_slice()
-            .iter()
-            .for_each(|hash| self.add_hash(*hash));
+        others.0.iter().for_each(|hash| self.add_hash(*hash));
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.count as u64
+        self.0.len() as u64
     }
 
     pub(super) fn clear(&mut self) {
-        self.count = 0;
+        self.0.clear();
     }
 
     fn add_hash(&mut self, hash: u64) {
-        if self.as_slice().contains(&hash) {
-            return;
+        if self.0.len() < MAX_QUERIES && !self.0.contains(&hash) {
+            self.0.push(hash);
         }
-        if let Some(place) = self.hashes.get_mut(self.count) {
-            *place = hash;
-            self.count = self.count.saturating_add(1);
-        }
-    }
-
-    fn as_slice(&self) -> &[u64] {
-        self.hashes.get(..self.count).unwrap_or_default()
     }
 }
 

@@ -672,7 +672,7 @@ impl UsageTally {
         let as_it_says =
             staged.numbers.is_empty() || merge(&mut kept.numbers, &staged.numbers, self.table);
         if staged.lists_others {
-            kept.others = staged.others;
+            kept.others.clone_from(&staged.others);
         }
         let failure = staged.numbers.or_zero(FAILURE) > 0;
         let error = staged.error || failure || staged.event == EventClass::Error;
