@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::model::catalog::ModelKind;
 use crate::money::Multiplier;
 use crate::protocol::{Entry, Protocol};
-use crate::reply::{Rejection, Spoken};
+use crate::reply::{GroupProtocol, Rejection};
 
 /// A resolved source and what its use costs.
 #[derive(Debug, Clone)]
@@ -32,9 +32,9 @@ impl Route {
     /// # Errors
     /// [`Rejection::ProtocolNotAllowed`] where the group does not serve the protocol.
     pub fn find(group: &Rc<Group>, protocol: Protocol) -> Result<Self, Rejection> {
-        let not_allowed = |spoken| Rejection::ProtocolNotAllowed {
+        let not_allowed = |group| Rejection::ProtocolNotAllowed {
             wanted: protocol,
-            group: spoken,
+            group,
         };
         match &group.kind {
             GroupKind::Source(source) if source.protocol == protocol => Ok(Self {
@@ -44,7 +44,7 @@ impl Route {
                 multiplier: source.multiplier,
                 access: None,
             }),
-            GroupKind::Source(source) => Err(not_allowed(Spoken::Only(source.protocol))),
+            GroupKind::Source(source) => Err(not_allowed(GroupProtocol::Only(source.protocol))),
             GroupKind::Mixed(mixed) => match mixed.entry(protocol.entry()) {
                 Some(found) => Ok(Self {
                     group: Rc::clone(group),
@@ -53,7 +53,7 @@ impl Route {
                     multiplier: found.multiplier,
                     access: None,
                 }),
-                None => Err(not_allowed(Spoken::Lacks(protocol.entry()))),
+                None => Err(not_allowed(GroupProtocol::Lacks(protocol.entry()))),
             },
         }
     }

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::authentication::Authenticated;
 use super::environment::Quotas;
 use crate::limits::budget::until_next;
-use crate::limits::{Gauge, Purse, Rate, SubjectFigures, Window};
+use crate::limits::{BudgetBalance, Gauge, Rate, SubjectFigures, Window};
 use crate::money::Amount;
 use crate::protocol::limits::moment;
 use crate::reply::Rejection;
@@ -141,11 +141,11 @@ impl<'a> KeyUsageReport<'a> {
         let Authenticated { caller, expires_at } = authenticated;
         let unit = caller.currency.as_deref();
         let own = || each.iter().filter(|of| of.scope.is_of_holder());
-        let purses = |window| own().filter_map(move |of| of.figures.budget(window)).min();
+        let balances = |window| own().filter_map(move |of| of.figures.budget(window)).min();
         let at_us = each.first().map_or(0, |of| of.figures.at_us);
-        let windows = Window::ALL.map(|window| Some((window, purses(window)?)));
+        let windows = Window::ALL.map(|window| Some((window, balances(window)?)));
         let windows = windows.into_iter().flatten();
-        let tightest = windows.clone().map(|(_, purse)| purse).min();
+        let tightest = windows.clone().map(|(_, balance)| balance).min();
         let spent = each.iter().any(LimitsLeft::is_exhausted);
         Self {
             mode: if spent || tightest.is_some() {
@@ -160,18 +160,18 @@ impl<'a> KeyUsageReport<'a> {
             remaining: match tightest {
                 // Whosever budget it is, nothing of it can be used.
                 _ if spent => MoneyNumber::of(Amount::ZERO),
-                Some(purse) => MoneyNumber::of(purse.remaining),
+                Some(balance) => MoneyNumber::of(balance.remaining),
                 None => MoneyNumber::unlimited(),
             },
             unit,
-            quota: tightest.map(|purse| QuotaLeft {
-                limit: MoneyNumber::of(purse.budget),
-                used: MoneyNumber::of(purse.spent),
-                remaining: MoneyNumber::of(purse.remaining),
+            quota: tightest.map(|balance| QuotaLeft {
+                limit: MoneyNumber::of(balance.budget),
+                used: MoneyNumber::of(balance.spent),
+                remaining: MoneyNumber::of(balance.remaining),
                 unit,
             }),
             rate_limits: windows
-                .map(|(window, purse)| MoneyWindow::new(window, purse, at_us))
+                .map(|(window, balance)| MoneyWindow::new(window, balance, at_us))
                 .collect(),
             expires_at: expires_at.map(|end| {
                 let seconds = u64::try_from(end).unwrap_or_default();
@@ -183,15 +183,15 @@ impl<'a> KeyUsageReport<'a> {
 }
 
 impl MoneyWindow {
-    fn new(window: Window, purse: Purse, at_us: u64) -> Self {
+    fn new(window: Window, balance: BudgetBalance, at_us: u64) -> Self {
         Self {
             window: match window {
                 Window::Day => "1d",
                 Window::Month => "1mo",
             },
-            limit: MoneyNumber::of(purse.budget),
-            used: MoneyNumber::of(purse.spent),
-            remaining: MoneyNumber::of(purse.remaining),
+            limit: MoneyNumber::of(balance.budget),
+            used: MoneyNumber::of(balance.spent),
+            remaining: MoneyNumber::of(balance.remaining),
             reset_at: next(window, at_us),
         }
     }
@@ -201,7 +201,7 @@ impl LimitsLeft {
     /// Whether a budget of a subject is spent.
     fn is_exhausted(of: &SubjectFigures) -> bool {
         let mut budgets = of.figures.budgets.iter().flatten();
-        budgets.any(|purse| purse.remaining == Amount::ZERO)
+        budgets.any(|balance| balance.remaining == Amount::ZERO)
     }
 
     fn new(of: &SubjectFigures) -> Self {
@@ -212,17 +212,17 @@ impl LimitsLeft {
             reserved,
         } = of;
         let budget = |window| {
-            let purse = figures.budget(window)?;
+            let balance = figures.budget(window)?;
             let amounts = || BudgetAmounts {
-                limit: purse.budget.to_string(),
-                spent: purse.spent.to_string(),
+                limit: balance.budget.to_string(),
+                spent: balance.spent.to_string(),
                 reserved: reserved.to_string(),
-                remaining: purse.remaining.to_string(),
+                remaining: balance.remaining.to_string(),
             };
             Some(BudgetLeft {
                 window: window.name(),
                 amounts: scope.is_of_holder().then(amounts),
-                exhausted: purse.remaining == Amount::ZERO,
+                exhausted: balance.remaining == Amount::ZERO,
                 resets_at: next(window, figures.at_us),
             })
         };

@@ -4,7 +4,7 @@ use super::budget::{self, CalendarSpending, Window};
 use super::bytes::RecordReader;
 use super::count::Count;
 use super::estimate::Estimate;
-use super::figures::{Figures, Gauge, Purse};
+use super::figures::{BudgetBalance, Figures, Gauge};
 use super::lease::{Held, Leases};
 use super::now::Now;
 use super::rate::{Bucket, Rate, Share};
@@ -211,7 +211,7 @@ impl Counters {
         let budgets = Window::ALL.map(|window| {
             let budget = limits.budget.of(window)?;
             let spent = spending.of(window);
-            Some(Purse {
+            Some(BudgetBalance {
                 remaining: budget.less(spent),
                 budget,
                 spent,

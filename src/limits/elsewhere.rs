@@ -46,14 +46,14 @@ impl SpentElsewhere {
 
 /// The statement of a spend feed on one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ToldSpend {
+pub struct FleetSpend {
     /// Its budget, where the feed gives it: that of a member, an owner or a team.
     pub budget: Option<Budget>,
     /// The amounts spent elsewhere.
     pub elsewhere: SpentElsewhere,
 }
 
-impl ToldSpend {
+impl FleetSpend {
     /// The bytes of its record.
     pub fn encode(&self) -> Vec<u8> {
         let budget = self.budget.unwrap_or_default();
@@ -163,17 +163,17 @@ mod tests {
             periods in proptest::collection::vec((period(), amount()), 0..6),
         ) {
             let budget = Budget { per_day, per_month, spent: None };
-            let told = ToldSpend {
+            let told = FleetSpend {
                 budget: budget.is_set().then_some(budget),
                 elsewhere: SpentElsewhere(periods),
             };
             let bytes = told.encode();
-            prop_assert_eq!(ToldSpend::decode(&bytes), Some(told.clone()));
+            prop_assert_eq!(FleetSpend::decode(&bytes), Some(told.clone()));
             // What is cut in a period, or before them, is none; what ends with one is another record.
             let head = 2 + 16 * (usize::from(per_day.is_some()) + usize::from(per_month.is_some()));
             for cut in 0..bytes.len() {
                 let whole = cut >= head && (cut - head) % 21 == 0;
-                prop_assert_eq!(ToldSpend::decode(&bytes[..cut]).is_some(), whole, "{}", cut);
+                prop_assert_eq!(FleetSpend::decode(&bytes[..cut]).is_some(), whole, "{}", cut);
             }
         }
     }
@@ -189,7 +189,7 @@ mod tests {
                 &[[1, 0, 7].as_slice(), &[0; 20]].concat(),
             ),
         ] {
-            assert_eq!(ToldSpend::decode(bytes), None, "{case}");
+            assert_eq!(FleetSpend::decode(bytes), None, "{case}");
         }
     }
 

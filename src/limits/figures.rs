@@ -15,7 +15,7 @@ pub struct Figures {
     /// Of output tokens a minute.
     pub output_tokens: Option<Gauge>,
     /// Of the budgets, by [`Window`].
-    pub budgets: [Option<Purse>; Window::ALL.len()],
+    pub budgets: [Option<BudgetBalance>; Window::ALL.len()],
     /// The time of these figures, in microseconds since the Unix epoch.
     pub at_us: u64,
 }
@@ -45,7 +45,7 @@ impl Gauge {
 ///
 /// Ordered by what is left, then by the whole: the least is the tightest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Purse {
+pub struct BudgetBalance {
     /// The amount that may still be spent in the current day or month.
     pub remaining: Amount,
     /// The amount that may be spent in all of it.
@@ -67,7 +67,7 @@ pub struct SubjectFigures {
     pub reserved: Amount,
 }
 
-impl Purse {
+impl BudgetBalance {
     /// The one that leaves less, where there are both.
     pub fn tighter(a: Option<Self>, b: Option<Self>) -> Option<Self> {
         a.into_iter().chain(b).min()
@@ -92,7 +92,7 @@ impl Figures {
     #[must_use]
     pub fn tighter(self, other: Self) -> Self {
         let budgets = self.budgets.into_iter().zip(other.budgets);
-        let mut tighter = budgets.map(|(a, b)| Purse::tighter(a, b));
+        let mut tighter = budgets.map(|(a, b)| BudgetBalance::tighter(a, b));
         Self {
             requests: Gauge::tighter(self.requests, other.requests),
             input_tokens: Gauge::tighter(self.input_tokens, other.input_tokens),
@@ -103,7 +103,7 @@ impl Figures {
     }
 
     /// Returns the remainder of the budget of a window.
-    pub fn budget(&self, window: Window) -> Option<Purse> {
+    pub fn budget(&self, window: Window) -> Option<BudgetBalance> {
         self.budgets.get(window as usize).copied().flatten()
     }
 
@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn the_tighter_budget_is_told() {
-        let purse = |remaining, budget| {
+        let balance = |remaining, budget| {
             let [remaining, budget] = [remaining, budget].map(|text| Amount::parse(text).unwrap());
-            Some(Purse {
+            Some(BudgetBalance {
                 remaining,
                 budget,
                 spent: Amount::ZERO,
@@ -129,21 +129,21 @@ mod tests {
         };
         let cases = [
             (None, None, None),
-            (purse("1", "9"), None, purse("1", "9")),
-            (None, purse("1", "9"), purse("1", "9")),
-            (purse("1", "9"), purse("2", "5"), purse("1", "9")),
-            (purse("2", "9"), purse("2", "5"), purse("2", "5")),
+            (balance("1", "9"), None, balance("1", "9")),
+            (None, balance("1", "9"), balance("1", "9")),
+            (balance("1", "9"), balance("2", "5"), balance("1", "9")),
+            (balance("2", "9"), balance("2", "5"), balance("2", "5")),
         ];
         for (a, b, want) in cases {
-            assert_eq!(Purse::tighter(a, b), want, "{a:?}, {b:?}");
-            assert_eq!(Purse::tighter(b, a), want, "{b:?}, {a:?}");
+            assert_eq!(BudgetBalance::tighter(a, b), want, "{a:?}, {b:?}");
+            assert_eq!(BudgetBalance::tighter(b, a), want, "{b:?}, {a:?}");
         }
     }
 
     #[test]
     fn figures_of_windows_and_of_all_tokens() {
         let amount = |text| Amount::parse(text).unwrap();
-        let left = |text| Purse {
+        let left = |text| BudgetBalance {
             remaining: amount(text),
             budget: amount("9"),
             spent: Amount::ZERO,

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use super::budget::{CalendarSpending, Window};
 use super::count::Count;
 use super::counters::{Counters, ReservedShares};
-use super::elsewhere::{self, ToldSpend};
+use super::elsewhere::{self, FleetSpend};
 use super::estimate::Estimate;
 use super::figures::{Figures, SubjectFigures};
 use super::lease::Held;
@@ -224,9 +224,9 @@ impl Limiter {
                 continue;
             }
             let told = match shared.get(&subject.told_name()).0 {
-                Some(record) => ToldSpend::decode(&record).ok_or(AdmitError::SpendUnknown)?,
+                Some(record) => FleetSpend::decode(&record).ok_or(AdmitError::SpendUnknown)?,
                 // Of a subject without spend the feed says nothing.
-                None if self.is_told(shared) => ToldSpend::default(),
+                None if self.is_told(shared) => FleetSpend::default(),
                 None => return Err(AdmitError::SpendUnknown),
             };
             resolved.extend(subject.resolved(told));

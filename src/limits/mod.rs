@@ -36,9 +36,9 @@ mod violation;
 
 pub use budget::Window;
 pub use count::Count;
-pub use elsewhere::{Period, SpentElsewhere, ToldSpend};
+pub use elsewhere::{FleetSpend, Period, SpentElsewhere};
 pub use estimate::Estimate;
-pub use figures::{Figures, Gauge, Purse, SubjectFigures};
+pub use figures::{BudgetBalance, Figures, Gauge, SubjectFigures};
 pub use limiter::{AdmitError, BudgetSpent, Consumption, Limiter, Reservation, Settlement};
 pub use now::Now;
 pub use rate::Rate;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::elsewhere::{COMPLETE, SpentElsewhere, ToldSpend};
+use super::elsewhere::{COMPLETE, FleetSpend, SpentElsewhere};
 use super::terms::Limits;
 
 /// The kind of subject that has the limits.
@@ -108,7 +108,7 @@ impl Subject {
     }
 
     /// The same with what a spend feed says; `None` where that limits nothing.
-    pub(super) fn resolved(&self, told: ToldSpend) -> Option<Self> {
+    pub(super) fn resolved(&self, told: FleetSpend) -> Option<Self> {
         let mut subject = self.clone();
         if self.scope.is_of_people() {
             subject.limits.budget = told.budget?;

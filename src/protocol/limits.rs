@@ -3,7 +3,7 @@
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::limits::{Figures, Gauge, Purse, Window};
+use crate::limits::{BudgetBalance, Figures, Gauge, Window};
 use crate::money::Amount;
 use crate::protocol::Protocol;
 
@@ -36,7 +36,7 @@ pub fn of(
         Protocol::C => {}
     }
     for (window, [limit, remaining]) in BUDGETS {
-        if let Some(Purse {
+        if let Some(BudgetBalance {
             budget,
             remaining: left,
             ..
@@ -251,9 +251,9 @@ mod tests {
 
     #[test]
     fn what_is_left_of_budgets() {
-        let purse = |remaining, budget| {
+        let balance = |remaining, budget| {
             let [remaining, budget] = [remaining, budget].map(|text| Amount::parse(text).unwrap());
-            Some(Purse {
+            Some(BudgetBalance {
                 remaining,
                 budget,
                 spent: Amount::ZERO,
@@ -269,8 +269,8 @@ mod tests {
         ];
         let both: Vec<_> = day.into_iter().chain(month).collect();
         let (of_day, of_month) = (
-            purse("0.00000000000000000001", "10.00"),
-            purse("0", "200.50"),
+            balance("0.00000000000000000001", "10.00"),
+            balance("0", "200.50"),
         );
         // (budgets, currency, what is told)
         let cases = [

@@ -1,6 +1,6 @@
 //! The messages of rejections, in the words that the clients of each protocol know.
 
-use super::rejection::{Rejection, Spoken};
+use super::rejection::{GroupProtocol, Rejection};
 use crate::body::SteeringMember;
 use crate::limits::Limit;
 use crate::limits::{Rate, Scope, Window};
@@ -57,10 +57,10 @@ impl Rejection {
                 "The gateway has no configuration in force yet. Try again in a moment.".to_owned()
             }
             Self::ProtocolNotAllowed { wanted, group } => match group {
-                Spoken::Only(own) => format!(
+                GroupProtocol::Only(own) => format!(
                     "This key's group speaks protocol {own}; this endpoint belongs to protocol {wanted}."
                 ),
-                Spoken::Lacks(entry) => format!(
+                GroupProtocol::Lacks(entry) => format!(
                     "This key's group has no entry {entry}, so it does not serve protocol {wanted}."
                 ),
             },

@@ -3,7 +3,7 @@
 mod message;
 mod rejection;
 
-pub use rejection::{Rejection, Spoken};
+pub use rejection::{GroupProtocol, Rejection};
 
 use serde_json::Value;
 

@@ -41,7 +41,7 @@ pub enum Rejection {
         /// The endpoint's protocol.
         wanted: Protocol,
         /// The protocols that the group speaks instead.
-        group: Spoken,
+        group: GroupProtocol,
     },
     /// Protocol B without its version header, or with a version that the group does not take.
     Version {
@@ -150,7 +150,7 @@ pub enum Rejection {
 
 /// The protocols of a group, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spoken {
+pub enum GroupProtocol {
     /// One protocol.
     Only(Protocol),
     /// Several, but not through this entry, which is not configured.

@@ -143,7 +143,7 @@ fn every_rejection_has_its_row_of_the_error_table() {
         (
             Rejection::ProtocolNotAllowed {
                 wanted: A,
-                group: Spoken::Only(B),
+                group: GroupProtocol::Only(B),
             },
             403,
             "invalid_request_error",

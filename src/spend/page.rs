@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::limits::budget::Budget;
 use crate::limits::elsewhere::MOST_PERIODS;
-use crate::limits::{Period, Scope, SpentElsewhere, ToldSpend, told_name};
+use crate::limits::{FleetSpend, Period, Scope, SpentElsewhere, told_name};
 use crate::money::Amount;
 
 /// The longest cursor, in bytes.
@@ -23,7 +23,7 @@ pub(super) struct SpendPage {
     /// Whether there is a next page already.
     pub more: bool,
     /// The records to write: their names in shared data, and their contents.
-    pub records: Vec<(String, ToldSpend)>,
+    pub records: Vec<(String, FleetSpend)>,
 }
 
 /// The page as written. Members of a later release are passed over.
@@ -80,7 +80,7 @@ impl SpendPage {
 
 impl SubjectDocument<'_> {
     /// Returns the record of the subject; `None` where it is of a kind that this release does not count.
-    fn record(&self) -> Result<Option<(String, ToldSpend)>, String> {
+    fn record(&self) -> Result<Option<(String, FleetSpend)>, String> {
         let scope = Scope::ALL.into_iter().find(|it| it.name() == self.kind);
         let Some(scope) = scope else {
             return Ok(None);
@@ -98,7 +98,7 @@ impl SubjectDocument<'_> {
             elsewhere.0.push((period, amount(sum, "elsewhere")?));
         }
         let budget = self.budget.as_ref().map(BudgetSpendDocument::read);
-        let told = ToldSpend {
+        let told = FleetSpend {
             budget: budget.transpose()?.filter(Budget::is_set),
             elsewhere,
         };
@@ -161,7 +161,7 @@ mod tests {
         ];
         let want = want.map(|(name, budget, elsewhere)| {
             let elsewhere = SpentElsewhere(elsewhere);
-            (name.to_owned(), ToldSpend { budget, elsewhere })
+            (name.to_owned(), FleetSpend { budget, elsewhere })
         });
         assert_eq!(got.records, want);
     }

@@ -31,7 +31,7 @@ pub(super) struct UsageTally {
     /// The entry of a list that is being read.
     entry: ListEntry,
     /// Media that have begun and are not done.
-    open: Begun,
+    open: PendingWork,
     ended: bool,
     /// Each item of the outermost array is an event.
     by_element: bool,
@@ -58,7 +58,7 @@ struct Said {
     /// The length of the data of the picture or sound being read, in bytes: less than nothing while half an escape was read.
     data: i64,
     /// The items in it, done or not.
-    begun: Begun,
+    begun: PendingWork,
     others: ModelSums,
     /// Whether other models were listed, if only as none.
     lists_others: bool,
@@ -96,12 +96,12 @@ struct ListEntry {
 
 /// Work that has begun.
 #[derive(Clone, Copy, Default)]
-struct Begun {
+struct PendingWork {
     calls: [u32; Call::ALL.len()],
     pictures: u32,
 }
 
-impl Begun {
+impl PendingWork {
     fn each<'a>(&'a mut self, other: &'a Self) -> impl Iterator<Item = (&'a mut u32, u32)> {
         let calls = self.calls.iter_mut().zip(other.calls);
         calls.chain([(&mut self.pictures, other.pictures)])
@@ -209,7 +209,7 @@ impl Said {
             self.queries.clear();
             self.passed = Passed::default();
             self.data = 0;
-            self.begun = Begun::default();
+            self.begun = PendingWork::default();
             (self.excessive, self.uncountable) = (false, false);
             self.others.clear();
             self.lists_others = false;
@@ -252,7 +252,7 @@ impl UsageTally {
             kept: Said::default(),
             earlier: Numbers::default(),
             entry: ListEntry::default(),
-            open: Begun::default(),
+            open: PendingWork::default(),
             ended: false,
             by_element: false,
             told: false,

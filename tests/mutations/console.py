@@ -31,11 +31,11 @@ CONSOLE: tuple[Mutation, ...] = (
     Mutation(
         "the position is committed before what it stands for",
         _take,
-        "    lines_aside::insert(transaction, envoy, file, &gathered.aside, taken_at).await?;\n",
+        "    lines_aside::insert(transaction, envoy, file, &batch_sums.aside, taken_at).await?;\n",
         """    crate::store::on_either!(transaction, connection => {
         sqlx::raw_sql("COMMIT; BEGIN").execute(connection).await.map_err(StoreError::from)?;
     });
-    lines_aside::insert(transaction, envoy, file, &gathered.aside, taken_at).await?;
+    lines_aside::insert(transaction, envoy, file, &batch_sums.aside, taken_at).await?;
 """,
         (_crash,),
     ),

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::documents::{DocumentHead, head};
-use super::once::{Once, OnceAnswer};
+use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params, etag, if_match};
 use super::problem::{ApiProblem, PlacedProblem, placed};
@@ -135,9 +135,9 @@ pub async fn create(
     caller: Caller,
     headers: HeaderMap,
     Body(body): Body<DraftBody>,
-) -> Result<OnceAnswer, ApiProblem> {
+) -> Result<IdempotentResponse, ApiProblem> {
     check_texts(&body)?;
-    let once = Once::new(&caller, &headers, "POST /api/v1/drafts", &body)?;
+    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/drafts", &body)?;
     let new = NewDraft {
         id: format!("draft_{}", secret::new_id().map_err(ApiProblem::internal)?),
         body: body.body.clone(),

@@ -28,7 +28,7 @@ pub async fn keys(
     };
     let page = page.map_err(|error| match error {
         PageError::Bad(text) => ApiProblem::bad(text),
-        PageError::Gone(why) => {
+        PageError::Cursor(why) => {
             ApiProblem::new(StatusCode::GONE, "/problems/gone", why.to_string())
         }
         PageError::Unready(reason) => ApiProblem::internal(reason),

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::keys::{CreatedKey, find_locked, told};
-use super::once::{Once, OnceAnswer};
+use super::once::{IdempotentRequest, IdempotentResponse};
 use super::parts::{Body, InPath};
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
@@ -57,9 +57,9 @@ pub async fn rotate(
     headers: HeaderMap,
     InPath(id): InPath<String>,
     Body(asked): Body<KeyRotationBody>,
-) -> Result<OnceAnswer, ApiProblem> {
+) -> Result<IdempotentResponse, ApiProblem> {
     let what = format!("POST /api/v1/keys/{id}/rotate");
-    let once = Once::new(&caller, &headers, &what, &asked)?;
+    let once = IdempotentRequest::new(&caller, &headers, &what, &asked)?;
     asked.check()?;
     let value = NewSecret::key().map_err(ApiProblem::internal)?;
     let now = state.now();

@@ -13,7 +13,7 @@ use super::budgets;
 use super::caller::Caller;
 use super::erasures;
 use super::fields;
-use super::once::{Once, OnceAnswer};
+use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams, cursor};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
@@ -327,8 +327,8 @@ pub async fn create(
     caller: Caller,
     headers: HeaderMap,
     Body(new): Body<NewKeyBody>,
-) -> Result<OnceAnswer, ApiProblem> {
-    let once = Once::new(&caller, &headers, "POST /api/v1/keys", &new)?;
+) -> Result<IdempotentResponse, ApiProblem> {
+    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/keys", &new)?;
     let value = NewSecret::key().map_err(ApiProblem::internal)?;
     let now = state.now();
     let key = drawn(&new, &value, &caller, now)?;

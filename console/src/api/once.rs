@@ -20,7 +20,7 @@ const LONGEST: usize = 200;
 
 /// A request that may come again.
 #[derive(Debug)]
-pub struct Once {
+pub struct IdempotentRequest {
     token: String,
     key: Option<String>,
     digest: String,
@@ -28,13 +28,13 @@ pub struct Once {
 
 /// An answer, new or as before.
 #[derive(Debug)]
-pub struct OnceAnswer {
+pub struct IdempotentResponse {
     status: StatusCode,
     body: Value,
     again: bool,
 }
 
-impl Once {
+impl IdempotentRequest {
     /// A request to do `what` with `body`.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Once {
     pub async fn given(
         &self,
         transaction: &mut Transaction,
-    ) -> Result<Option<OnceAnswer>, ApiProblem> {
+    ) -> Result<Option<IdempotentResponse>, ApiProblem> {
         let Some(key) = &self.key else {
             return Ok(None);
         };
@@ -86,7 +86,7 @@ impl Once {
             return Err(ApiProblem::conflict(detail));
         }
         let status = u16::try_from(given.status).ok();
-        Ok(Some(OnceAnswer {
+        Ok(Some(IdempotentResponse {
             status: status
                 .and_then(|status| StatusCode::from_u16(status).ok())
                 .unwrap_or(StatusCode::OK),
@@ -106,7 +106,7 @@ impl Once {
         body: &T,
         secret: Option<&str>,
         now: i64,
-    ) -> Result<OnceAnswer, ApiProblem> {
+    ) -> Result<IdempotentResponse, ApiProblem> {
         let body = serde_json::to_value(body).unwrap_or_default();
         if let Some(key) = &self.key {
             let mut kept = body.clone();
@@ -120,7 +120,7 @@ impl Once {
             };
             idempotency::insert(transaction, &self.token, key, &answer, now).await?;
         }
-        Ok(OnceAnswer {
+        Ok(IdempotentResponse {
             status,
             body,
             again: false,
@@ -128,14 +128,14 @@ impl Once {
     }
 }
 
-impl OnceAnswer {
+impl IdempotentResponse {
     /// Returns the JSON body of the response.
     pub const fn body(&self) -> &Value {
         &self.body
     }
 }
 
-impl IntoResponse for OnceAnswer {
+impl IntoResponse for IdempotentResponse {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body)).into_response();
         if self.again {

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::fields;
-use super::once::{Once, OnceAnswer};
+use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
@@ -122,8 +122,8 @@ pub async fn create(
     caller: Caller,
     headers: HeaderMap,
     Body(new): Body<NewPersonBody>,
-) -> Result<OnceAnswer, ApiProblem> {
-    let once = Once::new(&caller, &headers, "POST /api/v1/people", &new)?;
+) -> Result<IdempotentResponse, ApiProblem> {
+    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/people", &new)?;
     check_name(&new.name)?;
     if !people::is_id(&new.id) {
         return Err(ApiProblem::invalid("id", people::ID));

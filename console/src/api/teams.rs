@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::caller::Caller;
 use super::fields;
 use super::member_budgets;
-use super::once::{Once, OnceAnswer};
+use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
@@ -181,8 +181,8 @@ pub async fn create(
     caller: Caller,
     headers: HeaderMap,
     Body(new): Body<NewTeamBody>,
-) -> Result<OnceAnswer, ApiProblem> {
-    let once = Once::new(&caller, &headers, "POST /api/v1/teams", &new)?;
+) -> Result<IdempotentResponse, ApiProblem> {
+    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/teams", &new)?;
     let name = new.name.clone().filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| new.id.clone());
     check(&name, new.allowance.as_ref())?;

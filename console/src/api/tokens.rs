@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::fields;
-use super::once::{Once, OnceAnswer};
+use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
@@ -104,8 +104,8 @@ pub async fn create(
     caller: Caller,
     headers: HeaderMap,
     Body(new): Body<NewTokenBody>,
-) -> Result<OnceAnswer, ApiProblem> {
-    let once = Once::new(&caller, &headers, "POST /api/v1/tokens", &new)?;
+) -> Result<IdempotentResponse, ApiProblem> {
+    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/tokens", &new)?;
     if !fields::is_name(&new.name) {
         return Err(ApiProblem::invalid("name", fields::NAME));
     }

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::credentials::{keys, no_sealing_key};
-use super::once::{Once, OnceAnswer};
+use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
 use super::parts::{Body, InPath, Params};
 use super::problem::ApiProblem;
@@ -109,8 +109,8 @@ pub async fn create(
     caller: Caller,
     headers: HeaderMap,
     Body(new): Body<NewWebhookBody>,
-) -> Result<OnceAnswer, ApiProblem> {
-    let once = Once::new(&caller, &headers, "POST /api/v1/webhooks", &new)?;
+) -> Result<IdempotentResponse, ApiProblem> {
+    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/webhooks", &new)?;
     if !is_address(&new.url) {
         let reason =
             "must be an address such as https://example.com/hook, without a user and a fragment";

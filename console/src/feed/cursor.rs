@@ -48,7 +48,7 @@ pub enum PageRange {
 
 /// The last entry of a page, if more of its range follows.
 #[derive(Debug, Clone, Copy)]
-pub struct LastGiven<'a> {
+pub struct PageEnd<'a> {
     /// The version of the last change on the page.
     pub version: u64,
     /// The digest of the key that it is of.
@@ -57,7 +57,7 @@ pub struct LastGiven<'a> {
 
 /// The reason that a cursor is invalid: the reader needs a full sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gone {
+pub enum CursorError {
     /// It is malformed.
     Malformed,
     /// It is of another feed.
@@ -68,7 +68,7 @@ pub enum Gone {
     Compacted,
 }
 
-impl fmt::Display for Gone {
+impl fmt::Display for CursorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Malformed => "the cursor is not one of this service's",
@@ -86,25 +86,25 @@ impl FeedCursor {
     /// Reads the text that [`Display`](std::fmt::Display) writes.
     ///
     /// # Errors
-    /// [`Gone::Malformed`].
-    pub fn parse(text: &str) -> Result<Self, Gone> {
+    /// [`CursorError::Malformed`].
+    pub fn parse(text: &str) -> Result<Self, CursorError> {
         let mut parts = text.split('.');
         let (Some(feed), Some(at), since, None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
-            return Err(Gone::Malformed);
+            return Err(CursorError::Malformed);
         };
         let since = since.map(version).transpose()?;
         let visible = feed.bytes().all(|byte| byte.is_ascii_graphic());
         if feed.is_empty() || !visible {
-            return Err(Gone::Malformed);
+            return Err(CursorError::Malformed);
         }
         let range = match since {
             Some(since) if is_digest(at) => PageRange::Listing {
                 after: at.to_owned(),
                 since,
             },
-            Some(_) => return Err(Gone::Malformed),
+            Some(_) => return Err(CursorError::Malformed),
             None => PageRange::Changes {
                 after: version(at)?,
             },
@@ -123,10 +123,10 @@ fn is_digest(text: &str) -> bool {
 }
 
 /// A version in its only spelling. SQLite's integers end at `i64::MAX`.
-fn version(text: &str) -> Result<u64, Gone> {
-    let number = text.parse::<u64>().map_err(|_| Gone::Malformed)?;
+fn version(text: &str) -> Result<u64, CursorError> {
+    let number = text.parse::<u64>().map_err(|_| CursorError::Malformed)?;
     if number.to_string() != text || i64::try_from(number).is_err() {
-        return Err(Gone::Malformed);
+        return Err(CursorError::Malformed);
     }
     Ok(number)
 }
@@ -164,7 +164,7 @@ impl FeedVersions {
     ///
     /// # Errors
     /// The reason that a full sync is needed.
-    pub fn range(&self, cursor: Option<&FeedCursor>) -> Result<PageRange, Gone> {
+    pub fn range(&self, cursor: Option<&FeedCursor>) -> Result<PageRange, CursorError> {
         let Some(cursor) = cursor else {
             return Ok(PageRange::Listing {
                 after: String::new(),
@@ -173,15 +173,15 @@ impl FeedVersions {
         };
         let since = cursor.range.since();
         match cursor {
-            _ if cursor.feed != self.feed => Err(Gone::OtherFeed),
-            _ if since > self.head => Err(Gone::Ahead),
-            _ if since < self.compacted => Err(Gone::Compacted),
+            _ if cursor.feed != self.feed => Err(CursorError::OtherFeed),
+            _ if since > self.head => Err(CursorError::Ahead),
+            _ if since < self.compacted => Err(CursorError::Compacted),
             _ => Ok(cursor.range.clone()),
         }
     }
 
     /// The cursor after a page of `range`. `last` is what the page ends with, where more of the range follows.
-    pub fn next(&self, range: PageRange, last: Option<LastGiven<'_>>) -> FeedCursor {
+    pub fn next(&self, range: PageRange, last: Option<PageEnd<'_>>) -> FeedCursor {
         let range = match (range, last) {
             (PageRange::Listing { since, .. }, Some(last)) => PageRange::Listing {
                 after: last.sha256.to_owned(),
@@ -224,12 +224,12 @@ mod tests {
         let cases = [
             ("f.100", Ok(range(100))),
             ("f.50", Ok(range(50))),
-            ("f.49", Err(Gone::Compacted)),
+            ("f.49", Err(CursorError::Compacted)),
             (in_listing.as_str(), Ok(listing(&digest, 60))),
-            (too_old.as_str(), Err(Gone::Compacted)),
-            (ahead.as_str(), Err(Gone::Ahead)),
-            ("f.101", Err(Gone::Ahead)),
-            ("g.100", Err(Gone::OtherFeed)),
+            (too_old.as_str(), Err(CursorError::Compacted)),
+            (ahead.as_str(), Err(CursorError::Ahead)),
+            ("f.101", Err(CursorError::Ahead)),
+            ("g.100", Err(CursorError::OtherFeed)),
         ];
         for (text, want) in cases {
             let cursor = FeedCursor::parse(text).unwrap();
@@ -252,10 +252,18 @@ mod tests {
             "", ".", "f", "f.", ".1", "f.x", "f.-1", "f.+1", "f.01", "f.1.", "f.1.1", "f.1.2",
             "f.2.1", "f.1.2.3", "f .1", "f\n.1", "ä.1", &long,
         ] {
-            assert_eq!(FeedCursor::parse(text), Err(Gone::Malformed), "{text:?}");
+            assert_eq!(
+                FeedCursor::parse(text),
+                Err(CursorError::Malformed),
+                "{text:?}"
+            );
         }
         for text in of_digests {
-            assert_eq!(FeedCursor::parse(&text), Err(Gone::Malformed), "{text:?}");
+            assert_eq!(
+                FeedCursor::parse(&text),
+                Err(CursorError::Malformed),
+                "{text:?}"
+            );
         }
     }
 
@@ -274,7 +282,7 @@ mod tests {
             } else {
                 PageRange::Changes { after: 0 }
             };
-            let given = last.as_ref().map(|(version, sha256)| LastGiven { version: *version, sha256 });
+            let given = last.as_ref().map(|(version, sha256)| PageEnd { version: *version, sha256 });
             let cursor = standing.next(range, given);
             prop_assert_eq!(FeedCursor::parse(&cursor.to_string()), Ok(cursor.clone()));
             let next = standing.range(Some(&cursor)).unwrap();

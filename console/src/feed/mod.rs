@@ -11,7 +11,7 @@ mod page_error;
 mod request;
 mod stored;
 
-pub use cursor::{FeedCursor, FeedVersions, Gone, LastGiven, PageRange};
+pub use cursor::{CursorError, FeedCursor, FeedVersions, PageEnd, PageRange};
 pub use key::FeedKey;
 pub use page::PageWriter;
 pub use page_error::PageError;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cursor::{FeedVersions, LastGiven, PageRange};
+use super::cursor::{FeedVersions, PageEnd, PageRange};
 use super::key::FeedKey;
 use super::request::PageRequest;
 
@@ -133,7 +133,7 @@ impl PageWriter {
 
     /// The page's bytes.
     pub fn finish(self, standing: &FeedVersions, range: PageRange) -> Vec<u8> {
-        let last = LastGiven {
+        let last = PageEnd {
             version: self.last_version,
             sha256: &self.last_sha256,
         };

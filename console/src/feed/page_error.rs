@@ -1,6 +1,6 @@
 //! The reason that the feed gives no page.
 
-use super::cursor::Gone;
+use super::cursor::CursorError;
 
 /// The reason that the feed gives no page.
 #[derive(Debug, PartialEq, Eq)]
@@ -8,13 +8,13 @@ pub enum PageError {
     /// 400: what is wrong with the query.
     Bad(&'static str),
     /// 410: the reader has to begin without a cursor.
-    Gone(Gone),
+    Cursor(CursorError),
     /// 503: the database is not reachable, or a key in it is invalid.
     Unready(String),
 }
 
-impl From<Gone> for PageError {
-    fn from(gone: Gone) -> Self {
-        Self::Gone(gone)
+impl From<CursorError> for PageError {
+    fn from(gone: CursorError) -> Self {
+        Self::Cursor(gone)
     }
 }

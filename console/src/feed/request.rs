@@ -67,7 +67,7 @@ fn number(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feed::Gone;
+    use crate::feed::CursorError;
 
     #[test]
     fn queries() {
@@ -77,7 +77,7 @@ mod tests {
             let cursor = cursor.map(|text| FeedCursor::parse(text).unwrap());
             Ok(PageRequest { cursor, limit })
         };
-        let gone = || Err(PageError::Gone(Gone::Malformed));
+        let gone = || Err(PageError::Cursor(CursorError::Malformed));
         let cases = [
             ("", asked(None, 1000)),
             ("limit=1", asked(None, 1)),

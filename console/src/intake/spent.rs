@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use time::Duration;
 
 use super::batch::LedgerBatch;
-use super::gathered::Gathered;
+use super::batch_sums::BatchSums;
 use crate::ledger::Sum;
 use crate::store::spend::SpendKey;
 use crate::store::spend_feed::ShareKey;
@@ -22,9 +22,9 @@ pub struct SpentLines {
 impl SpentLines {
     /// Adds up the whole lines of a batch, by the clock that wrote them.
     pub fn of(batch: &LedgerBatch<'_>) -> Self {
-        let Gathered {
+        let BatchSums {
             charges, shares, ..
-        } = Gathered::of(batch, false, Duration::ZERO, Vec::new());
+        } = BatchSums::of(batch, false, Duration::ZERO, Vec::new());
         Self { charges, shares }
     }
 }

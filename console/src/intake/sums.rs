@@ -1,6 +1,6 @@
 //! All that lines add up to, in one place: what is counted of them, and is taken away where they are void.
 
-use super::gathered::Gathered;
+use super::batch_sums::BatchSums;
 use crate::store::{
     StoreError, SumChange, Transaction, hour_counts, spend, spend_feed, usage_days,
 };
@@ -12,7 +12,7 @@ use crate::store::{
 pub(super) async fn change(
     transaction: &mut Transaction,
     envoy: &str,
-    of: &Gathered,
+    of: &BatchSums,
     (change, now): (SumChange, i64),
 ) -> Result<(), StoreError> {
     usage_days::change(transaction, &of.hours, change).await?;

@@ -5,7 +5,7 @@ use core::fmt;
 use time::OffsetDateTime;
 
 use super::batch::LedgerBatch;
-use super::gathered::Gathered;
+use super::batch_sums::BatchSums;
 use super::sums;
 use crate::counted::{BatchOutcome, counted};
 use crate::envoy_clock;
@@ -118,24 +118,24 @@ async fn take_in(
     let offset = envoys::clock_offset(transaction, envoy).await?;
     let correction = envoy_clock::correction(offset);
     let void = voids::times_of(transaction, envoy).await?;
-    let mut gathered = Gathered::of(batch, before.skipping, correction, void);
-    gathered.give_pseudonyms(&pseudonyms);
-    let read = i64::try_from(gathered.read).unwrap_or(i64::MAX);
+    let mut batch_sums = BatchSums::of(batch, before.skipping, correction, void);
+    batch_sums.give_pseudonyms(&pseudonyms);
+    let read = i64::try_from(batch_sums.read).unwrap_or(i64::MAX);
     let after = ledger_files::FilePosition {
         position: before.position.saturating_add(read),
-        skipping: gathered.skipping,
-        lines: plus(before.lines, gathered.requests.len()),
-        aside: plus(before.aside, gathered.aside.len()),
+        skipping: batch_sums.skipping,
+        lines: plus(before.lines, batch_sums.requests.len()),
+        aside: plus(before.aside, batch_sums.aside.len()),
     };
     let taken_at = now.unix_timestamp().saturating_mul(1_000_000);
     ledger_files::set(transaction, envoy, file, after, taken_at).await?;
-    lines_aside::insert(transaction, envoy, file, &gathered.aside, taken_at).await?;
-    requests::insert(transaction, now.date(), &gathered.requests).await?;
-    sums::change(transaction, envoy, &gathered, (SumChange::Add, taken_at)).await?;
+    lines_aside::insert(transaction, envoy, file, &batch_sums.aside, taken_at).await?;
+    requests::insert(transaction, now.date(), &batch_sums.requests).await?;
+    sums::change(transaction, envoy, &batch_sums, (SumChange::Add, taken_at)).await?;
     Ok(TakenBatch {
         position: after.position,
-        lines: gathered.requests.len(),
-        aside: gathered.aside.len(),
+        lines: batch_sums.requests.len(),
+        aside: batch_sums.aside.len(),
     })
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use time::OffsetDateTime;
 
-use super::gathered::Gathered;
+use super::batch_sums::BatchSums;
 use super::sums;
 use crate::in_transaction;
 use crate::ledger::{LedgerRecord, Sum};
@@ -169,7 +169,7 @@ async fn step(
     for line in &lines {
         files.entry(&line.file_id).or_default().push(line);
     }
-    let mut all = Gathered::default();
+    let mut all = BatchSums::default();
     for (file, lines) in files {
         let count = i64::try_from(lines.len()).unwrap_or(i64::MAX);
         ledger_files::note_void(transaction, &range.envoy, file, count).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::sleep;
-use trilane_console::feed::{FeedCursor, Gone, PageError, PageRequest};
+use trilane_console::feed::{CursorError, FeedCursor, PageError, PageRequest};
 use trilane_console::in_transaction;
 use trilane_console::store::keys::{self, StoredKey};
 use trilane_console::store::{Store, Transaction, key_feed};
@@ -234,11 +234,11 @@ on_both! {
         let cursor = reader.cursor.clone().unwrap();
         let feed = cursor.split_once('.').unwrap().0;
         let cases = [
-            (format!("other.{}", reader.version), Gone::OtherFeed),
-            (format!("{feed}.{}", reader.version + 1), Gone::Ahead),
+            (format!("other.{}", reader.version), CursorError::OtherFeed),
+            (format!("{feed}.{}", reader.version + 1), CursorError::Ahead),
         ];
         for (cursor, want) in cases {
-            assert_eq!(page(&store, Some(&cursor), 10).await, Err(PageError::Gone(want)), "{cursor}");
+            assert_eq!(page(&store, Some(&cursor), 10).await, Err(PageError::Cursor(want)), "{cursor}");
         }
         // A removal that is forgotten takes the cursors before it along.
         in_transaction!(store, transaction => {
@@ -249,7 +249,7 @@ on_both! {
         page(&store, Some(&cursor), 10).await.unwrap();
         database.execute("UPDATE key_changes SET removed_at = removed_at - 7200 WHERE removed_at IS NOT NULL").await.unwrap();
         key_feed::compact(&store, Duration::from_secs(3600)).await.unwrap();
-        assert_eq!(page(&store, Some(&cursor), 10).await, Err(PageError::Gone(Gone::Compacted)));
+        assert_eq!(page(&store, Some(&cursor), 10).await, Err(PageError::Cursor(CursorError::Compacted)));
         let mut anew = KeyFeedReader::default();
         anew.read(&store, 10).await;
         assert_eq!(anew.ids(), ["key_0", "key_2"]);

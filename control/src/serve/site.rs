@@ -122,7 +122,7 @@ async fn page(feed: FeedAnswer, query: Option<String>, pages: Arc<Semaphore>) ->
             ([JSON, NOT_KEPT], Body::new(body)).into_response()
         }
         Err(PageError::Bad(text)) => error(StatusCode::BAD_REQUEST, text),
-        Err(PageError::Gone(gone)) => error(StatusCode::GONE, &gone.to_string()),
+        Err(PageError::Cursor(gone)) => error(StatusCode::GONE, &gone.to_string()),
         Err(PageError::Unready(why)) => error(StatusCode::SERVICE_UNAVAILABLE, &why),
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::config::Document;
 use crate::host::Clocks as _;
 use crate::host::fake::{FakeHost, FakeProcess, FakeResponse};
-use crate::limits::ToldSpend;
+use crate::limits::FleetSpend;
 use crate::shared_data::SharedData as _;
 
 fn policy(rest: &str) -> Policy {
@@ -21,8 +21,8 @@ fn page(cursor: &str, more: bool, key: &str, spent: &str) -> Option<FakeResponse
 
 const FED: &str = r#", "spend_feed": {"cluster": "agent"}"#;
 
-fn record(host: &FakeHost, key: &str) -> Option<ToldSpend> {
-    ToldSpend::decode(&host.get(&format!("trilane/spend/1/key/{key}")).0?)
+fn record(host: &FakeHost, key: &str) -> Option<FleetSpend> {
+    FleetSpend::decode(&host.get(&format!("trilane/spend/1/key/{key}")).0?)
 }
 
 #[test]

@@ -15,12 +15,12 @@ pub struct FailedRequest {
     /// For people: a sentence.
     pub text: String,
     /// For how long it says something of the present.
-    pub lasts: Lasting,
+    pub lasts: FailureAge,
 }
 
 /// For how long a failure says something of the present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lasting {
+pub enum FailureAge {
     /// For a minute: what was used up drains.
     Minute,
     /// Until the gateway's own code decides otherwise.
@@ -45,7 +45,7 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
         Some("upstream_failed" | "upstream_error") => {}
         Some(_) | None => {
             let why = sentence(cause_of(line)?.why);
-            return failed("broken_off", why, Lasting::Success);
+            return failed("broken_off", why, FailureAge::Success);
         }
     }
     let attempts = attempts(line);
@@ -90,7 +90,7 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
             (reason, format!("No upstream account serves it: {each}."))
         }
     };
-    failed(reason, text, Lasting::Success)
+    failed(reason, text, FailureAge::Success)
 }
 
 /// A balance that is used up has a status of its own; the rest is in the ledger's words.
@@ -156,17 +156,17 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
             };
             let text =
                 format!("{limit} of {whose} is used up: wait a moment, or send less at once");
-            ("limit_reached", sentence(&text), Lasting::Minute)
+            ("limit_reached", sentence(&text), FailureAge::Minute)
         }
         "insufficient_quota" => (
             "budget_spent",
             sentence("a budget was spent a moment ago: the next request may be served again"),
-            Lasting::Minute,
+            FailureAge::Minute,
         ),
         "server_is_overloaded" => (
             "gateway_not_ready",
             sentence(cause_of(line)?.why),
-            Lasting::Minute,
+            FailureAge::Minute,
         ),
         "invalid_api_key"
         | "protocol_not_allowed"
@@ -177,8 +177,16 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
         | "count_tokens_not_supported"
         | "caches_not_supported"
         | "not_found"
-        | "method_not_allowed" => ("refused", sentence(cause_of(line)?.why), Lasting::Decision),
-        _ => ("refused", sentence(cause_of(line)?.why), Lasting::Success),
+        | "method_not_allowed" => (
+            "refused",
+            sentence(cause_of(line)?.why),
+            FailureAge::Decision,
+        ),
+        _ => (
+            "refused",
+            sentence(cause_of(line)?.why),
+            FailureAge::Success,
+        ),
     };
     Some(FailedRequest {
         reason,

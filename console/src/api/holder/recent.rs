@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::failure::{self, FailedRequest, Lasting};
+use super::failure::{self, FailedRequest, FailureAge};
 use crate::explain::LedgerLine;
 use crate::timestamp;
 
@@ -55,9 +55,9 @@ pub fn read(
         let at = line.text("timestamp").and_then(timestamp::parse);
         let age = at.map_or(0, |at| now.saturating_sub(at.unix_timestamp()));
         let is_present = match failed.lasts {
-            Lasting::Minute => age <= MINUTE,
-            Lasting::Decision => again(line),
-            Lasting::Success => true,
+            FailureAge::Minute => age <= MINUTE,
+            FailureAge::Decision => again(line),
+            FailureAge::Success => true,
         };
         if is_first && is_present && found.failing.is_none() {
             found.failing = Some((model.map(str::to_owned), failed));

@@ -15,7 +15,7 @@ use crate::api::holder::{KeyReader, KeyRemaining};
 use crate::api::key_models::{self, group_in_force};
 use crate::api::key_rotation::{self, KeyRotationBody};
 use crate::api::keys::{self as all_keys, CreatedKey, KeyView, NewKeyBody};
-use crate::api::once::{Once, OnceAnswer};
+use crate::api::once::{IdempotentRequest, IdempotentResponse};
 use crate::api::paging::{ItemPage, PageParams};
 use crate::api::parts::{Body, InPath, Params};
 use crate::api::problem::ApiProblem;
@@ -148,8 +148,8 @@ pub async fn create(
     caller: Caller,
     headers: HeaderMap,
     Body(asked): Body<OwnKeyBody>,
-) -> Result<OnceAnswer, ApiProblem> {
-    let once = Once::new(&caller, &headers, "POST /api/v1/me/keys", &asked)?;
+) -> Result<IdempotentResponse, ApiProblem> {
+    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/me/keys", &asked)?;
     let value = NewSecret::key().map_err(ApiProblem::internal)?;
     let now = state.now();
     let time = OffsetDateTime::from_unix_timestamp(now.div_euclid(1_000_000))
@@ -271,9 +271,9 @@ pub async fn rotate(
     headers: HeaderMap,
     InPath(id): InPath<String>,
     Body(asked): Body<KeyRotationBody>,
-) -> Result<OnceAnswer, ApiProblem> {
+) -> Result<IdempotentResponse, ApiProblem> {
     let what = format!("POST /api/v1/me/keys/{id}/rotate");
-    let once = Once::new(&caller, &headers, &what, &asked)?;
+    let once = IdempotentRequest::new(&caller, &headers, &what, &asked)?;
     asked.check()?;
     let value = NewSecret::key().map_err(ApiProblem::internal)?;
     let now = state.now();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::limits::budget::Budget;
 use crate::limits::elsewhere::COMPLETE;
-use crate::limits::{Period, SpentElsewhere, ToldSpend, told_name};
+use crate::limits::{FleetSpend, Period, SpentElsewhere, told_name};
 use crate::shared_data::SharedData as _;
 
 /// The policy of all tests with a spend feed, in which every key is ann's and of the team blue.
@@ -39,7 +39,7 @@ fn fed_as(
 
 fn tell(world: &Limited, scope: Scope, id: &str, per_day: Option<&str>, elsewhere: &str) {
     let amount = |text| Amount::parse(text).unwrap();
-    let told = ToldSpend {
+    let told = FleetSpend {
         budget: per_day.map(|per_day| Budget {
             per_day: Some(amount(per_day)),
             ..Budget::default()

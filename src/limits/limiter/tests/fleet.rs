@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::limits::elsewhere::{COMPLETE, INSTANCE};
-use crate::limits::{Period, SpentElsewhere, ToldSpend, told_name};
+use crate::limits::{FleetSpend, Period, SpentElsewhere, told_name};
 
 const ENVOYS: usize = 3;
 const TODAY: &str = "2026-11-22";
@@ -55,8 +55,8 @@ impl FleetEnvoy {
             .limiter
             .figures_of_each(subject, &self.shared, NOON)
             .ok()?;
-        let purse = figures.first()?.figures.budget(Window::Day)?;
-        Some(purse.budget.less(purse.remaining))
+        let balance = figures.first()?.figures.budget(Window::Day)?;
+        Some(balance.budget.less(balance.remaining))
     }
 }
 
@@ -83,7 +83,7 @@ impl SpendTotals {
         let own = own.filter(|(of, by, _)| *of == envoy && by.as_bytes() == instance);
         let elsewhere = self.total - own.map(|(_, _, charge)| charge).sum::<u64>();
         let today = Period::parse(TODAY).unwrap();
-        let record = ToldSpend {
+        let record = FleetSpend {
             budget: budget.map(|per_day| crate::limits::budget::Budget {
                 per_day: Some(per_day),
                 ..Default::default()

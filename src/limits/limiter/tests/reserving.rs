@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limits::elsewhere::COMPLETE;
-use crate::limits::{Period, SpentElsewhere, ToldSpend, told_name};
+use crate::limits::{FleetSpend, Period, SpentElsewhere, told_name};
 
 /// A request that is expected to cost so much.
 fn costs(charge: &str) -> Estimate {
@@ -20,7 +20,7 @@ fn reserved(subject: &Subject, shared: &impl SharedData, now: Now) -> String {
 fn subjects(per_day: &str, shared: &FakeSharedData) -> [Subject; 4] {
     shared.set(COMPLETE, &[1], None).unwrap();
     let limits = budget(per_day, "");
-    let told = ToldSpend {
+    let told = FleetSpend {
         budget: Some(limits.budget),
         elsewhere: SpentElsewhere::default(),
     };
@@ -231,7 +231,7 @@ fn what_is_spent_elsewhere_leaves_less_room() {
     let shared = FakeSharedData::default();
     let [subject, ..] = subjects("5", &shared);
     let subject = [subject.told()];
-    let told = ToldSpend {
+    let told = FleetSpend {
         budget: None,
         elsewhere: SpentElsewhere(vec![(Period::parse("2026-11-22").unwrap(), amount("4"))]),
     };

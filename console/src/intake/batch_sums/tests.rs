@@ -4,9 +4,9 @@ use super::*;
 
 const LINE: &str = r#"{"timestamp":"2026-11-21T17:00:00Z","trilane.usage.status":"complete","trilane.key.id":"k","trilane.group":"g","trilane.charge":"0.25","trilane.currency":"USD"}"#;
 
-fn gathered(bytes: &[u8], from: i64, skipping: bool, ends: bool) -> Gathered {
+fn sums(bytes: &[u8], from: i64, skipping: bool, ends: bool) -> BatchSums {
     let from = u64::try_from(from).unwrap();
-    Gathered::of(
+    BatchSums::of(
         &LedgerBatch::new("e", "f", from, bytes, ends).unwrap(),
         skipping,
         Duration::ZERO,
@@ -14,8 +14,8 @@ fn gathered(bytes: &[u8], from: i64, skipping: bool, ends: bool) -> Gathered {
     )
 }
 
-fn reasons(gathered: &Gathered) -> Vec<(i64, &str)> {
-    let aside = gathered.aside.iter();
+fn reasons(sums: &BatchSums) -> Vec<(i64, &str)> {
+    let aside = sums.aside.iter();
     aside
         .map(|line| (line.position, line.reason.as_str()))
         .collect()
@@ -54,12 +54,12 @@ fn what_is_read_and_what_is_kept_aside() {
         ("the file ends within it", "xx".to_owned(), true, true, 2, 0, vec![], false),
     ];
     for (case, bytes, skipping, ends, read, lines, aside, still) in cases {
-        let gathered = gathered(bytes.as_bytes(), 100, skipping, ends);
+        let sums = sums(bytes.as_bytes(), 100, skipping, ends);
         let got = (
-            gathered.read,
-            gathered.requests.len(),
-            reasons(&gathered),
-            gathered.skipping,
+            sums.read,
+            sums.requests.len(),
+            reasons(&sums),
+            sums.skipping,
         );
         assert_eq!(got, (read, lines, aside, still), "{case}");
     }
@@ -69,10 +69,10 @@ fn what_is_read_and_what_is_kept_aside() {
 fn whose_day_and_month() {
     // It begins in one day and ends in the next.
     let line = r#"{"timestamp":"2026-11-30T23:59:59.500Z","duration_ms":600,"trilane.usage.status":"complete","trilane.key.id":"k","trilane.key.owner":"o","trilane.group":"g","trilane.charge":"0.50","trilane.currency":"USD"}"#;
-    let gathered = gathered(format!("{line}\n").as_bytes(), 0, false, false);
-    let hours: Vec<_> = gathered.hours.keys().map(|key| key[0].as_str()).collect();
+    let sums = sums(format!("{line}\n").as_bytes(), 0, false, false);
+    let hours: Vec<_> = sums.hours.keys().map(|key| key[0].as_str()).collect();
     assert_eq!(hours, ["2026-11-30T23"]);
-    let charges = gathered.charges.iter();
+    let charges = sums.charges.iter();
     let charges: Vec<_> = charges
         .map(|(key, sum)| {
             format!(
@@ -96,7 +96,7 @@ fn whose_day_and_month() {
             "owner o 2026-12-01 USD 0.5",
         ]
     );
-    assert_eq!(gathered.used["k"], 1_796_083_199_500_000);
+    assert_eq!(sums.used["k"], 1_796_083_199_500_000);
 }
 
 proptest! {
@@ -104,7 +104,7 @@ proptest! {
     fn cut_at_any_byte(cuts in prop::collection::vec(0_usize..2000, 0..8), ends in any::<bool>()) {
         let text = format!("{LINE}\nforeign\n\n{LINE}\n{{\"timestamp\":\n{LINE}\n{}\n{LINE}\n{{\"cut", LINE.replace("0.25", "0.125"));
         let bytes = text.as_bytes();
-        let whole = gathered(bytes, 0, false, ends);
+        let whole = sums(bytes, 0, false, ends);
         let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
         cuts.push(bytes.len());
         cuts.sort_unstable();
@@ -115,7 +115,7 @@ proptest! {
             if cut < at || (last && at == bytes.len()) {
                 continue;
             }
-            let part = gathered(&bytes[at..cut], i64::try_from(at).unwrap(), false, last && ends);
+            let part = sums(&bytes[at..cut], i64::try_from(at).unwrap(), false, last && ends);
             lines.extend(part.requests);
             aside.extend(part.aside);
             for totals in part.hours.values() {

@@ -31,7 +31,7 @@ pub const VOID: &str = "void";
 
 /// The sums of the lines of a batch.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct BatchSums {
     envoy: String,
     file: String,
     /// The bytes that were read: to the end of the last whole line.
@@ -60,7 +60,7 @@ pub struct Gathered {
     pub aside: Vec<AsideLine>,
 }
 
-impl Gathered {
+impl BatchSums {
     /// Reads the whole lines of a batch. `skipping`: it begins within a line that is too long. If its file ends with it, the
     /// last line is one, whole or not. Times are set back by the `correction` of its Envoy's clock, and lines of times that are
     /// `void` are kept aside.
@@ -71,7 +71,7 @@ impl Gathered {
         void: Vec<(i64, i64)>,
     ) -> Self {
         let (bytes, from, ends) = (batch.bytes(), batch.from(), batch.ends());
-        let mut gathered = Self {
+        let mut sums = Self {
             envoy: batch.envoy().to_owned(),
             file: batch.file().to_owned(),
             correction,
@@ -80,33 +80,33 @@ impl Gathered {
         };
         if skipping {
             match memchr(b'\n', bytes) {
-                Some(end) => gathered.read = end.saturating_add(1),
+                Some(end) => sums.read = end.saturating_add(1),
                 None => {
-                    gathered.read = bytes.len();
-                    gathered.skipping = !ends;
-                    return gathered;
+                    sums.read = bytes.len();
+                    sums.skipping = !ends;
+                    return sums;
                 }
             }
         }
-        let start = gathered.read;
+        let start = sums.read;
         let rest = bytes.get(start..).unwrap_or_default();
         for end in memchr_iter(b'\n', rest) {
             let end = start.saturating_add(end);
-            let line = bytes.get(gathered.read..end).unwrap_or_default();
-            gathered.line(line, place(from, gathered.read), true);
-            gathered.read = end.saturating_add(1);
+            let line = bytes.get(sums.read..end).unwrap_or_default();
+            sums.line(line, place(from, sums.read), true);
+            sums.read = end.saturating_add(1);
         }
-        let tail = bytes.get(gathered.read..).unwrap_or_default();
+        let tail = bytes.get(sums.read..).unwrap_or_default();
         if ends {
-            gathered.line(tail, place(from, gathered.read), false);
-            gathered.read = bytes.len();
+            sums.line(tail, place(from, sums.read), false);
+            sums.read = bytes.len();
         } else if tail.len() > LONGEST {
             // Its end may be anywhere: no batch needs to have all of it.
-            gathered.line(tail, place(from, gathered.read), false);
-            gathered.read = bytes.len();
-            gathered.skipping = true;
+            sums.line(tail, place(from, sums.read), false);
+            sums.read = bytes.len();
+            sums.skipping = true;
         }
-        gathered
+        sums
     }
 
     fn line(&mut self, line: &[u8], position: i64, ended: bool) {
