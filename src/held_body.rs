@@ -12,7 +12,7 @@ pub const COPY_BYTES: usize = 64 * 1024;
 const UNIT: usize = 16 * 1024;
 /// Chunks shorter than this are copied by Envoy into free memory behind the one before.
 const JOINED: usize = 512;
-/// So much free memory behind the chunks of a held body is tolerated, in bytes.
+/// The free memory behind the chunks of a held body that is tolerated, in bytes.
 const LOOSE: usize = 8 * UNIT;
 
 /// A request body, as far as it is held.

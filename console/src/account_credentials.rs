@@ -17,7 +17,7 @@ use crate::store::{AsStoreError, Store, StoreError, Transaction};
 /// The reason that a credential was not taken, or cannot be handed out.
 #[derive(Debug)]
 pub enum CredentialError {
-    /// It is not said where it may be sent, and no account of the document in force has it.
+    /// No destination is named for it, and no account of the document in force has it.
     NoDestination,
     /// It cannot be sealed.
     Sealing(String),

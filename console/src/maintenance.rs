@@ -15,10 +15,10 @@ use crate::store::{
     spend_feed, usage_days, webhooks,
 };
 
-/// For how long what is kept.
+/// The times for which data is kept.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention {
-    /// That a key was removed, in days: a gateway that was away for longer reads all keys anew.
+    /// The time for which removals of keys are told, in days: a gateway that was away for longer reads all keys anew.
     pub removals: u32,
     /// Lines of the ledger, in days. Sums stay.
     pub requests: u32,

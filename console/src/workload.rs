@@ -94,7 +94,7 @@ impl Workload {
         })
     }
 
-    /// That of a request.
+    /// Returns the workload of a request.
     pub fn of_request(method: &Method, path: &str) -> Self {
         let mut parts = path.strip_prefix('/').unwrap_or(path).split('/');
         let parts: [&str; 5] = core::array::from_fn(|_| parts.next().unwrap_or_default());
@@ -119,7 +119,7 @@ impl Workload {
         CURRENT.scope(self, done).await
     }
 
-    /// That of the request that is handled.
+    /// Returns the workload of the request that is handled.
     pub(super) fn current() -> Option<Self> {
         CURRENT.try_with(|workload| *workload).ok()
     }

@@ -100,7 +100,7 @@ pub fn read_and_judge(
 pub struct ResolvedDocument {
     /// The text, with numbers in the places that name the price catalogue.
     pub text: Vec<u8>,
-    /// It, read.
+    /// The document.
     pub document: Document,
     /// The policy that the gateway compiles from it.
     pub compiled: Compiled,

@@ -109,7 +109,7 @@ impl RequestCounts {
 pub struct Admin(HostPort);
 
 impl Admin {
-    /// That of the Envoy that wrote its address to this file.
+    /// Returns the admin interface of the Envoy that wrote its address to this file.
     ///
     /// # Errors
     /// There is no address yet.

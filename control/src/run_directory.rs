@@ -9,7 +9,7 @@ use crate::data_directory::DataDirectory;
 pub struct RunDirectory(PathBuf);
 
 impl RunDirectory {
-    /// That of a data directory.
+    /// Returns the run directory of a data directory.
     pub fn of(data: &DataDirectory) -> Self {
         Self(data.run())
     }

@@ -498,7 +498,7 @@ mod tests {
         assert_eq!(told, want);
     }
 
-    /// So that none is refused here that the document has.
+    /// Keeps this list from refusing a member that the document has.
     #[test]
     fn every_field_is_known() {
         let fields = [

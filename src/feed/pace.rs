@@ -12,7 +12,7 @@ pub struct Pace {
 
 /// For so many times as long as a page took, no other is read. To ask for one takes Envoy as long again.
 const REST: u64 = 14;
-/// It is never longer, in microseconds: a page that took longer than a few milliseconds was held up by something else.
+/// The longest pause, in microseconds: a page that took longer than a few milliseconds was held up by something else.
 const LONGEST_US: u64 = 50_000;
 
 impl Pace {

@@ -136,7 +136,7 @@ impl Schedule {
     }
 }
 
-/// It as people write it.
+/// Writes them as people do.
 impl core::fmt::Display for Hours {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let [from, until] = [self.from, self.until].map(|minute| (minute / 60, minute % 60));

@@ -21,7 +21,7 @@ impl Default for EventBuffer {
 }
 
 impl EventBuffer {
-    /// That of an event that is never known whole.
+    /// Returns the buffer of an event that is never known whole.
     pub(super) fn lacking() -> Self {
         Self {
             lacks: true,

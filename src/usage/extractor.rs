@@ -73,7 +73,7 @@ impl Counts {
         }
     }
 
-    /// So much more of it was read.
+    /// Counts `more` bytes that were read of it.
     fn tell(self, more: i64, tally: &mut UsageTally) {
         match self {
             Self::Nothing => {}

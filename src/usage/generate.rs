@@ -31,7 +31,7 @@ const CACHED_AUDIO: Slot = 8;
 const CACHED_IMAGE: Slot = 9;
 const CANDIDATES_AUDIO: Slot = 10;
 const CANDIDATES_IMAGE: Slot = 11;
-/// That of an entry of a list.
+/// The place of a number of a list's entry.
 const ENTRY: Slot = 12;
 
 pub(super) static TABLE: WireTable = WireTable {

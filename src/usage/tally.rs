@@ -432,7 +432,7 @@ impl UsageTally {
         self.staged.touched = true;
     }
 
-    /// So much text of the model was read.
+    /// Counts text of the model that was read.
     pub(super) fn generated(&mut self, more: i64) {
         self.staged.generated = self.staged.generated.saturating_add(more);
     }
@@ -447,13 +447,13 @@ impl UsageTally {
         self.entry.parts_count
     }
 
-    /// So much text of the model's reasoning was read.
+    /// Counts text of the model's reasoning that was read.
     pub(super) fn reasoned(&mut self, more: i64) {
         self.entry.reasoned |= more != 0;
         self.generated(more);
     }
 
-    /// So much data of a picture or sound was read.
+    /// Counts data of a picture or sound that was read.
     pub(super) fn data(&mut self, more: i64) {
         self.staged.data = self.staged.data.saturating_add(more);
         self.staged.singular = true;

@@ -61,7 +61,7 @@ pub(super) enum TemplateMatch<'a> {
     Open,
 }
 
-/// Some numbers of an event.
+/// The numbers of an event.
 #[derive(Default)]
 struct ChangedNumbers {
     list: [(Slot, u64); MAX_VALUES],

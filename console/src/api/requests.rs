@@ -29,16 +29,16 @@ pub struct RequestParams {
     pub(crate) group: Option<String>,
     /// Of this model only.
     pub(crate) model: Option<String>,
-    /// That went to this upstream account, or to it last.
+    /// Selects requests that went to this upstream account, or to it last.
     pub(crate) account: Option<String>,
     /// With this outcome only.
     pub(crate) outcome: Option<String>,
     /// With this status only, such as 429, or with one of a class, such as 4xx. 0: none was sent.
     #[param(pattern = "^([0-9]{1,3}|[1-5]xx)$")]
     pub(crate) status: Option<String>,
-    /// That began from this moment on, as RFC 3339.
+    /// Selects requests that began from this moment on, as RFC 3339.
     pub(crate) since: Option<String>,
-    /// That began before this moment.
+    /// Selects requests that began before this moment.
     pub(crate) until: Option<String>,
 }
 

@@ -276,7 +276,7 @@ impl FirstRun {
         Ok(draft.map(|draft| Self { draft, in_force }))
     }
 
-    /// That draft, begun where there is none. Nobody else changes or publishes meanwhile.
+    /// Returns the draft, begun where there is none. Nobody else changes or publishes meanwhile.
     async fn open(
         transaction: &mut Transaction,
         actor: &Actor,

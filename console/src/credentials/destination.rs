@@ -27,7 +27,7 @@ pub struct CredentialDestination {
 pub type CredentialDestinations = BTreeMap<String, BTreeSet<CredentialDestination>>;
 
 impl CredentialDestination {
-    /// That of an account.
+    /// Returns the destination of an account.
     pub fn of(account: &Account) -> Self {
         Self {
             url: account.origin.site(),

@@ -83,7 +83,7 @@ pub struct PageShell {
     pub places: Vec<NavLink>,
     /// The person who is signed in: the id, and the name or else the id.
     pub person: Option<(String, String)>,
-    /// That person's role.
+    /// The role of that person.
     pub role: &'static str,
     /// The token of the session's forms.
     pub csrf: String,

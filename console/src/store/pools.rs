@@ -36,7 +36,7 @@ pub struct PoolStanding {
 }
 
 impl PoolStanding {
-    /// That of a pool.
+    /// Reads the figures of a pool.
     pub fn of<DB: Database>(name: &'static str, pool: &Pool<DB>) -> Self {
         let idle = u32::try_from(pool.num_idle()).unwrap_or(u32::MAX);
         Self {
@@ -54,7 +54,7 @@ impl<DB: Database> Pools<DB> {
         Self(Arc::new(Workload::ALL.map(pool)))
     }
 
-    /// That of a workload.
+    /// Returns the pool of a workload.
     pub fn of(&self, workload: Workload) -> &Pool<DB> {
         let [intake, reports, feeds, pages, background, health] = &*self.0;
         match workload {

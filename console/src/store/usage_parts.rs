@@ -7,7 +7,7 @@ use super::usage_days::RolledUp;
 use super::usage_hours::{UsageColumn, UsageQuery};
 use super::usage_rows::{UsageTable, joined, sum_columns};
 
-/// Some of the rows.
+/// The choice of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct UsagePart {
     table: UsageTable,

@@ -32,7 +32,7 @@ pub struct VendorAccess {
 /// A vendor that is asked for its models.
 #[derive(Debug, Clone)]
 pub struct AskedVendor {
-    /// It.
+    /// The vendor.
     pub vendor: Vendor,
     /// The credential that the request is sent with.
     pub credential: VendorCredential,

@@ -82,7 +82,7 @@ impl ChosenModel {
         self.upstream.as_deref() == Some(name) || self.id == folded(protocol, name)
     }
 
-    /// It for people: id and price.
+    /// Writes it for people: id and price.
     pub fn line(&self) -> String {
         let price = match &self.pricing {
             ModelPricing::Known {
@@ -96,7 +96,7 @@ impl ChosenModel {
         format!("{} ({price})", self.id)
     }
 
-    /// It as an element of the document's `models`, on one line.
+    /// Writes it as an element of the document's `models`, on one line.
     pub fn json(&self) -> String {
         let text = |text: &String| json!(text).to_string();
         let mut members = vec![("id", text(&self.id))];

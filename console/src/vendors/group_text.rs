@@ -28,7 +28,7 @@ pub struct VendorGroup {
 }
 
 impl VendorGroup {
-    /// It as an element of `groups`, indented as in [`new`]; its first line is not.
+    /// Writes it as an element of `groups`, indented as in [`new`]; its first line is not.
     pub fn text(&self) -> String {
         let vendor = &self.vendor;
         let mut account = vec![

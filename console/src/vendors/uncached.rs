@@ -8,7 +8,7 @@ use trilane::protocol::Protocol;
 use super::{COMPATIBLE, VendorPreset};
 use crate::prices::PriceCatalogue;
 
-/// How many models are named.
+/// The number of models that are named.
 const NAMED: usize = 10;
 
 /// Warns of models whose cached input is charged as input although their vendors report it.

@@ -214,7 +214,7 @@ async fn tell(
     Ok(())
 }
 
-/// So long ago, in microseconds since 1970.
+/// Returns the time of `age` ago, in microseconds since 1970.
 fn before(now: OffsetDateTime, age: Duration) -> i64 {
     microseconds(now.saturating_sub(age))
 }

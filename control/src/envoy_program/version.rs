@@ -27,7 +27,7 @@ pub enum VersionSupport {
 }
 
 impl EnvoyVersion {
-    /// That of a program.
+    /// Asks a program for its version.
     ///
     /// # Errors
     /// It does not run, does not end, or is not Envoy.

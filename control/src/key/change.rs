@@ -269,7 +269,7 @@ fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Not expected: the document was parsed as JSON before.
+/// The message for what is not expected: the document was parsed as JSON before.
 fn misread() -> String {
     "the keys cannot be found in the document's text".to_owned()
 }

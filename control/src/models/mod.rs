@@ -91,7 +91,7 @@ fn page(
 pub struct ModelListPage(Vec<u8>);
 
 impl ModelListPage {
-    /// It, parsed.
+    /// Parses the body.
     fn value(&self) -> Value {
         serde_json::from_slice(&self.0).unwrap_or_default()
     }

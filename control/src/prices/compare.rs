@@ -48,7 +48,7 @@ pub struct PriceDifference {
 }
 
 impl PriceStanding {
-    /// It in a word, as JSON has it.
+    /// Returns the word for it, as JSON has it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Same => "same",

@@ -24,7 +24,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// No records yet.
+    /// Begins without records.
     pub fn new(columns: &[Column]) -> Self {
         Self {
             columns: columns.to_vec(),

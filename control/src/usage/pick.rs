@@ -21,7 +21,7 @@ pub enum Pick {
     Charge,
     /// The part of it whose cost is known.
     CostedCharge,
-    /// That cost.
+    /// Those that cost something.
     Cost,
     /// The difference of the two.
     Margin,
@@ -63,7 +63,7 @@ impl Pick {
         )
     }
 
-    /// It as a column of a table.
+    /// Returns the column of a table that shows it.
     pub fn column(self) -> OutputColumn {
         match self {
             Self::Currency => OutputColumn::text(self.name()),

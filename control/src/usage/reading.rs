@@ -58,7 +58,7 @@ pub struct LedgerReader<'a, B> {
 }
 
 impl<'a, B: Book> LedgerReader<'a, B> {
-    /// No lines yet.
+    /// Begins without lines.
     pub fn new(args: &'a UsageArgs, book: B) -> Self {
         Self {
             args,

@@ -36,7 +36,7 @@ struct ChargedPeriod {
 }
 
 impl ChargedPeriod {
-    /// Nothing yet, on this day.
+    /// Begins with nothing, on this day.
     fn on(day: Date) -> Self {
         Self {
             day,

@@ -7,7 +7,7 @@ use crate::usage::{Call, Kind};
 /// Cases and prices, which the end-to-end tests send through an Envoy.
 const TABLE: &str = include_str!("../../../tests/fixtures/vendors/cases.json");
 
-/// How many cases there are of each item of "What an answer reports", at the least.
+/// The least number of cases of each item of "What an answer reports".
 const CASES: [(u64, usize); 6] = [(1, 13), (2, 50), (3, 14), (4, 10), (5, 6), (6, 10)];
 
 fn table() -> Value {

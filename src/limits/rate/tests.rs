@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000;
-/// Some time of this century.
+/// A time of this century.
 const T: u64 = 1_790_000_000 * SECOND;
 
 /// Takes as many units one by one as fit now.

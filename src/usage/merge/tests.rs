@@ -244,7 +244,7 @@ fn reports() -> impl Strategy<Value = Vec<(u64, u64)>> {
     vec((any::<u64>(), 0..3_u64), 1..6)
 }
 
-/// So that the rest of a report can be read with those of an entry in it.
+/// Allows the rest of a report to be read with the numbers of an entry in it.
 #[test]
 fn numbers_of_an_entry_have_no_other_role() {
     for wire in Wire::ALL {

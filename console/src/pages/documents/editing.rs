@@ -16,7 +16,7 @@ use crate::timestamp::moment;
 
 /// A draft that a form is of.
 pub struct Edited {
-    /// It.
+    /// The draft.
     pub draft: Draft,
     /// The text of the draft as JSON: an object.
     pub document: Value,
@@ -26,7 +26,7 @@ pub struct Edited {
 pub enum FormOutcome {
     /// It is in the draft.
     Saved,
-    /// It is not; why, and how what was typed differs from what somebody else has put there.
+    /// It is refused: the problems, and the differences to what somebody else has put there.
     Refused(FieldProblems, Vec<Difference>),
 }
 
