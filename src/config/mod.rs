@@ -17,6 +17,7 @@ mod salvage;
 pub(crate) mod schema;
 pub mod snapshot;
 pub mod snapshot_cache;
+mod some_of;
 mod suggestion;
 
 pub use compile::{Compiled, compile};
@@ -25,4 +26,5 @@ pub use error::{Problem, Problems};
 pub use feed_source::FeedSource;
 pub use policy::Policy;
 pub use salvage::problems_of_key;
+pub use some_of::some_of;
 pub use suggestion::suggestion;

@@ -1,5 +1,7 @@
 //! Suggestions for a name that does not exist.
 
+use super::some_of::some_of;
+
 /// The maximum number of names that a message lists.
 const HANDFUL: usize = 5;
 
@@ -10,12 +12,10 @@ pub fn suggestion<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) ->
     if let Some(near) = nearest(wanted, &known) {
         return format!("; did you mean \"{near}\"?");
     }
-    let listed: Vec<&str> = known.iter().take(HANDFUL).copied().collect();
-    match (listed.as_slice(), known.len().saturating_sub(HANDFUL)) {
-        ([], _) => String::new(),
-        ([only], _) => format!("; there is {only}"),
-        (_, 0) => format!("; there are {}", listed.join(", ")),
-        (_, more) => format!("; there are {} and {more} more", listed.join(", ")),
+    match known.as_slice() {
+        [] => String::new(),
+        [only] => format!("; there is {only}"),
+        known => format!("; there are {}", some_of(known, HANDFUL)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Models without a price for cached input, of vendors that report it.
 
-use trilane::config::Problem;
 use trilane::config::policy::{GroupKind, Policy, Source};
+use trilane::config::{Problem, some_of};
 use trilane::model::Model;
 use trilane::protocol::Protocol;
 
@@ -30,12 +30,7 @@ pub fn uncached(policy: &Policy, catalogue: &PriceCatalogue) -> Option<Problem> 
     if names.is_empty() {
         return None;
     }
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    let mut models = names.join(", ");
-    if more > 0 {
-        models.push_str(&format!(" and {more} more"));
-    }
+    let models = some_of(&names, NAMED);
     Some(Problem {
         path: "groups".to_owned(),
         reason: format!(

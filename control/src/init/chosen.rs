@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trilane::config::suggestion;
+use trilane::config::{some_of, suggestion};
 use trilane_console::vendors::{ChosenModel, LeftOut, ModelPricing, Offer, OwnPrice, Vendor};
 
 use crate::terminal::{printable, say};
@@ -38,7 +38,7 @@ pub fn select(
             say(&format!(
                 "note: {group}: not taken, for they have no known price: {}. Take them with --models, and say their prices \
                  with --price",
-                some_of(&others)
+                some_of(&others, SHOWN)
             ));
         }
         return Ok(usual);
@@ -79,18 +79,9 @@ pub fn tell_left_out(vendor: &Vendor, left_out: &[LeftOut]) {
         let text = format!(
             "note: {}: left out: {}: {reason}",
             vendor.group,
-            some_of(&names)
+            some_of(&names, SHOWN)
         );
         say(&printable(&text));
-    }
-}
-
-/// Names on a line, not all of very many.
-fn some_of(names: &[&str]) -> String {
-    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>();
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::diagnostics::Diagnostics;
 use crate::config::policy::Group;
+use crate::config::some_of::some_of;
 use crate::keys::KeyAccess;
 
 /// The maximum number of models that a finding names.
@@ -24,7 +25,7 @@ pub(super) fn check(
         None => format!("keys of the group \"{}\"", group.id),
     };
     let give = "give prices, or \"free\": true, to";
-    let names = named(&unpriced);
+    let names = some_of(&unpriced, MAX_NAMED);
     if group.can_have_budget(access) {
         let reason = format!("{whose} may not use models without a price: {give} {names}");
         diagnostics.warnings.push(path, reason);
@@ -32,14 +33,4 @@ pub(super) fn check(
         let reason = format!("leaves {whose} no model, as none has a price: {give} {names}");
         diagnostics.problems.push(path, reason);
     }
-}
-
-/// A list of models, cut where it is long.
-fn named(models: &[String]) -> String {
-    let (named, more) = models.split_at_checked(MAX_NAMED).unwrap_or((models, &[]));
-    let mut names = named.join(", ");
-    if !more.is_empty() {
-        names.push_str(&format!(" and {} more", more.len()));
-    }
-    names
 }

@@ -1,5 +1,7 @@
 //! Usage of today that no price covers.
 
+use trilane::config::some_of;
+
 use crate::api::{ApiProblem, ConsoleState};
 use crate::ledger::Measure;
 use crate::pages::PageProblem;
@@ -55,15 +57,7 @@ fn need(sums: &[UsageSums], today: &str) -> Option<Need> {
     if all == 0 {
         return None;
     }
-    let more = models.len().saturating_sub(NAMED);
-    let mut names: Vec<String> = models
-        .iter()
-        .take(NAMED)
-        .map(|(model, _)| (*model).to_owned())
-        .collect();
-    if more > 0 {
-        names.push(format!("{more} more"));
-    }
+    let names: Vec<&str> = models.iter().map(|(model, _)| *model).collect();
     let of = if all == 1 {
         "1 request"
     } else {
@@ -73,7 +67,7 @@ fn need(sums: &[UsageSums], today: &str) -> Option<Need> {
         kind: "warn",
         text: format!(
             "{of} of today used what no price covers, of {}: cached tokens, calls or classes of service that the models’ prices do not name. Their charges may be less than what they cost, or more.",
-            names.join(", ")
+            some_of(&names, NAMED)
         ),
         path: path_with("/usage", &[("by", "model"), ("since", today)]),
         link: "Usage",
@@ -117,7 +111,7 @@ mod tests {
         let many = text(&all).unwrap();
         assert!(
             many.starts_with(
-                "2,009 requests of today used what no price covers, of b, d, c, 1 more: "
+                "2,009 requests of today used what no price covers, of b, d, c and 1 more: "
             ),
             "{many}"
         );

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use trilane::config::document::{
     AboveDocument, PerCallDocument, PriceTimeDocument, PricesDocument,
 };
+use trilane::config::some_of;
 use trilane::money::Price;
 
 /// The members of an object, each as its text.
@@ -215,16 +216,7 @@ pub fn some<T>(all: Vec<T>) -> Option<Vec<T>> {
 
 /// Notes the prices that a list has and a document has not, by their names.
 pub fn note(left: &[String]) -> Option<String> {
-    let (named, more) = left.split_at_checked(NOTED).unwrap_or((left, &[]));
-    if named.is_empty() {
-        return None;
-    }
-    let more = match more.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let names = named.join(", ");
-    Some(format!(
-        "the list has other prices ({names}{more}), which are not counted"
-    ))
+    let names = some_of(left, NOTED);
+    (!names.is_empty())
+        .then(|| format!("the list has other prices ({names}), which are not counted"))
 }
