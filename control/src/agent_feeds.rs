@@ -1,14 +1,17 @@
 //! The feeds that an agent serves to its gateway, and how a document names them.
 
 use serde_json::Value;
+use trilane::ledger::writability;
 use trilane_console::json_span;
 
 /// The cluster at which Envoy reaches this agent.
-pub const CLUSTER: &str = "trilane_agent";
+pub const CLUSTER: &str = writability::CLUSTER;
 /// The path at which this agent serves the feed.
 pub const FEED_PATH: &str = "/keys";
 /// The path at which this agent serves what is spent of budgets.
 pub const SPEND_PATH: &str = "/spend";
+/// The path at which this agent says whether the ledger can be written.
+pub const LEDGER_PATH: &str = writability::PATH;
 
 /// The document with the feeds of this agent, and otherwise as it is. `None`: it is no JSON object.
 pub fn with_feeds(text: &[u8]) -> Option<Vec<u8>> {

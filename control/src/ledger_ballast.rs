@@ -77,13 +77,17 @@ impl LedgerBallast {
 }
 
 /// The room that is free beside a file, in bytes.
-fn free_beside(file: &Path) -> io::Result<u64> {
-    let directory = match file.parent() {
+pub fn free_beside(file: &Path) -> io::Result<u64> {
+    let of = statvfs(directory_of(file))?;
+    Ok(of.f_bavail.saturating_mul(of.f_frsize))
+}
+
+/// The directory of a file.
+pub fn directory_of(file: &Path) -> &Path {
+    match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    };
-    let of = statvfs(directory)?;
-    Ok(of.f_bavail.saturating_mul(of.f_frsize))
+    }
 }
 
 #[cfg(test)]

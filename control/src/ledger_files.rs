@@ -3,8 +3,8 @@
 
 use std::cmp::Reverse;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use time::OffsetDateTime;
@@ -12,6 +12,34 @@ use time::macros::format_description;
 
 /// The length of a time in a name.
 const TIME: usize = "20261123T120000Z".len();
+
+/// Returns the length of a ledger file whose last line is cut off; `None` where it ends with a whole line, or is no file.
+///
+/// # Errors
+/// As the system gives them.
+pub fn cut_end(ledger: &Path) -> io::Result<Option<u64>> {
+    let mut file = match File::open(ledger) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() == 0 {
+        return Ok(None);
+    }
+    let mut last = [0];
+    let at = file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok((last != *b"\n").then_some(at.saturating_add(1)))
+}
+
+/// Ends a line that is cut off, so that the next one stands on a line of its own.
+///
+/// # Errors
+/// As the system gives them.
+pub fn end_line(ledger: &Path) -> io::Result<()> {
+    let mut file = File::options().append(true).open(ledger)?;
+    file.write_all(b"\n")
+}
 
 /// A name for the file that is set aside at this time, which no file has.
 ///

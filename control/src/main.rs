@@ -30,6 +30,7 @@ mod init;
 mod ink;
 mod key;
 mod ledger_ballast;
+mod ledger_disk;
 mod ledger_files;
 mod metrics_listener;
 mod models;

@@ -43,6 +43,8 @@ objects! {
         keys_feed: KeysFeedDocument,
         /// The feed that reports the spend of budgets elsewhere.
         spend_feed: SpendFeedDocument,
+        /// The treatment of requests while the ledger cannot be written.
+        ledger_unwritable: String,
         /// Whether requests are counted by a service that many Envoys share, too.
         limits_service: LimitsServiceDocument,
     }
@@ -263,6 +265,7 @@ impl Document {
             keys: None,
             groups: self.groups.clone(),
             currency: self.currency.clone(),
+            ledger_unwritable: self.ledger_unwritable.clone(),
             contact: self.contact.clone(),
             keys_feed: self.keys_feed.clone(),
             spend_feed: self.spend_feed.clone(),

@@ -36,6 +36,8 @@ pub struct Policy {
     /// Whether a service that many Envoys share counts requests, too, and what becomes of them while
     /// it does not answer.
     pub limits_service: Option<OnFailure>,
+    /// Whether requests are refused while the ledger cannot be written, instead of served without a line.
+    pub requires_ledger: bool,
     pub(super) groups: Vec<Rc<Group>>,
     pub(super) index: HashMap<String, usize>,
 }

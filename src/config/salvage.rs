@@ -134,6 +134,7 @@ impl Salvage {
                 "contact" => document.contact = self.member(name, written),
                 "keys_feed" => document.keys_feed = self.member(name, written),
                 "spend_feed" => document.spend_feed = self.member(name, written),
+                "ledger_unwritable" => document.ledger_unwritable = self.member(name, written),
                 "limits_service" => document.limits_service = self.member(name, written),
                 "groups" => document.groups = self.list(name, written),
                 "keys" => document.keys = self.list(name, written),
@@ -508,6 +509,7 @@ mod tests {
             ("keys_feed", json!({"cluster": "f"})),
             ("spend_feed", json!({"cluster": "f"})),
             ("limits_service", json!({"failure": "open"})),
+            ("ledger_unwritable", json!("refuse")),
         ];
         let mut document = good();
         for (field, value) in fields {
@@ -519,7 +521,7 @@ mod tests {
         assert_eq!(all, json!({}), "what is not there is not written");
         assert_eq!(
             written.as_object().unwrap().len(),
-            9,
+            10,
             "all that a document has"
         );
         assert_eq!(told(&document.to_string()), [""; 0]);

@@ -6,7 +6,7 @@ use super::admitted_request::AdmittedRequest;
 use super::authentication::{Authenticated, authenticate};
 use super::authorization::authorize;
 use super::edits::Edits;
-use super::environment::{Environment, Quotas};
+use super::environment::{Environment, LedgerState, Quotas};
 use super::limits::{LimitsService, local};
 use super::lists;
 use super::media::{self, Media};
@@ -26,7 +26,7 @@ use crate::config::Policy;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
 use crate::protocol::query::RequestTarget;
-use crate::protocol::{Dialect, Endpoint, Mismatch, ModelPlace, Protocol};
+use crate::protocol::{Dialect, Endpoint, EndpointSpec, Mismatch, ModelPlace, Protocol};
 use crate::reply::{Rejection, Reply};
 
 /// The treatment of a request, by its head.
@@ -129,7 +129,8 @@ pub(super) fn decide(
         }
     };
     let service = admitted.upstream.service.as_ref();
-    match service.map_or(Ok(()), |service| service.require(environment)) {
+    let counted = service.map_or(Ok(()), |service| service.require(environment));
+    match counted.and_then(|()| require_ledger(admitted.upstream.spec, policy, environment)) {
         Ok(()) => Decision::Forward(Box::new(admitted)),
         Err(rejection) => {
             let context = admitted.reply.clone();
@@ -157,6 +158,19 @@ fn check_head(head: &Head) -> Result<(), Rejection> {
     // HTTP/2 carries any byte in a target; an HTTP/1 upstream would see another request, or none.
     if !head.target().iter().all(u8::is_ascii_graphic) {
         return Err(Rejection::BadTarget);
+    }
+    Ok(())
+}
+
+/// Rejects what would be charged while the ledger cannot be written, where the document says so.
+fn require_ledger(
+    spec: &EndpointSpec,
+    policy: &Policy,
+    ledger: &impl LedgerState,
+) -> Result<(), Rejection> {
+    // What is not metered is not charged.
+    if policy.requires_ledger && spec.usage.is_some() && ledger.ledger_is_unwritable() {
+        return Err(Rejection::LedgerUnwritable);
     }
     Ok(())
 }

@@ -78,10 +78,18 @@ pub trait Forwarding: Clock + Quotas + AccountStates {}
 
 impl<T: Clock + Quotas + AccountStates> Forwarding for T {}
 
-/// The environment of a request: all of it.
-pub trait Environment: KeyStore + Forwarding {}
+/// The known state of the ledger; by default it can be written.
+pub trait LedgerState {
+    /// Whether it is known that the ledger cannot be written.
+    fn ledger_is_unwritable(&self) -> bool {
+        false
+    }
+}
 
-impl<T: KeyStore + Forwarding> Environment for T {}
+/// The environment of a request: all of it.
+pub trait Environment: KeyStore + Forwarding + LedgerState {}
+
+impl<T: KeyStore + Forwarding + LedgerState> Environment for T {}
 
 /// The head of a response. Each look at it is a host call.
 pub trait ResponseHeaders {

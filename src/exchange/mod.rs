@@ -43,7 +43,7 @@ mod usage_report;
 
 pub use edits::{ACCOUNT_HEADER, BodyEdit, Edits, FINAL_HEADER, HeaderEdit, PATH_HEADER};
 pub use environment::{
-    AccountStates, Clock, Environment, Forwarding, Quotas, ResponseHeaders, StreamEnd,
+    AccountStates, Clock, Environment, Forwarding, LedgerState, Quotas, ResponseHeaders, StreamEnd,
 };
 pub use outcome::Outcome;
 pub use route::Route;

@@ -9,11 +9,13 @@ mod ending;
 mod json;
 mod record;
 mod rejections;
+pub mod writability;
 
 pub use attempts::{AttemptFailure, Attempts, FailedAttempt};
 pub use ending::{Ending, UsageStatus};
 pub use record::{AccountCost, Record, RouteTaken};
 pub use rejections::{AccountRejection, RejectionLog};
+pub use writability::Writability;
 
 #[cfg(test)]
 mod tests;

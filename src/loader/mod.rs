@@ -13,6 +13,7 @@
 //! | `tenure` | what is known while this root loads: what was seen, what is published |
 //! | `feed_driver` | when a page of the keys feed is requested, and what its response changes |
 //! | `spend_driver` | the same of the spend feed |
+//! | `ledger_driver` | when it is asked whether the ledger can be written |
 //!
 //! # What was published later wins
 //!
@@ -32,6 +33,7 @@ mod document;
 mod feed_driver;
 mod leader_term;
 pub mod lease;
+mod ledger_driver;
 mod next_page;
 pub mod plugin_config;
 pub(crate) mod publisher;
@@ -42,6 +44,7 @@ use document::{DocumentDigest, PollOutcome};
 use feed_driver::FeedDriver;
 use leader_term::LeaderTerm;
 use lease::{Acquisition, Candidate, LoaderRole};
+use ledger_driver::LedgerDriver;
 use plugin_config::{DocumentSource, HttpSource, PluginConfig};
 use publisher::Superseded;
 pub use schedule::LONGEST_TICK_MS;
@@ -79,6 +82,8 @@ pub struct Loader {
     feed: FeedDriver,
     /// The driver of the spend feed.
     spend: SpendDriver,
+    /// The questions about the ledger.
+    ledger: LedgerDriver,
     stats: ConfigStats,
     /// Whether the source's failure has been logged since it last responded.
     failure_logged: bool,
@@ -119,6 +124,7 @@ impl Loader {
             tenure: LeaderTerm::begin(now),
             feed: FeedDriver::default(),
             spend: SpendDriver::default(),
+            ledger: LedgerDriver::default(),
             stats: ConfigStats::define(host),
             failure_logged: false,
         };
@@ -176,6 +182,8 @@ impl Loader {
             self.on_page(response, host);
         } else if self.spend.awaits(call) {
             self.on_spend_page(response, host);
+        } else if self.ledger.take_call(call) {
+            self.on_ledger_answer(response, host);
         } else if self.tenure.take_call(call) {
             self.on_document(response, host);
         }
@@ -193,6 +201,7 @@ impl Loader {
         self.fetch(host);
         self.feed.poll(host);
         self.spend.poll(host);
+        self.ledger.poll(host);
     }
 
     fn fetch(&mut self, host: &impl LoaderHost) {
@@ -260,6 +269,12 @@ impl Loader {
         self.follow_pages();
     }
 
+    fn on_ledger_answer(&mut self, response: Option<&impl FetchResponse>, host: &impl LoaderHost) {
+        if self.lead(host) == Leadership::Continued {
+            self.ledger.on_response(response, host);
+        }
+    }
+
     /// Ticks come at the pace of pages while a feed has more.
     fn follow_pages(&mut self) {
         match (self.feed.more(), self.spend.more()) {
@@ -294,6 +309,7 @@ impl Loader {
         self.tenure = LeaderTerm::begin(host.steady_ms());
         self.feed.forget();
         self.spend.forget();
+        self.ledger.forget();
     }
 
     /// Loads a document: compiles it, and publishes it where it is valid.
@@ -314,6 +330,7 @@ impl Loader {
         }
         // First: no request may be counted before this process has a number.
         self.spend.follow(&compiled.compiled.policy, host);
+        self.ledger.follow(&compiled.compiled.policy, host);
         let published = self
             .tenure
             .publish(&compiled, &digest, &mut self.feed, &self.stats, host);
@@ -335,6 +352,7 @@ impl Loader {
         }
         if let Some(compiled) = document::compile(bytes, &self.stats, host) {
             self.spend.follow(&compiled.compiled.policy, host);
+            self.ledger.follow(&compiled.compiled.policy, host);
             let continued =
                 self.tenure
                     .continue_with(compiled, digest, &mut self.feed, &self.stats, host);

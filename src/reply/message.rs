@@ -181,6 +181,11 @@ impl Rejection {
             Self::NotCounted => {
                 "The gateway could not count this request. Try again in a moment.".to_owned()
             }
+            Self::LedgerUnwritable => {
+                "The gateway cannot write its ledger, so it takes no requests that it would have to charge. Try again in a moment; \
+                 if it stays so, tell the operator of this gateway."
+                    .to_owned()
+            }
             Self::UpstreamFailed => {
                 "The upstream source could not be reached or did not answer properly.".to_owned()
             }

@@ -138,6 +138,8 @@ pub enum Rejection {
     /// The request could not be counted: too many others at the same time, or the limits service does
     /// not answer.
     NotCounted,
+    /// The ledger cannot be written, and the document wants no request without a line.
+    LedgerUnwritable,
     /// The upstream could not be reached, broke off, or refused one of our own accounts and not the others.
     UpstreamFailed,
     /// The upstream refused every account of the source for its credential.
@@ -194,7 +196,7 @@ impl Rejection {
             Self::LimitReached { .. } | Self::ServiceLimit { .. } => 429,
             Self::Internal => 500,
             Self::UpstreamFailed | Self::AccountsRefused => 502,
-            Self::NotReady | Self::NotCounted => 503,
+            Self::NotReady | Self::NotCounted | Self::LedgerUnwritable => 503,
         }
     }
 
@@ -211,6 +213,7 @@ impl Rejection {
             Self::UpgradeRequired => "upgrade_required",
             Self::Unauthenticated | Self::KeyMisplaced { .. } => "invalid_api_key",
             Self::NotReady | Self::NotCounted => "server_is_overloaded",
+            Self::LedgerUnwritable => "ledger_unwritable",
             Self::LimitReached {
                 limit: Limit::Budget(_),
                 ..

@@ -303,6 +303,14 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "UNAVAILABLE",
         ),
         (
+            Rejection::LedgerUnwritable,
+            503,
+            "server_error",
+            "ledger_unwritable",
+            "api_error",
+            "UNAVAILABLE",
+        ),
+        (
             Rejection::Internal,
             500,
             "server_error",
@@ -509,6 +517,12 @@ fn headers_say_whether_to_try_again() {
         ),
         ("503 says when", Rejection::NotReady, None, Some("1")),
         ("so does this one", Rejection::NotCounted, None, Some("1")),
+        (
+            "a disk may have room soon",
+            Rejection::LedgerUnwritable,
+            None,
+            Some("5"),
+        ),
         (
             "a rate comes back",
             used_up(Limit::Rate(Rate::OutputTokens)),

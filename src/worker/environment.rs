@@ -9,7 +9,7 @@ use super::{Worker, WorkerHost};
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
-use crate::exchange::{AccountStates, Clock, Quotas};
+use crate::exchange::{AccountStates, Clock, LedgerState, Quotas};
 use crate::failover::{AccountEvent, KeyMark, RequestAttempts, States};
 use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
@@ -132,6 +132,12 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
 
     fn end_attempts(&self, id: &str) {
         self.worker.requests.end(id);
+    }
+}
+
+impl<H: WorkerHost> LedgerState for RequestEnvironment<'_, H> {
+    fn ledger_is_unwritable(&self) -> bool {
+        self.worker.ledger.is_unwritable(self.now_us(), self.host)
     }
 }
 

@@ -21,10 +21,12 @@ use crate::shared_data::SharedData;
 
 mod environment;
 mod key_cache;
+mod ledger_cache;
 
 pub use environment::RequestEnvironment;
 
 use key_cache::KeyCache;
+use ledger_cache::LedgerCache;
 
 /// The functions of the host that requests need.
 pub trait WorkerHost: SharedData + Clocks + Log + Stats {}
@@ -41,6 +43,7 @@ pub struct Worker {
     requests: Rc<Registry>,
     /// Whether the rate limit filters follow the gateway's.
     limits_service: Cell<bool>,
+    ledger: LedgerCache,
 }
 
 impl Worker {
@@ -52,6 +55,7 @@ impl Worker {
             limiter: Limiter::new(id),
             requests,
             limits_service: Cell::new(false),
+            ledger: LedgerCache::default(),
         }
     }
 

@@ -24,6 +24,14 @@ ABUSE: tuple[Mutation, ...] = (
         "        if estimate.unpriced && estimate.charge == Amount::GREATEST\n",
         ("console/test_unpriced.py::test_an_unpriced_model_takes_nothing_else_down",),
     ),
+    # ---- What would have no line
+    Mutation(
+        "a ledger that cannot be written refuses nothing",
+        "src/exchange/decision.rs",
+        "    if policy.requires_ledger && spec.usage.is_some() && ledger.ledger_is_unwritable() {\n",
+        "    if policy.requires_ledger && spec.usage.is_none() && ledger.ledger_is_unwritable() {\n",
+        ("up/test_up_full_disk.py::test_requests_are_refused",),
+    ),
     # ---- What vendors report
     Mutation(
         "text without output costs what is reported",

@@ -77,6 +77,12 @@ SPEND_METRICS = {
     "trilane_spend_feed_rejections_total": Metric("counter", ("reason",), "Answers of the feed that were not taken."),
 }
 
+#: Those of a gateway whose document refuses requests while the ledger cannot be written (docs/operations.md).
+LEDGER_METRICS = {
+    "trilane_ledger_unwritable": Metric("gauge", (), "1: requests that would be charged are refused."),
+    "trilane_ledger_answer_age_ms": Metric("gauge", (), "Since it was last said whether the ledger can be written."),
+}
+
 #: Those of a console (console_metrics.py has all of them).
 CONSOLE_HISTOGRAMS = {
     "trilane_console_database_change_seconds",

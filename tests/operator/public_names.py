@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from console_metrics import AGENT_METRICS, CONSOLE_METRICS
-from gateway_metrics import METRICS, ROOT
+from gateway_metrics import FEED_METRICS, LEDGER_METRICS, METRICS, ROOT, SPEND_METRICS
 
 LIST = Path(__file__).resolve().with_name("public_names.txt")
 
@@ -57,7 +57,7 @@ def public_names(program: Path) -> dict[str, list[str]]:
         "ledger": re.findall(r'name!\("([\w.]+)"\)', "\n".join(_sources("src/ledger"))),
         "error": re.findall(r'"(\w+)"', codes),
         "header": re.findall(r'"(x-trilane-[a-z-]*[a-z])"', everything),
-        "metric": [*METRICS, *CONSOLE_METRICS, *AGENT_METRICS],
+        "metric": [*METRICS, *FEED_METRICS, *SPEND_METRICS, *LEDGER_METRICS, *CONSOLE_METRICS, *AGENT_METRICS],
         "route": [f"{method.upper()} {path}" for method, path in routes],
         "environment": re.findall(r'"(TRILANE_[A-Z_]+)"', everything),
         "command": _commands(program),

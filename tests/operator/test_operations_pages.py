@@ -6,7 +6,7 @@ import re
 
 import pytest
 from console_metrics import AGENT_METRICS, CONSOLE_METRICS
-from gateway_metrics import FEED_METRICS, METRICS, ROOT, RULES, SPEND_METRICS, Metric
+from gateway_metrics import FEED_METRICS, LEDGER_METRICS, METRICS, ROOT, RULES, SPEND_METRICS, Metric
 
 LEDGER = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
 FEED = (ROOT / "docs" / "keys-feed.md").read_text(encoding="utf-8")
@@ -98,6 +98,12 @@ def test_every_metric_of_a_spend_feed_is_explained() -> None:
     defined += [("counter", name) for name in re.findall(r'counter\("(trilane_\w+)"\)|"(trilane_\w+);reason=', text) for name in name if name]
     assert {name: kind for kind, name in defined} == {name: each.kind for name, each in SPEND_METRICS.items()}
     assert names(rows(LIMITS, "| metric of the loader | meaning |")) == list(SPEND_METRICS)
+
+
+def test_every_metric_of_the_ledger_is_explained() -> None:
+    defined = re.findall(r'gauge\("(trilane_\w+)"\)', code("metrics/ledger.rs"))
+    assert defined == list(LEDGER_METRICS)
+    assert names(rows(OPERATIONS, "| metric of the loader, with this setting | meaning |")) == defined
 
 
 @pytest.mark.parametrize(

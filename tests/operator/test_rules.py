@@ -6,7 +6,7 @@ import re
 
 import pytest
 from console_metrics import AGENT_METRICS, CONSOLE_METRICS
-from gateway_metrics import CONFIG, FEED_METRICS, METRICS, RULES, RULES_TEST, SPEND_METRICS, base_name, dropped, rules_names
+from gateway_metrics import CONFIG, FEED_METRICS, LEDGER_METRICS, METRICS, RULES, RULES_TEST, SPEND_METRICS, base_name, dropped, rules_names
 from promtool import Promtool
 
 _BLOCKS = re.split(r"^      - (?=alert: |record: )", RULES.read_text(encoding="utf-8"), flags=re.M)[1:]
@@ -42,7 +42,7 @@ def test_alert(name: str, block: str) -> None:
 def test_metrics_exist() -> None:
     """The filter's by the list; Envoy's are compared with a real Envoy in tests/e2e/operator."""
     used = rules_names()
-    known = METRICS.keys() | FEED_METRICS.keys() | SPEND_METRICS.keys() | CONSOLE_METRICS.keys() | AGENT_METRICS.keys()
+    known = METRICS.keys() | FEED_METRICS.keys() | SPEND_METRICS.keys() | LEDGER_METRICS.keys() | CONSOLE_METRICS.keys() | AGENT_METRICS.keys()
     assert {base_name(name) for name in used if name.startswith("trilane_")} <= known
     thrown_away = {name for name in used if dropped().fullmatch(name)}
     assert not thrown_away, "prometheus.yml drops them"

@@ -147,7 +147,8 @@ impl StepName {
             "rate_limit_exceeded"
             | "insufficient_quota"
             | "model_not_priced"
-            | "server_is_overloaded" => Self::Limits,
+            | "server_is_overloaded"
+            | "ledger_unwritable" => Self::Limits,
             _ => Self::Endpoint,
         }
     }

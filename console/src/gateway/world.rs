@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use time::OffsetDateTime;
 use trilane::config::snapshot::InForce;
-use trilane::exchange::{AccountStates, Clock, Quotas, StreamEnd};
+use trilane::exchange::{AccountStates, Clock, LedgerState, Quotas, StreamEnd};
 use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
@@ -94,6 +94,9 @@ impl Clock for World {
 
 /// Nothing is known of accounts here: each is as good as any.
 impl AccountStates for World {}
+
+/// Nor of the ledger.
+impl LedgerState for World {}
 
 impl Quotas for World {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {

@@ -16,7 +16,8 @@ use super::database::DatabaseProblem;
 use super::spend_copy::SpendCopy;
 use super::standing::AgentProgress;
 use super::worker::{self, AgentStop, Chore, Next};
-use crate::agent_feeds::SPEND_PATH;
+use super::writability;
+use crate::agent_feeds::{LEDGER_PATH, SPEND_PATH};
 use crate::failure::Failure;
 use crate::serve::{self, FeedAnswer};
 
@@ -43,13 +44,15 @@ impl LocalSpend {
         let failed = |why: String| {
             Failure::Data(format!("what is spent, in {}: {why}", checkpoint.display()))
         };
+        let file = ledger.clone();
         let copy = open(checkpoint, &standing).and_then(|copy| copy.with_ledger(ledger));
         let copy = Arc::new(copy.map_err(failed)?);
         copy.has_none().map_err(failed)?;
         let (listens, stopped) = tokio::sync::watch::channel(false);
         let told = Arc::clone(&copy);
         let spend: FeedAnswer = Arc::new(move |query| told.page(query));
-        let feeds = serve::of_feeds(vec![(SPEND_PATH, spend)]);
+        let writability = writability::answer(&file, Arc::clone(&standing));
+        let feeds = serve::of_feeds(vec![(SPEND_PATH, spend), (LEDGER_PATH, writability)]);
         tokio::spawn(serve::serve(listener, feeds, stopped));
         let stop = AgentStop::default();
         let begun = worker::begin(Checkpoint(copy), standing, stop.clone());
@@ -78,7 +81,7 @@ fn open(checkpoint: &Path, standing: &AgentProgress) -> Result<SpendCopy, String
         return opened;
     };
     standing.tell(&format!(
-        "the sums in {} cannot be read ({why}): they are added up from the ledger anew",
+        "budgets: the sums in {} cannot be read ({why}): they are added up from the ledger anew",
         checkpoint.display()
     ));
     for end in ["", "-wal", "-shm"] {

@@ -37,6 +37,7 @@ mod unsent_spend;
 mod unwritten_keys;
 mod watched_tcp;
 mod worker;
+mod writability;
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -77,7 +78,7 @@ use standing::AgentProgress;
 use unwritten_keys::UnwrittenKeys;
 use worker::{AgentStop, Chore};
 
-use crate::agent_feeds::{FEED_PATH, SPEND_PATH};
+use crate::agent_feeds::{FEED_PATH, LEDGER_PATH, SPEND_PATH};
 use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
@@ -215,7 +216,11 @@ impl Agent {
             spend_read.note();
             spent.page(query)
         });
-        let feeds = serve::of_feeds(vec![(FEED_PATH, keys), (SPEND_PATH, spend)]);
+        let feeds = serve::of_feeds(vec![
+            (FEED_PATH, keys),
+            (SPEND_PATH, spend),
+            (LEDGER_PATH, prepared.writability),
+        ]);
         tokio::spawn(serve::serve(listener, feeds, stopped));
         let stop = AgentStop::default();
         let mut agent = Self {
@@ -298,6 +303,7 @@ struct PreparedAgent {
     gateway: Option<GatewayWord>,
     lost: Option<LostLines>,
     ballast: BallastKeeper,
+    writability: FeedAnswer,
     published_as: Arc<PublishedAs>,
     report: StandingReport,
     served: ServedKeys,
@@ -371,6 +377,7 @@ fn prepare(
         gateway,
         lost,
         ballast: BallastKeeper::new(&settings.ledger, Arc::clone(&standing)),
+        writability: writability::answer(&settings.ledger, Arc::clone(&standing)),
         published_as,
         report: StandingReport::new(console, &identity.envoy, Arc::clone(&standing)),
         document,

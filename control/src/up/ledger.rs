@@ -1,7 +1,7 @@
 //! The ledger's file: rotated by size and age, while Envoy writes to it.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -58,22 +58,11 @@ impl LedgerFile {
     /// # Errors
     /// As the system gives them.
     pub fn end_last_line(&self) -> io::Result<bool> {
-        let mut file = match File::options().read(true).append(true).open(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            opened => opened?,
-        };
-        let found = file.metadata()?;
-        if !found.is_file() || found.len() == 0 {
-            return Ok(false);
+        let is_cut = ledger_files::cut_end(&self.path)?.is_some();
+        if is_cut {
+            ledger_files::end_line(&self.path)?;
         }
-        let mut last = [0];
-        file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut last)?;
-        if last == *b"\n" {
-            return Ok(false);
-        }
-        file.write_all(b"\n")?;
-        Ok(true)
+        Ok(is_cut)
     }
 
     /// Whether another file is due at this time.

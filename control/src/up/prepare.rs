@@ -254,9 +254,7 @@ async fn local_spend(plan: &Plan) -> Result<(LocalSpend, HostPort), Failure> {
     let runtime = tokio::runtime::Handle::current();
     let begun = spawn_blocking(move || {
         let _entered = runtime.enter();
-        LocalSpend::begin(&checkpoint, ledger, listener, |line| {
-            tell(&format!("budgets: {line}"));
-        })
+        LocalSpend::begin(&checkpoint, ledger, listener, tell)
     });
     let begun = begun
         .await

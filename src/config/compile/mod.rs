@@ -102,6 +102,7 @@ fn policy(document: &Document, diagnostics: &mut Diagnostics) -> Policy {
         keys_feed: feed::keys(document.keys_feed.as_ref(), problems),
         spend_feed: feed::spend(document.spend_feed.as_ref(), problems),
         limits_service: service::compile(document.limits_service.as_ref(), problems),
+        requires_ledger: requires_ledger(document, problems),
         groups: groups.collect(),
         index,
     }
@@ -163,6 +164,21 @@ fn contact(document: &Document, problems: &mut Problems) -> Option<Rc<str>> {
         );
     }
     Some(Rc::from(text))
+}
+
+fn requires_ledger(document: &Document, problems: &mut Problems) -> bool {
+    match document.ledger_unwritable.as_deref() {
+        None | Some("serve") => false,
+        Some("refuse") => true,
+        Some(_) => {
+            problems.push(
+                "ledger_unwritable",
+                "must be \"serve\" (requests are served while the ledger cannot be written, and have no line) or \"refuse\" (they \
+                 get 503)",
+            );
+            true
+        }
+    }
 }
 
 fn currency(document: &Document, problems: &mut Problems) -> Option<Rc<str>> {

@@ -58,6 +58,8 @@ impl Clock for Limited {
 
 impl AccountStates for Limited {}
 
+impl LedgerState for Limited {}
+
 impl Quotas for Limited {
     fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError> {
         let now = Now::both(self.now_us());

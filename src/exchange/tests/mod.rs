@@ -4,6 +4,7 @@ mod asking;
 mod bodies;
 mod estimates;
 mod forwards;
+mod ledger;
 mod limits;
 mod lists;
 mod own_access;
@@ -49,6 +50,9 @@ struct FakeWorld {
     newer: Option<Rc<InForce>>,
     /// Whether the limits service can be asked.
     service: bool,
+    /// Whether the ledger cannot be written, and how often that was asked.
+    unwritable: bool,
+    ledger_reads: Cell<u32>,
     /// The requests to several accounts.
     requests: Registry,
     /// The accounts that have answered, and so are asked directly.
@@ -109,6 +113,13 @@ impl AccountStates for FakeWorld {
 
     fn end_attempts(&self, id: &str) {
         self.requests.end(id);
+    }
+}
+
+impl LedgerState for FakeWorld {
+    fn ledger_is_unwritable(&self) -> bool {
+        self.ledger_reads.set(self.ledger_reads.get() + 1);
+        self.unwritable
     }
 }
 

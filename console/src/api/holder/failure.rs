@@ -163,7 +163,7 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
             sentence("a budget was spent a moment ago: the next request may be served again"),
             FailureAge::Minute,
         ),
-        "server_is_overloaded" => (
+        "server_is_overloaded" | "ledger_unwritable" => (
             "gateway_not_ready",
             sentence(cause_of(line)?.why),
             FailureAge::Minute,

@@ -169,6 +169,10 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
             "no policy was in force yet, the feed of keys was not read yet, or the request could not be counted",
             "wait a second; where it stays so, see trilane_config_generation and the log of the loader",
         ),
+        "ledger_unwritable" => (
+            "the gateway could not write its ledger, and its document refuses what would have no line",
+            "make room on the ledger's disk; what trilane up or the agent prints says why it cannot be written",
+        ),
         "not_found" => (
             "there is no such path",
             "check the client's base address: …/v1 for A, no path for B, …/v1beta for C",

@@ -61,6 +61,12 @@ fn every_problem_of_fields_at_the_top_is_named() {
             "limits_service.failure: must be \"open\"",
         ),
         (
+            "an unknown treatment of a ledger that cannot be written",
+            "/ledger_unwritable",
+            json!("wait"),
+            "ledger_unwritable: must be \"serve\"",
+        ),
+        (
             "currency",
             "/currency",
             json!("dollars"),
@@ -134,5 +140,23 @@ fn what_a_failing_limits_service_means() {
         let document = Document::parse(document.to_string().as_bytes()).unwrap();
         let (policy, _) = compile_policy(&document.without_keys()).unwrap();
         assert_eq!(policy.limits_service, want, "{case}: in the snapshot");
+    }
+}
+
+#[test]
+fn when_requests_need_a_ledger() {
+    let cases = [
+        ("not named", json!(null), false),
+        ("serve", json!("serve"), false),
+        ("refuse", json!("refuse"), true),
+    ];
+    for (case, treatment, want) in cases {
+        let mut document = sample();
+        document["ledger_unwritable"] = treatment;
+        let compiled = compile_value(&document).unwrap();
+        assert_eq!(compiled.policy.requires_ledger, want, "{case}");
+        let document = Document::parse(document.to_string().as_bytes()).unwrap();
+        let (policy, _) = compile_policy(&document.without_keys()).unwrap();
+        assert_eq!(policy.requires_ledger, want, "{case}: in the snapshot");
     }
 }
