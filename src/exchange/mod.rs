@@ -27,6 +27,7 @@ mod model_check;
 mod outcome;
 mod phase;
 mod record;
+mod recorded_key;
 mod reply_context;
 mod request;
 mod request_body;

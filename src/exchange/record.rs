@@ -9,6 +9,7 @@ use super::charging::{answering_account, bill_of, cost_of};
 use super::environment::{Clock, StreamEnd};
 use super::estimating::UnreportedExchange;
 use super::limits::local;
+use super::recorded_key::RecordedKey;
 use super::request::{AuthenticatedCaller, MisplacedKey, NamedModel, RequestLine};
 use super::response::{Response, UpstreamResult};
 use super::several_accounts::SeveralAccounts;
@@ -174,39 +175,7 @@ impl RecordBuilder {
                 (replaced.request_id, replaced.status, replaced.failure)
             }
         };
-        let (key, key_found_in, owner, team, counts_as, group, currency) = match (caller, misplaced)
-        {
-            (Some(caller), _) => {
-                let AuthenticatedCaller {
-                    key,
-                    owner,
-                    team,
-                    counts_as,
-                    group,
-                    currency,
-                    ..
-                } = caller;
-                let group = Some(group);
-                (Some(key), None, owner, team, counts_as, group, currency)
-            }
-            (None, Some(misplaced)) => {
-                let MisplacedKey {
-                    key,
-                    found_in,
-                    group,
-                } = misplaced;
-                (
-                    Some(key),
-                    Some(found_in),
-                    None,
-                    None,
-                    None,
-                    Some(group),
-                    None,
-                )
-            }
-            (None, None) => (None, None, None, None, None, None, None),
-        };
+        let key = RecordedKey::of(caller, misplaced);
         Record {
             endpoint: endpoint.map(|endpoint| endpoint.name().into()),
             operation: upstream.and(operation).map(Operation::name),
@@ -217,12 +186,12 @@ impl RecordBuilder {
             error,
             method: line.method,
             path: line.path,
-            key,
-            key_found_in,
-            owner,
-            team,
-            counts_as,
-            group: group.map(|group| group.id.clone()),
+            key: key.id,
+            key_found_in: key.found_in,
+            owner: key.owner,
+            team: key.team,
+            counts_as: key.counts_as,
+            group: key.group,
             requested_model: named.map(|named| named.requested),
             stream: streamed,
             ending,
@@ -238,7 +207,7 @@ impl RecordBuilder {
             limit,
             settled: Settlement::default(),
             counted: upstream.and_then(|it| it.counted(local::tokens(&reading, status))),
-            currency,
+            currency: key.currency,
             request_bytes: upstream.map_or(0, |it| it.body.seen()),
             response_bytes,
             first_byte_us: since(upstream.map(|it| it.began_us), first_byte_us),

@@ -1,0 +1,46 @@
+//! The key of a request in its record.
+
+use std::rc::Rc;
+
+use smol_str::SmolStr;
+
+use super::request::{AuthenticatedCaller, MisplacedKey};
+
+/// The facts of a valid key that a record has; none where the request had no such key.
+#[derive(Debug, Default)]
+pub(super) struct RecordedKey {
+    pub id: Option<SmolStr>,
+    /// The place that it came in, where its group does not read it there.
+    pub found_in: Option<&'static str>,
+    pub owner: Option<SmolStr>,
+    pub team: Option<SmolStr>,
+    pub counts_as: Option<Rc<str>>,
+    /// The id of its group.
+    pub group: Option<SmolStr>,
+    /// The currency of the policy's prices.
+    pub currency: Option<Rc<str>>,
+}
+
+impl RecordedKey {
+    /// Of a caller, or of a key that came where its group does not read it.
+    pub(super) fn of(caller: Option<AuthenticatedCaller>, misplaced: Option<MisplacedKey>) -> Self {
+        match (caller, misplaced) {
+            (Some(caller), _) => Self {
+                id: Some(caller.key),
+                found_in: None,
+                owner: caller.owner,
+                team: caller.team,
+                counts_as: caller.counts_as,
+                group: Some(caller.group.id.clone()),
+                currency: caller.currency,
+            },
+            (None, Some(misplaced)) => Self {
+                id: Some(misplaced.key),
+                found_in: Some(misplaced.found_in),
+                group: Some(misplaced.group.id.clone()),
+                ..Self::default()
+            },
+            (None, None) => Self::default(),
+        }
+    }
+}
