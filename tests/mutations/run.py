@@ -41,8 +41,8 @@ SHARED = ("release/trilane", "release/trilane-upstream", "envoy-1.40.0", "postgr
 PROGRAMS = BUILT / "programs"
 #: Builds fast rather than small.
 PROFILE = {"LTO": "off", "CODEGEN_UNITS": "16", "INCREMENTAL": "true", "OPT_LEVEL": "1"}
-#: How long the cases of one mutation may take, in seconds.
-PATIENCE = 600
+#: How long the cases of one mutation may take, and all cases together, in seconds.
+PATIENCE, PATIENCE_WHOLE = 600, 3600
 
 
 class Failed(Exception):
@@ -116,7 +116,8 @@ def run(cases: Sequence[str], mutation: Optional[Mutation]) -> dict[str, str]:
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
     command += [f"tests/e2e/{case}" for case in cases]
-    done = subprocess.run(command, cwd=TREE, env=environment(mutation), capture_output=True, text=True, timeout=PATIENCE)
+    patience = PATIENCE if mutation else PATIENCE_WHOLE
+    done = subprocess.run(command, cwd=TREE, env=environment(mutation), capture_output=True, text=True, timeout=patience)
     if not report.exists():
         raise Failed("the tests did not run:\n" + done.stdout[-3000:] + done.stderr[-1000:])
     became = {}
