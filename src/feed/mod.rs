@@ -40,7 +40,7 @@ pub mod state;
 pub mod sync;
 
 pub use outcome::{Reason, SyncEvent, SyncOutcome};
-pub use pace::Pace;
+pub use pace::{Pace, Reading};
 pub use sync::{ESCAPED, FeedSync, PageAnswer};
 
 /// The header by which a loader announces to a feed which members of a page it knows.

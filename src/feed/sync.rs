@@ -29,9 +29,9 @@ use super::bucket_writer::BucketWriter;
 use super::merge::SyncKind;
 use super::page::Page;
 use super::state::{FeedState, SyncMode, TOMBSTONES};
-use super::{Reason, SyncEvent, SyncOutcome};
+use super::{Reading, Reason, SyncEvent, SyncOutcome};
 use crate::config::FeedSource;
-use crate::keys::FeedStatus;
+use crate::keys::{Coverage, FeedStatus};
 use crate::shared_data::SharedData;
 
 /// The number of pages in a row that may be behind before a full sync begins.
@@ -112,6 +112,14 @@ impl FeedSync {
     /// The feed.
     pub fn source(&self) -> Option<&FeedSource> {
         self.state.source.as_ref()
+    }
+
+    /// The reading that the next page is part of.
+    pub fn reading(&self) -> Reading {
+        match self.state.coverage {
+            Coverage::Nothing => Reading::First,
+            Coverage::Former | Coverage::Whole => Reading::Later,
+        }
     }
 
     /// The path to request next: for a page of at most `limit` changes.

@@ -1,7 +1,9 @@
 //! Driving the sync of the keys feed that the document names: one page at a time, each response to [`FeedSync`].
 
 use crate::config::FeedSource;
-use crate::feed::{FORMAT, FORMAT_HEADER, FeedSync, Pace, PageAnswer, Reason, SyncOutcome};
+use crate::feed::{
+    FORMAT, FORMAT_HEADER, FeedSync, Pace, PageAnswer, Reading, Reason, SyncOutcome,
+};
 use crate::host::{CallId, FetchRequest, FetchResponse};
 use crate::keys::FeedStatus;
 use crate::metrics::FeedStats;
@@ -9,10 +11,6 @@ use crate::metrics::FeedStats;
 use super::LoaderHost;
 use super::next_page::NextPage;
 use super::plugin_config::MAX_BYTES;
-
-/// The maximum number of changes in a page. Pages are small and come at a distance, so that the requests of an Envoy with one
-/// core, or of the worker that loads, wait for one page at most, and most of the time for none.
-const PAGE: u32 = 100;
 
 /// The feed side of a loader.
 #[derive(Debug, Default)]
@@ -121,6 +119,7 @@ impl FeedDriver {
         host: &impl LoaderHost,
     ) -> Option<FeedStatus> {
         let began_us = host.steady_us();
+        let reading = self.sync.as_ref().map_or(Reading::Later, FeedSync::reading);
         let outcome = match response {
             None => {
                 let why = "no answer, or one longer than Envoy takes";
@@ -144,7 +143,7 @@ impl FeedDriver {
             NextPage::WithPoll
         };
         self.report(outcome, host);
-        self.pace.read(began_us, host.steady_us());
+        self.pace.read(reading, began_us, host.steady_us());
         status
     }
 
@@ -153,7 +152,7 @@ impl FeedDriver {
         let Some(sync) = &self.sync else {
             return;
         };
-        let path = sync.next_path(PAGE);
+        let path = sync.next_path(sync.reading().page());
         let call = sync.source().and_then(|source| {
             host.fetch(FetchRequest {
                 cluster: &source.cluster,

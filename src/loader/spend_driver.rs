@@ -1,7 +1,7 @@
 //! Driving the sync of the spend feed that the document names. Keys come first: a revocation waits for no budget.
 
 use crate::config::policy::Policy;
-use crate::feed::{Pace, Reason};
+use crate::feed::{Pace, Reading, Reason};
 use crate::host::{CallId, FetchRequest, FetchResponse};
 use crate::metrics::SpendStats;
 use crate::spend::{PAGE, SpendSync};
@@ -96,7 +96,7 @@ impl SpendDriver {
             Ok(page) => self.take(&page, host),
             Err((reason, why)) => self.fail(reason, &why, host),
         }
-        self.pace.read(began_us, host.steady_us());
+        self.pace.read(Reading::Later, began_us, host.steady_us());
     }
 
     fn take(&mut self, page: &[u8], host: &impl LoaderHost) {

@@ -1,3 +1,5 @@
+use sha2::{Digest as _, Sha256};
+
 use super::*;
 use crate::host::Clocks;
 use crate::host::fake::{FakeHost, FakeProcess, FakeResponse};
@@ -96,22 +98,91 @@ fn a_page_that_is_too_long_is_not_read() {
 
 #[test]
 fn the_next_page_waits_for_the_pace() {
-    // (case, when the next page is requested, milliseconds after the last one, requests)
+    use Reading::{First, Later};
+    // (case, the reading, when the next page is requested, milliseconds after the last one, requests)
     let cases = [
-        ("more, at once", NextPage::AtPace, 0, 0),
-        ("more, after a rest", NextPage::AtPace, 14, 1),
-        ("no more", NextPage::WithPoll, 14, 0),
+        ("more, at once", Later, NextPage::AtPace, 0, 0),
+        (
+            "more, before its rest is over",
+            Later,
+            NextPage::AtPace,
+            13,
+            0,
+        ),
+        ("more, after a rest", Later, NextPage::AtPace, 14, 1),
+        ("no more", Later, NextPage::WithPoll, 14, 0),
+        ("more of the first, at once", First, NextPage::AtPace, 0, 0),
+        (
+            "more of the first, after a rest",
+            First,
+            NextPage::AtPace,
+            2,
+            1,
+        ),
     ];
-    for (case, next, after_ms, requests) in cases {
+    for (case, reading, next, after_ms, requests) in cases {
         let process = FakeProcess::start();
         let host = FakeHost::of(&process);
         let mut driver = driver(&host);
         // The last one took a millisecond.
         let now = host.steady_us();
-        driver.pace.read(now - 1000, now);
+        driver.pace.read(reading, now - 1000, now);
         driver.next = next;
         process.pass_ms(after_ms);
         driver.request_more(&host);
         assert_eq!(host.take_calls().len(), requests, "{case}");
+    }
+}
+
+/// Until the first reading is complete the gateway is not ready; after it requests feel every page.
+#[test]
+fn pages_are_larger_in_the_first_reading() {
+    let page = |more: bool, cursor: &str, version: u64| {
+        let sha256 = hex::encode(Sha256::digest(version.to_le_bytes()));
+        let change = format!(
+            r#"{{"version": {version}, "sha256": "{sha256}", "id": "k{version}", "group": "g"}}"#
+        );
+        let page = format!(
+            r#"{{"feed": "f", "version": {version}, "cursor": "{cursor}", "more": {more}, "changes": [{change}]}}"#
+        );
+        FakeResponse::ok(page)
+    };
+    // (case, the response, the path requested then)
+    let steps = [
+        ("the first page", None, "/keys?limit=500"),
+        (
+            "there is more",
+            Some(page(true, "1", 1)),
+            "/keys?limit=500&cursor=1",
+        ),
+        (
+            "it is complete",
+            Some(page(false, "2", 2)),
+            "/keys?limit=100&cursor=2",
+        ),
+        (
+            "changes",
+            Some(page(false, "3", 3)),
+            "/keys?limit=100&cursor=3",
+        ),
+        (
+            "all anew, which requests feel",
+            Some(FakeResponse::status("410", "")),
+            "/keys?limit=100",
+        ),
+    ];
+    let host = FakeHost::of(&FakeProcess::start());
+    let mut driver = driver(&host);
+    for (case, response, want) in steps {
+        if let Some(response) = response {
+            driver.on_response(Some(&response), &host);
+        }
+        driver.request(&host);
+        let asked: Vec<String> = host
+            .take_calls()
+            .into_iter()
+            .map(|call| call.path)
+            .collect();
+        assert_eq!(asked, [want], "{case}");
     }
 }

@@ -347,7 +347,7 @@ fn a_document_that_comes_while_a_page_is_awaited() {
             1,
             Some("/keys?limit=100&cursor=0.1"),
         ),
-        ("another feed", Some("/other"), 0, Some("/other?limit=100")),
+        ("another feed", Some("/other"), 0, Some("/other?limit=500")),
         ("none", None, 0, None),
     ];
     for (case, feed, keys, next) in cases {
@@ -376,7 +376,7 @@ fn a_feed_that_is_named_again_is_read_anew() {
     edit(&mut root, &with_feed(1, None));
     assert_eq!(root.host.stat(KEYS), Some(0));
     edit(&mut root, &with_feed(2, Some("/keys")));
-    assert_eq!(next_page(&mut root).as_deref(), Some("/keys?limit=100"));
+    assert_eq!(next_page(&mut root).as_deref(), Some("/keys?limit=500"));
 }
 
 #[test]
@@ -390,5 +390,5 @@ fn a_peer_continues_the_sync_of_an_inline_document() {
     ));
     let mut peer = SimulatedRoot::start(&process, LoaderRole::Fallback, &configuration);
     let page = (0..100).find_map(|_| next_page(&mut peer));
-    assert_eq!(page.as_deref(), Some("/keys?limit=100"));
+    assert_eq!(page.as_deref(), Some("/keys?limit=500"));
 }

@@ -26,6 +26,7 @@ import fetch
 import instructions
 import keys
 import keys_feed
+import keys_restart
 import limits_costs
 import limits_kept
 import time_to_ready
@@ -45,13 +46,14 @@ SECTIONS: list[Callable[[House], None]] = [
     costs.run,
     keys.run,
     keys_feed.run,
+    keys_restart.run,
     limits_costs.run,
     limits_kept.run,
     instructions.run,
 ]
 
 #: The cases whose figures are a table and no part of the chart: they may be measured and published by themselves.
-TABLES = {time_to_ready.NAME, instructions.NAME}
+TABLES = {time_to_ready.NAME, instructions.NAME, keys_restart.NAME}
 
 
 def measure(options: argparse.Namespace) -> Results:

@@ -56,8 +56,8 @@ class Database:
 
 
 @contextmanager
-def served(run_dir: Path, keys: int, cores: Cores) -> Iterator[tuple[Serving, Database]]:
-    """A console with so many keys and its agent, beside the load generator and always after it.
+def served(run_dir: Path, keys: int, cores: Cores, *, after_load: bool = True) -> Iterator[tuple[Serving, Database]]:
+    """A console with so many keys and its agent, beside the load generator, and `after_load`: always after it.
 
     To fill one takes a minute for a million keys, so one that a run before has left is taken again.
     """
@@ -67,7 +67,8 @@ def served(run_dir: Path, keys: int, cores: Cores) -> Iterator[tuple[Serving, Da
     database = Database(serving.database)
     try:
         # In truth it runs on another machine: it shall not keep the load generator from its clock.
-        os.setpriority(os.PRIO_PROCESS, serving.pid, 19)
+        if after_load:
+            os.setpriority(os.PRIO_PROCESS, serving.pid, 19)
         if database.count() != keys:
             database.clear()
             database.add(keys)
@@ -80,12 +81,14 @@ def served(run_dir: Path, keys: int, cores: Cores) -> Iterator[tuple[Serving, Da
 class Fed(Trilane):
     """Trilane whose document has few keys or none, and names a feed when it is told to."""
 
-    def __init__(self, name: str, title: str, run_dir: Path, mock: str, cores: Cores, keys: int, own: int, feed: str) -> None:
-        """`keys` of the feed at `feed` (host:port), `own` of them in the document as well."""
+    def __init__(self, name: str, title: str, run_dir: Path, mock: str, cores: Cores, keys: int, own: int, feed: str, *, named: bool = False) -> None:
+        """`keys` of the feed at `feed` (host:port), `own` of them in the document as well; `named` from the start."""
         super().__init__(name, title, run_dir, mock, cores, keys)
         self._key_feed = _host_and_port(feed)
-        self._without = self._document = document(own)
+        without = json.loads(document(own))
+        self._with = json.dumps({**without, "keys_feed": {"cluster": "key_feed", "path": "/keys"}}).encode()
+        self._document = self._with if named else document(own)
 
     def name_feed(self) -> None:
         """From now on the loader reads it."""
-        self.publish({**json.loads(self._without), "keys_feed": {"cluster": "key_feed", "path": "/keys"}})
+        self.publish(self._with)

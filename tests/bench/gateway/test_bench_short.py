@@ -96,6 +96,8 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
     assert [row[0] for row in results["tables"]["keys_feed"]["rows"]] == [10, 20_000]
     (reading,) = results["tables"]["keys_reading"]["rows"]
     assert reading[0] == 20_000 and reading[1] > 0, reading
+    ((keys, took, quickest, slowest, *costs),) = results["tables"]["keys_restart"]["rows"]
+    assert keys == 20_000 and 0 < quickest <= took <= slowest and all(cost > 0 for cost in costs), costs
     starts = results["tables"]["up"]["rows"]
     assert [start[0] for start in starts] == ["first", "again"]
     assert all(0 < quickest <= took <= slowest for _, took, quickest, slowest in starts), starts
