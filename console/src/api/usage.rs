@@ -187,6 +187,7 @@ pub async fn list(
         since: hour("since", asked.since)?,
         until: hour("until", asked.until)?,
         key: asked.key,
+        among: None,
         owner: caller.only_owner().map(str::to_owned).or(asked.owner),
         team: asked.team,
         group: asked.group,

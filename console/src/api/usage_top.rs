@@ -10,7 +10,7 @@ use super::parts::Params;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
 use super::usage::{UsageView, hour, view};
-use crate::store::usage_hours::{self, UsageColumn, UsageQuery};
+use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
 use crate::store::usage_top::{self, TopQuery};
 
 /// The most values that are ranked.
@@ -107,32 +107,33 @@ pub async fn list(
     };
     let mut transaction = state.store.read().await?;
     let values = usage_top::values(&mut transaction, &top).await?;
-    let mut items = Vec::with_capacity(values.len());
-    for value in values {
-        let mut query = UsageQuery {
-            by: vec![by],
-            since: since.clone(),
-            until: until.clone(),
-            owner: caller.only_owner().map(str::to_owned),
-            limit: i64::MAX,
-            ..UsageQuery::default()
-        };
-        let only = match asked.by {
-            TopColumn::Key => &mut query.key,
-            // Of a member it is the same one.
-            TopColumn::Owner => &mut query.owner,
-            TopColumn::Team => &mut query.team,
-            TopColumn::Group => &mut query.group,
-            TopColumn::Model => &mut query.model,
-            TopColumn::Account => &mut query.account,
-        };
-        *only = Some(value);
-        let sums = usage_hours::sums(&mut transaction, &query).await?;
-        let sums = sums
-            .into_iter()
-            .filter(|sums| sums.currency == asked.currency);
-        items.extend(sums.map(|sums| view(&[by], sums, &caller)));
+    if values.is_empty() {
+        transaction.rollback().await;
+        return Ok(Json(TopList { items: Vec::new() }));
     }
+    let query = UsageQuery {
+        by: vec![by],
+        since: since.clone(),
+        until: until.clone(),
+        among: Some(values.clone()),
+        owner: caller.only_owner().map(str::to_owned),
+        limit: i64::MAX,
+        ..UsageQuery::default()
+    };
+    let sums = usage_hours::sums(&mut transaction, &query).await?;
     transaction.rollback().await;
-    Ok(Json(TopList { items }))
+    let rank = |sums: &UsageSums| {
+        values
+            .iter()
+            .position(|value| sums.values.first() == Some(value))
+    };
+    let mut sums: Vec<_> = sums
+        .into_iter()
+        .filter(|sums| sums.currency == asked.currency)
+        .collect();
+    sums.sort_by_key(rank);
+    let items = sums.into_iter().map(|sums| view(&[by], sums, &caller));
+    Ok(Json(TopList {
+        items: items.collect(),
+    }))
 }

@@ -82,11 +82,15 @@ impl<DB: Database> Pools<DB> {
     }
 }
 
+/// Settings of PostgreSQL's planner: no statement of a console is so long that compiling it first is worth it, or dividing it
+/// among processes, each of which sums up nearly all groups that the others do.
+const PLAIN_PLANS: &str = "SET jit = off; SET max_parallel_workers_per_gather = 0";
+
 /// A pool of PostgreSQL, whose connections wait as long as the workload may.
 pub fn postgres_pool(of: Workload) -> PgPoolOptions {
     let milliseconds = |of: Duration| of.as_millis();
     let set = format!(
-        "SET idle_in_transaction_session_timeout = {}; SET lock_timeout = {}; SET statement_timeout = {}",
+        "{PLAIN_PLANS}; SET idle_in_transaction_session_timeout = {}; SET lock_timeout = {}; SET statement_timeout = {}",
         milliseconds(GONE),
         milliseconds(of.lock_timeout()),
         milliseconds(of.statement_timeout()),

@@ -18,6 +18,8 @@ pub struct UsageQuery {
     pub until: Option<String>,
     /// Of this key only.
     pub key: Option<String>,
+    /// Of these values of the first column only.
+    pub among: Option<Vec<String>>,
     /// Of this owner only.
     pub owner: Option<String>,
     /// Of this team only.

@@ -105,14 +105,20 @@ impl UsageParts {
     }
 }
 
-/// The statement and its values. The parts are added up each for itself, and then together.
+/// The statement and its values. The parts are added up each for itself, and then together: of each part no more than the first rows
+/// that are asked for, because none of all of them stands behind those of its part.
 pub fn statement<'a>(
     asked: &'a UsageQuery,
     parts: &'a UsageParts,
     to: &'a RolledUp,
 ) -> (String, Vec<&'a str>) {
-    let (parts, values) = sums_of_parts(asked, parts, to, &sum_columns());
-    let by = joined((1..=asked.by.len().saturating_add(1)).map(|place| format!("c{place}")));
+    let sums = sum_columns().into_iter();
+    let sums: Vec<_> = sums.map(|name| format!("sum({name}) AS {name}")).collect();
+    let columns = 1..=asked.by.len().saturating_add(1);
+    let places = joined(columns.clone().map(|place| place.to_string()));
+    let first = format!("GROUP BY {places} ORDER BY {places} LIMIT {}", asked.limit);
+    let (parts, values) = rows_of_parts(asked, parts, to, &sums, &first);
+    let by = joined(columns.map(|place| format!("c{place}")));
     let sums = sum_columns().into_iter();
     let sql = format!(
         "SELECT {by}, {sums} FROM ({parts}) AS parts GROUP BY {by} ORDER BY {by} LIMIT {limit}",
@@ -122,14 +128,16 @@ pub fn statement<'a>(
     (sql, values)
 }
 
-/// Sums of each part, by columns `c1`, `c2` and so on, the currency last; and the values of the statement.
-pub fn sums_of_parts<'a>(
+/// Rows of each part: columns `c1`, `c2` and so on, the currency last, and what is `read` beside them; and the values of the statement.
+/// What stands `behind` the conditions is the same for each part.
+pub fn rows_of_parts<'a>(
     asked: &'a UsageQuery,
     parts: &'a UsageParts,
     to: &'a RolledUp,
-    sums: &[String],
+    read: &[String],
+    behind: &str,
 ) -> (String, Vec<&'a str>) {
-    let sums = joined(sums.iter().map(|name| format!("sum({name}) AS {name}")));
+    let read = joined(read.iter().cloned());
     let mut values = Vec::new();
     let mut selects = Vec::new();
     for (part, since, until) in parts.periods(asked, to) {
@@ -138,6 +146,7 @@ pub fn sums_of_parts<'a>(
             .chain(["currency"])
             .map(|column| part.column(column))
             .collect();
+        let first = by.first().map_or("currency", String::as_str);
         let period = part.table.period();
         let (from, before) = (format!("{period} >="), format!("{period} <"));
         let after = asked.after.as_deref().unwrap_or_default();
@@ -145,6 +154,7 @@ pub fn sums_of_parts<'a>(
             .and(&from, since)
             .and(&before, until)
             .and("key_id =", asked.key.as_deref())
+            .and_among(first, asked.among.as_deref())
             .and("owner =", asked.owner.as_deref())
             .and("team =", asked.team.as_deref())
             .and("group_id =", asked.group.as_deref())
@@ -157,11 +167,11 @@ pub fn sums_of_parts<'a>(
             .zip(1..)
             .map(|(column, place)| format!("{column} AS c{place}"));
         selects.push(format!(
-            "SELECT {by}, {sums} FROM {table} {rows_of} GROUP BY {places}",
+            // SQLite takes no order and no limit in a part of a union itself.
+            "SELECT * FROM (SELECT {by}, {read} FROM {table} {rows_of} {behind}) AS part",
             by = joined(named),
             table = part.table.name(),
             rows_of = rows_of.sql(),
-            places = joined((1..=by.len()).map(|place| place.to_string())),
         ));
         values.extend(rows_of.values());
     }

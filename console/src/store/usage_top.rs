@@ -48,14 +48,15 @@ pub async fn values(
     let charge = amount_columns("charge");
     let requests = format!("\"{}\"", Measure::Requests.name());
     let columns: Vec<_> = charge.iter().cloned().chain([requests.clone()]).collect();
-    let (sums, values) = usage_parts::sums_of_parts(&query, &parts, &to, &columns);
+    // Added up once, not in each part and then again.
+    let (rows, values) = usage_parts::rows_of_parts(&query, &parts, &to, &columns, "");
     let rows_of = Conditions::numbered_behind(values.len()).and("c2 =", Some(asked.currency));
     let amount = charge.iter().zip(0_usize..);
     let amount = amount
         .map(|(name, place)| format!("sum({name}) * 1{}", "0".repeat(place.saturating_mul(6))));
     let amount = amount.collect::<Vec<_>>().join(" + ");
     let sql = format!(
-        "SELECT c1 FROM ({sums}) AS parts {rows_of} \
+        "SELECT c1 FROM ({rows}) AS parts {rows_of} \
          GROUP BY c1 ORDER BY {amount} DESC, sum({requests}) DESC, c1 LIMIT {limit}",
         rows_of = rows_of.sql(),
         limit = asked.limit,

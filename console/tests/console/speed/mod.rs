@@ -124,7 +124,7 @@ pub fn most_memory() -> u64 {
     kib / 1024
 }
 
-/// Does something again and again, and tells how long the slowest of a hundred take, and the CPU time of one in this process.
+/// Does something again and again, and tells how long the slowest of a hundred take, and the CPU time of one, here and in PostgreSQL.
 pub async fn tell<F: Future<Output = ()>>(
     what: &str,
     times: usize,
@@ -132,16 +132,20 @@ pub async fn tell<F: Future<Output = ()>>(
 ) {
     ask(0).await;
     let mut took = Vec::new();
-    let before = cpu("self");
+    let before = (cpu("self"), postgres_cpu());
     for time in 1..=times {
         let since = Instant::now();
         ask(time).await;
         took.push(since.elapsed());
     }
-    let here = (cpu("self") - before) / u32::try_from(times).unwrap();
+    let each = |cost: Duration| cost / u32::try_from(times).unwrap();
+    let here = each(cpu("self") - before.0);
+    let postgres = each(postgres_cpu().saturating_sub(before.1));
     took.sort_unstable();
     let (half, most) = (took[took.len() / 2], took[took.len() * 99 / 100]);
-    println!("  {what}: median {half:.1?}, p99 {most:.1?} (CPU: {here:.1?} here)");
+    println!(
+        "  {what}: median {half:.1?}, p99 {most:.1?} (CPU: {here:.1?} here, {postgres:.1?} PostgreSQL)"
+    );
 }
 
 /// The same on both engines.
