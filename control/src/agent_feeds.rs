@@ -6,6 +6,8 @@ use trilane_console::json_span;
 
 /// The cluster at which Envoy reaches this agent.
 pub const CLUSTER: &str = writability::CLUSTER;
+/// The path at which this agent serves the document in force.
+pub const DOCUMENT_PATH: &str = "/gateway.json";
 /// The path at which this agent serves the feed.
 pub const FEED_PATH: &str = "/keys";
 /// The path at which this agent serves what is spent of budgets.

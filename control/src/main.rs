@@ -8,6 +8,7 @@
     )
 )]
 
+mod ads;
 mod agent;
 mod agent_feeds;
 mod carried_filter;

@@ -29,7 +29,12 @@ impl RunDirectory {
         self.0.join("document").join("gateway.json")
     }
 
-    /// Clusters and secrets, as `trilane render` writes them.
+    /// The socket on which Envoy gets clusters and secrets, in a directory of its own.
+    pub fn ads_socket(&self) -> PathBuf {
+        self.0.join("ads").join("ads.sock")
+    }
+
+    /// Clusters and secrets, where `trilane render` writes them for an Envoy that is run by hand.
     pub fn upstreams(&self) -> PathBuf {
         self.0.join("upstreams")
     }

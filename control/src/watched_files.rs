@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// Files as they were before they were read; `None` for one that was missing, or could not be examined.
 #[derive(Debug, Default)]
-pub struct WatchedFiles(BTreeMap<PathBuf, Option<FileStamp>>);
+pub struct WatchedFiles {
+    files: BTreeMap<PathBuf, Option<FileStamp>>,
+    /// Their directories, which a rename changes: there are fewer of them.
+    directories: BTreeMap<PathBuf, Option<FileStamp>>,
+}
 
 /// The metadata that a rename, a write, or a change of permissions alters. For a symbolic link it is that of the target.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,16 +37,33 @@ impl FileStamp {
 impl WatchedFiles {
     /// Notes a file. Call it before reading the file, so that a write in between counts as a change.
     pub fn note(&mut self, file: &Path) {
-        if !self.0.contains_key(file) {
-            self.0.insert(file.to_owned(), FileStamp::of(file));
+        if self.files.contains_key(file) {
+            return;
         }
+        if let Some(directory) = file.parent()
+            && !self.directories.contains_key(directory)
+        {
+            let stamp = FileStamp::of(directory);
+            self.directories.insert(directory.to_owned(), stamp);
+        }
+        self.files.insert(file.to_owned(), FileStamp::of(file));
     }
 
     /// Whether one of the files has changed.
     pub fn have_changed(&self) -> bool {
-        self.0
-            .iter()
-            .any(|(file, then)| FileStamp::of(file) != *then)
+        let mut files = self.files.iter();
+        files.any(|(file, then)| FileStamp::of(file) != *then)
+    }
+
+    /// Whether something has come into one of their directories, or has gone, since they were noted or this was last asked.
+    pub fn directories_have_changed(&mut self) -> bool {
+        let mut changed = false;
+        for (directory, then) in &mut self.directories {
+            let now = FileStamp::of(directory);
+            changed |= now != *then;
+            *then = now;
+        }
+        changed
     }
 }
 
@@ -55,18 +76,20 @@ mod tests {
     #[test]
     fn changes() {
         type FileChange = fn(&Path);
-        let cases: [(&str, FileChange, bool); 9] = [
-            ("nothing", |_| {}, false),
-            ("read", |at| drop(fs::read(at.join("file"))), false),
+        let cases: [(&str, FileChange, bool, bool); 9] = [
+            ("nothing", |_| {}, false, false),
+            ("read", |at| drop(fs::read(at.join("file"))), false, false),
             (
                 "a neighbour",
                 |at| fs::write(at.join("other"), "").unwrap(),
                 false,
+                true,
             ),
             (
                 "written in place",
                 |at| fs::write(at.join("file"), "y").unwrap(),
                 true,
+                false,
             ),
             (
                 "renamed over, with the same content",
@@ -75,15 +98,18 @@ mod tests {
                     fs::rename(at.join("new"), at.join("file")).unwrap();
                 },
                 true,
+                true,
             ),
             (
                 "removed",
                 |at| fs::remove_file(at.join("file")).unwrap(),
                 true,
+                true,
             ),
             (
                 "come",
                 |at| fs::write(at.join("missing"), "").unwrap(),
+                true,
                 true,
             ),
             (
@@ -93,6 +119,7 @@ mod tests {
                     fs::set_permissions(at.join("file"), mode).unwrap();
                 },
                 true,
+                false,
             ),
             (
                 "a directory exchanged behind a link, as Kubernetes does",
@@ -101,9 +128,10 @@ mod tests {
                     fs::rename(at.join("link.new"), at.join("link")).unwrap();
                 },
                 true,
+                true,
             ),
         ];
-        for (case, change, want) in cases {
+        for (case, change, want, moved) in cases {
             let files = tempfile::tempdir().unwrap();
             let at = files.path();
             for directory in ["one", "two"] {
@@ -121,6 +149,8 @@ mod tests {
             change(at);
             seen.note(&at.join("file"));
             assert_eq!(seen.have_changed(), want, "{case}");
+            assert_eq!(seen.directories_have_changed(), moved, "{case}");
+            assert!(!seen.directories_have_changed(), "{case}: asked again");
         }
     }
 }

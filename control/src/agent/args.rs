@@ -16,11 +16,14 @@ enrolment secret (`trilane console enrolment-secret FILE`) it needs neither an a
 The agent keeps what it needs on disk, so Envoy and agent start without the console, with document and keys as last known:
   DIR/gateway.json   the document in force, with this agent as its feed of keys
   DIR/keys.db        the keys, served at --listen under /keys; 503 until all were here once
-  DIR/given/         credentials of accounts that the console has, for --upstreams; mode 0400
+  DIR/given/         credentials of accounts that the console has, for --ads-socket; mode 0400
   DIR/agent.json     the agent's credential
 
-With --publish the document is checked, its accounts are written as files to --upstreams, and it is put in force, as \
-`trilane render --watch` does. Envoy needs a cluster `trilane_agent` at --listen.
+With --publish the document is checked, Envoy gets the clusters and credentials of its accounts over --ads-socket, and the \
+document is put in force when it has them. Envoy needs a cluster `trilane_agent` at --listen, and that socket: `trilane \
+envoy-config --agent HOST:PORT --ads-socket FILE` prints both. The socket's directory is the agent's user's alone, who is \
+Envoy's too: whoever reaches it gets every credential. Envoy goes on with what it has while the agent is away, and one that \
+starts meanwhile waits.
 
 Lines of the ledger count once, however often agent or console are killed. Files that were renamed beside the ledger \
 (`ledger-20261124T120000Z.jsonl` beside `ledger.jsonl`) are sent as well; remove none before the console has all of it \
@@ -33,7 +36,9 @@ Exit codes:
 
 Examples:
   trilane agent --console https://console.example.com --enrolment-token-file token --data /var/lib/trilane-agent \\
-    --ledger /var/log/envoy/ledger.jsonl")]
+    --ledger /var/log/envoy/ledger.jsonl
+  trilane agent --console https://console.example.com --data /var/lib/trilane-agent --ledger /var/log/envoy/ledger.jsonl \\
+    --publish /etc/trilane/document/gateway.json --ads-socket /run/trilane/ads.sock")]
 pub struct AgentArgs {
     /// The console's address; without TLS only on this machine
     #[arg(long, value_name = "URL", env = "TRILANE_CONSOLE_URL")]
@@ -68,17 +73,17 @@ pub struct AgentArgs {
     pub metrics_listen: Option<String>,
 
     /// The admin interface of the Envoy there, on this machine, such as 127.0.0.1:9901. The console is told then which document
-    /// Envoy has in force, and with --publish the document follows its clusters at once
+    /// Envoy has in force
     #[arg(long, value_name = "HOST:PORT", env = "TRILANE_ENVOY_ADMIN")]
     pub admin: Option<AdminPlace>,
 
-    /// Put the document in force: copy it to this file once it is checked and its accounts are written
-    #[arg(long, value_name = "FILE", requires = "upstreams")]
+    /// Put the document in force: copy it to this file once it is checked and Envoy has its clusters
+    #[arg(long, value_name = "FILE", requires = "ads_socket")]
     pub publish: Option<PathBuf>,
 
-    /// Write the accounts of the document to this directory, for Envoy
-    #[arg(long, value_name = "DIR", requires = "publish")]
-    pub upstreams: Option<PathBuf>,
+    /// Serve clusters and credentials of the document's accounts to Envoy on this socket, in a directory of this user alone
+    #[arg(long, value_name = "FILE", requires = "publish")]
+    pub ads_socket: Option<PathBuf>,
 
     /// The directory of the files that the document names without a leading slash [default: credentials/ in the agent's directory]
     #[arg(long, value_name = "DIR")]

@@ -17,7 +17,7 @@ use super::spend_copy::SpendCopy;
 use super::standing::AgentProgress;
 use super::worker::{self, AgentStop, Chore, Next};
 use super::writability;
-use crate::agent_feeds::{LEDGER_PATH, SPEND_PATH};
+use crate::agent_feeds::{DOCUMENT_PATH, LEDGER_PATH, SPEND_PATH};
 use crate::failure::Failure;
 use crate::serve::{self, FeedAnswer};
 
@@ -30,13 +30,15 @@ pub struct LocalSpend {
 }
 
 impl LocalSpend {
-    /// Begins, with the totals in a checkpoint and this ledger. `tell` gets what is new, in lines.
+    /// Begins, with the totals in a checkpoint and this ledger. The document in force, which is in `document`, is served too. `tell`
+    /// gets what is new, in lines.
     ///
     /// # Errors
     /// The checkpoint can neither be read nor made anew.
     pub fn begin(
         checkpoint: &Path,
         ledger: PathBuf,
+        document: PathBuf,
         listener: TcpListener,
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
@@ -52,7 +54,11 @@ impl LocalSpend {
         let told = Arc::clone(&copy);
         let spend: FeedAnswer = Arc::new(move |query| told.page(query));
         let writability = writability::answer(&file, Arc::clone(&standing));
-        let feeds = serve::of_feeds(vec![(SPEND_PATH, spend), (LEDGER_PATH, writability)]);
+        let feeds = serve::of_feeds(vec![
+            (SPEND_PATH, spend),
+            (LEDGER_PATH, writability),
+            (DOCUMENT_PATH, serve::of_published(document)),
+        ]);
         tokio::spawn(serve::serve(listener, feeds, stopped));
         let stop = AgentStop::default();
         let begun = worker::begin(Checkpoint(copy), standing, stop.clone());

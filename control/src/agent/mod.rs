@@ -78,7 +78,8 @@ use standing::AgentProgress;
 use unwritten_keys::UnwrittenKeys;
 use worker::{AgentStop, Chore};
 
-use crate::agent_feeds::{FEED_PATH, LEDGER_PATH, SPEND_PATH};
+use crate::ads::{AdsServer, SocketPlace};
+use crate::agent_feeds::{DOCUMENT_PATH, FEED_PATH, LEDGER_PATH, SPEND_PATH};
 use crate::envoy_admin::AdminPlace;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
@@ -113,6 +114,8 @@ pub struct AgentSettings {
     pub ledger: PathBuf,
     /// The admin interface of that Envoy, if it can be asked.
     pub admin: Option<AdminPlace>,
+    /// The file of the document in force, if it is put there by this process: then it is served too.
+    pub published: Option<PathBuf>,
 }
 
 /// The directory of an agent: the paths in it.
@@ -187,6 +190,7 @@ impl Agent {
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         settings.place.create()?;
+        let published = settings.published.clone();
         let opened = tokio::task::spawn_blocking(move || prepare(&settings, tell));
         let prepared = opened
             .await
@@ -216,12 +220,13 @@ impl Agent {
             spend_read.note();
             spent.page(query)
         });
-        let feeds = serve::of_feeds(vec![
+        let mut feeds = vec![
             (FEED_PATH, keys),
             (SPEND_PATH, spend),
             (LEDGER_PATH, prepared.writability),
-        ]);
-        tokio::spawn(serve::serve(listener, feeds, stopped));
+        ];
+        feeds.extend(published.map(|file| (DOCUMENT_PATH, serve::of_published(file))));
+        tokio::spawn(serve::serve(listener, serve::of_feeds(feeds), stopped));
         let stop = AgentStop::default();
         let mut agent = Self {
             stop,
@@ -259,6 +264,15 @@ impl Agent {
     /// The source of its Prometheus metrics.
     pub const fn metrics(&self) -> &AgentMetrics {
         &self.metrics
+    }
+
+    /// Gets what Envoy rejects of clusters and secrets: the operator is told, and the console.
+    pub fn rejections(&self) -> impl Fn(&[String]) + Send + Sync + 'static {
+        let standing = Arc::clone(&self.standing);
+        move |all| {
+            let trouble = all.join("; ");
+            standing.note("clusters", (!all.is_empty()).then_some(&trouble));
+        }
     }
 
     /// The table of published documents and their sources, which the publisher fills.
@@ -469,13 +483,14 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
         place: place.clone(),
         ledger: args.ledger.clone(),
         admin: args.admin.clone(),
+        published: args.publish.clone(),
     };
     let tell = move |line: &str| teller.news("agent", line, json!({"text": line}));
     let agent = tokio::select! {
         agent = Agent::begin(settings, listener, tell) => agent?,
         _ = signals.received() => return Ok(()),
     };
-    let follower = publish(&args, &place, agent.published_as(), teller)?;
+    let follower = publish(&args, &place, &agent, teller)?;
     let warnings = follower.as_ref().map(Follower::warnings);
     let metrics = agent.metrics().clone().with_accounts(warnings);
     let served = MetricsAddress::new(args.metrics_listen.as_deref(), METRICS);
@@ -492,19 +507,22 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
 fn publish(
     args: &AgentArgs,
     place: &AgentPlace,
-    published_as: Arc<PublishedAs>,
+    agent: &Agent,
     teller: Teller,
 ) -> Result<Option<Follower>, Failure> {
-    let (Some(publish), Some(upstreams)) = (&args.publish, &args.upstreams) else {
+    let (Some(publish), Some(socket)) = (&args.publish, &args.ads_socket) else {
         return Ok(None);
     };
+    let of_socket = |why: String| Failure::Data(format!("--ads-socket: {why}"));
+    let socket = std::path::absolute(socket).map_err(|error| of_socket(error.to_string()))?;
+    let socket = SocketPlace::at(socket).map_err(of_socket)?;
+    let ads = AdsServer::new(socket, agent.rejections()).map_err(of_socket)?;
     let credentials = args.credentials.clone();
     let mut render = render::Args::new(place.document());
-    render.out = Some(upstreams.clone());
+    render.ads = Some(Arc::new(ads));
     render.publish = Some(publish.clone());
     render.given = Some(place.given());
-    render.admin = args.admin.clone();
-    render.published_as = Some(published_as);
+    render.published_as = Some(agent.published_as());
     render.credentials = Some(credentials.unwrap_or_else(|| args.data.join("credentials")));
     let tell = move |line: &str| teller.news("document", line, json!({"text": line}));
     Follower::begin(render, tell).map(Some)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::mesh::{MeshPart, MeshSettings};
 use super::mode::Mode;
-use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
+use super::settings::{AccountSource, DocumentSource, EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::StaticUpstreams;
 use crate::data_directory::DataArg;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ clusters. The rest is as it stands there; its remarks, and the names that YAML g
 With --mode istio and --mode envoy-gateway it prints what their control plane lacks, as a resource for `kubectl apply`: each --part is one of those in envoy/istio and envoy/envoy-gateway.
 
 The clusters of the sample document, which lead to simulators, are left out unless --demo asks for them: upstreams come \
-from the document's accounts, by `trilane render`.
+from the document's accounts, by `trilane render`, or by `trilane agent` where --ads-socket names its socket.
 
 Exit codes:
   0  printed, or written
@@ -71,6 +71,11 @@ pub struct EnvoyConfigArgs {
     /// The directory to which `trilane render` writes (its --out)
     #[arg(long, value_name = "DIR")]
     pub upstreams: Option<PathBuf>,
+
+    /// In place of --upstreams and --document: the socket on which `trilane agent` serves clusters and credentials (its
+    /// --ads-socket); the document comes from --agent then
+    #[arg(long, value_name = "FILE", requires = "agent", conflicts_with_all = ["upstreams", "document", "document_listen"])]
+    pub ads_socket: Option<PathBuf>,
 
     /// The directory of server.crt and server.key
     #[arg(long, value_name = "DIR")]
@@ -137,6 +142,7 @@ impl EnvoyConfigArgs {
             ("--document-listen", self.document_listen.is_some()),
             ("--document", self.document.is_some()),
             ("--upstreams", self.upstreams.is_some()),
+            ("--ads-socket", self.ads_socket.is_some()),
             ("--certs", self.certs.is_some()),
             ("--ledger", self.ledger.is_some()),
             ("--agent", self.agent.is_some()),
@@ -180,14 +186,19 @@ impl EnvoyConfigArgs {
             }
         };
         replace(&mut settings.filter, &self.filter);
-        replace(&mut settings.document, &self.document);
-        replace(&mut settings.upstreams, &self.upstreams);
+        if let Some(directory) = &self.upstreams {
+            settings.upstreams = AccountSource::Files(directory.clone());
+        }
+        if let Some(socket) = &self.ads_socket {
+            settings.upstreams = AccountSource::Ads(socket.clone());
+            settings.document = DocumentSource::Agent;
+        }
+        if let DocumentSource::File { file, listener } = &mut settings.document {
+            replace(file, &self.document);
+            *listener = self.document_listen.clone().unwrap_or(listener.clone());
+        }
         settings.gateway = self.listen.clone().unwrap_or(settings.gateway);
         settings.admin = self.admin.clone().unwrap_or(settings.admin);
-        settings.document_listener = self
-            .document_listen
-            .clone()
-            .unwrap_or(settings.document_listener);
         settings.tls = self.tls(settings.tls)?;
         match &self.ledger {
             None => {}

@@ -5,9 +5,9 @@ use std::path::Path;
 use yaml_serde::{Mapping, Value};
 
 use super::place::{self, MissingPlace};
-use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
+use super::settings::{AccountSource, DocumentSource, EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::socket_address;
-use super::{agent, limits_service, upstreams};
+use super::{ads, agent, limits_service, upstreams};
 
 /// The logger that writes lines to a file.
 const FILE_LOGGER: &str =
@@ -29,7 +29,10 @@ pub fn apply(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
         &["admin", "address"],
         socket_address(&settings.admin),
     )?;
-    clusters_file(config, &settings.upstreams)?;
+    match &settings.upstreams {
+        AccountSource::Files(directory) => clusters_file(config, directory)?,
+        AccountSource::Ads(socket) => ads::apply(config, socket)?,
+    }
     document(config, settings)?;
     listeners(config, settings)?;
     upstreams::apply(config, &settings.static_upstreams)?;
@@ -69,10 +72,19 @@ fn clusters_file(config: &mut Value, upstreams: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The listener that serves the document, and the way to it.
+/// The way to the document: to an agent, or to the listener that serves it.
 fn document(config: &mut Value, settings: &EnvoySettings) -> Result<(), String> {
-    let listener = &["static_resources", "listeners", CONFIG_DOCUMENT];
-    let address = socket_address(&settings.document_listener);
+    let listeners = ["static_resources", "listeners"];
+    let (file, listener) = match (&settings.document, &settings.agent) {
+        (DocumentSource::File { file, listener }, _) => (file, listener),
+        (DocumentSource::Agent, Some(agent)) => {
+            place::remove(config, &listeners, CONFIG_DOCUMENT)?;
+            return document_at(config, socket_address(agent));
+        }
+        (DocumentSource::Agent, None) => return Err("no agent has the document".to_owned()),
+    };
+    let address = socket_address(listener);
+    let listener = &[&listeners[..], &[CONFIG_DOCUMENT]].concat();
     place::set(
         config,
         &[&listener[..], &["address"]].concat(),
@@ -93,9 +105,14 @@ fn document(config: &mut Value, settings: &EnvoySettings) -> Result<(), String> 
         "body",
     ];
     let body = place::find(config, &[&listener[..], &body].concat())?;
-    place::set(body, &["filename"], text(&settings.document)?)?;
-    let directory = settings.document.parent().unwrap_or(Path::new("/"));
+    place::set(body, &["filename"], text(file)?)?;
+    let directory = file.parent().unwrap_or(Path::new("/"));
     place::set(body, &["watched_directory", "path"], text(directory)?)?;
+    document_at(config, address)
+}
+
+/// Lets the loader read the document at this address.
+fn document_at(config: &mut Value, address: Value) -> Result<(), String> {
     let way = [
         "static_resources",
         "clusters",
@@ -210,7 +227,10 @@ fn missing(path: &[&str]) -> MissingPlace {
 }
 
 /// A path as YAML holds it.
-fn text(path: &Path) -> Result<&str, String> {
+///
+/// # Errors
+/// It is no text.
+pub fn text(path: &Path) -> Result<&str, String> {
     path.to_str()
         .ok_or_else(|| format!("the path {} is no text", path.display()))
 }

@@ -2,9 +2,10 @@
 //!
 //! The annotated [`original`] is read as YAML. [`settings`] say what differs where it runs, and [`change`] sets exactly that at
 //! named [`place`]s: an original without one of them is refused. The [`mode`] on the command line has settings of its own,
-//! which [`args`] adjust. The [`agent`] and the [`limits_service`] are parts that are added. Where a control plane generates the configuration,
+//! which [`args`] adjust. The stream of an agent ([`ads`]), the [`agent`]'s feeds and the [`limits_service`] are parts that are added. Where a control plane generates the configuration,
 //! [`mesh`] takes from the original what that lacks.
 
+mod ads;
 mod agent;
 mod args;
 mod change;
@@ -19,7 +20,7 @@ mod upstreams;
 use std::path::Path;
 
 pub use args::EnvoyConfigArgs;
-pub use settings::{EnvoySettings, LedgerPlace, TlsListener};
+pub use settings::{AccountSource, DocumentSource, EnvoySettings, LedgerPlace, TlsListener};
 pub use upstreams::StaticUpstreams;
 
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use super::settings::{EnvoySettings, LedgerPlace, TlsListener};
+use super::settings::{AccountSource, DocumentSource, EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::StaticUpstreams;
 use crate::data_directory::DataDirectory;
 use crate::host_port::HostPort;
@@ -65,10 +65,12 @@ impl Mode {
                 certs: installed.join("certs"),
             }),
             admin: loopback(ADMIN_PORT),
-            document_listener: loopback(DOCUMENT_PORT),
             filter: installed.join("filter").join("trilane.wasm"),
-            document: installed.join("document").join("gateway.json"),
-            upstreams: installed.join("upstreams"),
+            document: DocumentSource::File {
+                file: installed.join("document").join("gateway.json"),
+                listener: loopback(DOCUMENT_PORT),
+            },
+            upstreams: AccountSource::Files(installed.join("upstreams")),
             ledger: LedgerPlace::StandardOutput,
             static_upstreams: StaticUpstreams::None,
             agent: None,
@@ -81,8 +83,11 @@ impl Mode {
                 let run = RunDirectory::of(&data);
                 settings.tls = None;
                 settings.filter = run.filter();
-                settings.document = run.document();
-                settings.upstreams = run.upstreams();
+                settings.document = DocumentSource::File {
+                    file: run.document(),
+                    listener: loopback(DOCUMENT_PORT),
+                };
+                settings.upstreams = AccountSource::Files(run.upstreams());
                 settings.ledger = LedgerPlace::File(data.ledger());
             }
             Self::Sidecar => settings.tls = None,

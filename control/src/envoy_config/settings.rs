@@ -15,24 +15,45 @@ pub struct EnvoySettings {
     pub tls: Option<TlsListener>,
     /// The admin interface: loopback, for whoever reaches it can stop Envoy.
     pub admin: HostPort,
-    /// The address on which Envoy serves the document to its own loader: loopback, for it has the keys' digests.
-    pub document_listener: HostPort,
     /// The filter.
     pub filter: PathBuf,
-    /// The document that is in force, in a directory that has nothing else in it.
-    pub document: PathBuf,
-    /// The directory to which `trilane render` writes.
-    pub upstreams: PathBuf,
+    /// The source of the document in force.
+    pub document: DocumentSource,
+    /// The source of the accounts' clusters and secrets.
+    pub upstreams: AccountSource,
     /// The destination of the ledger.
     pub ledger: LedgerPlace,
     /// The clusters for groups that name one; none in production.
     pub static_upstreams: StaticUpstreams,
-    /// The agent that serves the keys of a console.
+    /// The agent that serves the keys of a console, and perhaps the document.
     pub agent: Option<HostPort>,
     /// A rate limit service to ask.
     pub limits_service: Option<HostPort>,
     /// The time for which a worker may hang until Envoy ends itself, to be started again. Without this Envoy never does.
     pub worker_hang: Option<Duration>,
+}
+
+/// The source of the document in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DocumentSource {
+    /// A file, in a directory that has nothing else in it, which Envoy serves to its own loader.
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The address on which it is served: loopback, for it has the keys' digests.
+        listener: HostPort,
+    },
+    /// The agent.
+    Agent,
+}
+
+/// The source of the accounts' clusters and secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AccountSource {
+    /// The directory to which `trilane render` writes.
+    Files(PathBuf),
+    /// The socket on which `trilane up` or `trilane agent` serves them.
+    Ads(PathBuf),
 }
 
 /// The listener for TLS.

@@ -6,10 +6,11 @@ use trilane::config::origin::Origin;
 use trilane::exchange::FINAL_HEADER;
 
 use super::envoy::{
-    any, change_headers_by, codec, extension, http_options, http2, keepalive, limits, secret_in,
+    SecretReference, any, change_headers_by, codec, extension, http_options, http2, keepalive,
+    limits,
 };
 use super::proxy;
-use super::tls::{self, Authorities};
+use super::tls;
 
 /// The names that an account's cluster uses, and what they stand for.
 #[derive(Debug)]
@@ -18,12 +19,10 @@ pub struct Identity<'a> {
     pub cluster: &'a str,
     /// The cluster's name in metrics.
     pub label: &'a str,
-    /// The secret's name.
-    pub secret: &'a str,
-    /// The path of the file with the secret.
-    pub secret_file: &'a str,
+    /// The secret with the credential.
+    pub secret: &'a SecretReference,
     /// The authorities, for an account reached by TLS.
-    pub authorities: Option<&'a Authorities>,
+    pub authorities: Option<&'a SecretReference>,
     /// The proxy of the account, if it has one, with the name of the proxy's cluster.
     pub proxy: Option<(&'a Origin, &'a str)>,
     /// Whether its source has no other account.
@@ -172,7 +171,7 @@ fn inject_credential(header: CredentialHeader, identity: &Identity<'_>) -> Value
             CredentialHeader::XApiKey => "x-api-key",
             CredentialHeader::XGoogApiKey => "x-goog-api-key",
         },
-        "credential": {"name": identity.secret, "sds_config": secret_in(identity.secret_file)},
+        "credential": identity.secret.config(),
     });
     if let (CredentialHeader::Bearer, Some(generic)) = (header, generic.as_object_mut()) {
         generic.insert("header_value_prefix".to_owned(), json!("Bearer "));

@@ -8,6 +8,7 @@ use trilane_console::credentials::CredentialDestinations;
 
 use super::control_plane::ControlPlane;
 use super::published_as::PublishedAs;
+use crate::ads::AdsServer;
 use crate::envoy_admin::AdminPlace;
 
 /// The path of the certificate authorities on most systems.
@@ -139,6 +140,10 @@ pub struct Args {
     #[arg(skip)]
     pub bound: CredentialDestinations,
 
+    /// Serves clusters and secrets to Envoy, in place of files.
+    #[arg(skip)]
+    pub ads: Option<Arc<AdsServer>>,
+
     /// Authorities (`host:port`) of accounts whose requests go to other ones: those of a demonstration.
     #[arg(skip)]
     pub aliases: Vec<(String, String)>,
@@ -173,6 +178,7 @@ impl Args {
             json: false,
             given: None,
             bound: CredentialDestinations::new(),
+            ads: None,
             aliases: Vec::new(),
             spend_feed: false,
             published_as: None,

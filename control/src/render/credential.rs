@@ -1,4 +1,4 @@
-//! Checks that Envoy can send what a credential's file holds. The content is never kept, shown or logged.
+//! Reads a credential's file, and checks that Envoy can send what it holds. The content is never shown or logged.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -7,13 +7,17 @@ use std::path::Path;
 use trilane_console::credentials::{LONGEST, ValueFault, check_value};
 use trilane_console::named_file;
 
+use crate::ads::SecretValue;
+
 /// The state of a credential's file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialState {
-    /// One line of visible ASCII.
-    Valid,
-    /// Missing, unreadable or empty: Envoy answers 401 in the account's place, until a valid one is renamed to this name.
+    /// One line of visible ASCII, without its end.
+    Valid(SecretValue),
+    /// Missing or empty: Envoy answers 401 in the account's place, until a valid one is renamed to this name.
     Unavailable(&'static str),
+    /// Nobody here can say what is in it. Envoy goes on with what it has.
+    Unreadable(&'static str),
     /// Envoy would send it, or a part of it: a blank credential leaves the request without one, and other characters
     /// break the request.
     Invalid(&'static str),
@@ -21,8 +25,8 @@ pub enum CredentialState {
     NoDirectory,
 }
 
-/// Checks a credential's file.
-pub fn inspect(file: &Path) -> CredentialState {
+/// Reads a credential's file.
+pub fn read(file: &Path) -> CredentialState {
     // Envoy reads a directory as an empty file.
     match fs::metadata(file) {
         Ok(found) if !found.is_file() => return CredentialState::Invalid("is no plain file"),
@@ -35,21 +39,21 @@ pub fn inspect(file: &Path) -> CredentialState {
                 CredentialState::NoDirectory
             };
         }
-        Err(_) => return CredentialState::Unavailable("cannot be read"),
+        Err(_) => return CredentialState::Unreadable("cannot be read"),
     }
     let mut value = Vec::new();
     let most = u64::try_from(LONGEST).unwrap_or(u64::MAX).saturating_add(1);
     let read = named_file::open(file).and_then(|file| file.take(most).read_to_end(&mut value));
     match read {
         Ok(_) => of_value(&value),
-        Err(_) => CredentialState::Unavailable("cannot be read"),
+        Err(_) => CredentialState::Unreadable("cannot be read"),
     }
 }
 
 /// Checks a credential, with or without an end of line.
 fn of_value(value: &[u8]) -> CredentialState {
     match check_value(value) {
-        Ok(_) => CredentialState::Valid,
+        Ok(value) => CredentialState::Valid(SecretValue::Credential(value.to_owned())),
         Err(ValueFault::Empty) => CredentialState::Unavailable("is empty"),
         Err(ValueFault::Invalid(what)) => CredentialState::Invalid(what),
     }
@@ -59,16 +63,20 @@ fn of_value(value: &[u8]) -> CredentialState {
 mod tests {
     use super::*;
 
+    fn valid(value: &[u8]) -> CredentialState {
+        CredentialState::Valid(SecretValue::Credential(value.to_owned()))
+    }
+
     #[test]
     fn values() {
         let long = "x".repeat(LONGEST);
         let longer = "x".repeat(LONGEST + 1);
         let cases: [(&str, &[u8], CredentialState); 15] = [
-            ("plain", b"sk-1_2.3/+=", CredentialState::Valid),
-            ("line", b"sk\n", CredentialState::Valid),
-            ("DOS line", b"sk\r\n", CredentialState::Valid),
-            ("empty lines behind", b"sk\n\n", CredentialState::Valid),
-            ("longest", long.as_bytes(), CredentialState::Valid),
+            ("plain", b"sk-1_2.3/+=", valid(b"sk-1_2.3/+=")),
+            ("line", b"sk\n", valid(b"sk")),
+            ("DOS line", b"sk\r\n", valid(b"sk")),
+            ("empty lines behind", b"sk\n\n", valid(b"sk")),
+            ("longest", long.as_bytes(), valid(long.as_bytes())),
             ("nothing", b"", CredentialState::Unavailable("is empty")),
             (
                 "line of nothing",
@@ -120,14 +128,14 @@ mod tests {
         for (case, value, want) in cases {
             let file = files.path().join("credential");
             fs::write(&file, value).unwrap();
-            assert_eq!(inspect(&file), want, "{case}");
+            assert_eq!(read(&file), want, "{case}");
         }
     }
 
     #[test]
     fn paths() {
         let files = tempfile::tempdir().unwrap();
-        let at = |name: &str| inspect(&files.path().join(name));
+        let at = |name: &str| read(&files.path().join(name));
         fs::create_dir(files.path().join("directory")).unwrap();
         fs::write(files.path().join("file"), "x").unwrap();
         assert_eq!(at("none"), CredentialState::Unavailable("is missing"));
@@ -138,7 +146,7 @@ mod tests {
         );
         assert_eq!(
             at("file/none"),
-            CredentialState::Unavailable("cannot be read"),
+            CredentialState::Unreadable("cannot be read"),
             "a file for a directory"
         );
     }

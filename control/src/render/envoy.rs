@@ -1,6 +1,10 @@
 //! The parts of Envoy's configuration that several files need, in the JSON form of its protobuf messages.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
+
+use super::label;
 
 /// The type of clusters.
 pub const CLUSTER: &str = "config.cluster.v3.Cluster";
@@ -38,9 +42,50 @@ pub fn resources(response: &Value) -> &[Value] {
     resources.map_or(&[], Vec::as_slice)
 }
 
-/// The source of a secret: a file.
-pub fn secret_in(file: &str) -> Value {
-    json!({"path_config_source": {"path": file}, "resource_api_version": "V3"})
+/// The source of the secrets that clusters name.
+#[derive(Debug, Clone, Copy)]
+pub enum SecretSource<'a> {
+    /// A file of this directory for each.
+    Files(&'a Path),
+    /// The stream by which the clusters come too.
+    Ads,
+}
+
+impl SecretSource<'_> {
+    /// The secret of this name.
+    pub fn reference(self, name: String) -> SecretReference {
+        let source = match self {
+            Self::Files(directory) => {
+                let file = directory.join(label::secret_file(&name));
+                json!({"path_config_source": {"path": file}, "resource_api_version": "V3"})
+            }
+            // Without end: an agent says of each secret that is asked for what it is, or that there is none. Until it has, the
+            // cluster of before goes on.
+            Self::Ads => {
+                json!({"ads": {}, "resource_api_version": "V3", "initial_fetch_timeout": "0s"})
+            }
+        };
+        SecretReference { name, source }
+    }
+
+    /// Whether Envoy itself watches the files of credentials.
+    pub const fn is_watched_by_envoy(self) -> bool {
+        matches!(self, Self::Files(_))
+    }
+}
+
+/// A secret as a cluster names it.
+#[derive(Debug)]
+pub struct SecretReference {
+    name: String,
+    source: Value,
+}
+
+impl SecretReference {
+    /// The message for it (`SdsSecretConfig`).
+    pub fn config(&self) -> Value {
+        json!({"name": self.name, "sds_config": self.source})
+    }
 }
 
 /// The HTTP/2 windows, in bytes. A stream's is that of the gateway's listeners: with the default of 16 MiB, every upload to

@@ -1,9 +1,8 @@
 //! The credential of an account whose document is a console's: one that the console has given, as an agent keeps it
 //! (`<directory>/<destination>/<name>`), or one of the machine's own that is bound to the destination.
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use trilane::config::account::Account;
 use trilane_console::credentials::CredentialDestination;
@@ -39,8 +38,7 @@ pub fn find(
     let directory = paths.given.as_ref()?;
     Some(paths.named(&account.credential).map(|own| {
         let label = destination.label();
-        let directory = directory.join(&label);
-        let given = directory.join(&account.credential);
+        let given = directory.join(&label).join(&account.credential);
         seen.note(&given);
         let found = |file: PathBuf, unused| GivenFile {
             destination: label,
@@ -57,22 +55,10 @@ pub fn find(
             .then(|| binding::check(&own, name, destination, &paths.bound, seen))
         {
             Some(Ok(())) => found(own, None),
-            Some(Err(why)) => {
-                watchable(&directory);
-                found(given, Some(why))
-            }
-            None => {
-                watchable(&directory);
-                found(given, Some(format!("there is no {}", own.display())))
-            }
+            Some(Err(why)) => found(given, Some(why)),
+            None => found(given, Some(format!("there is no {}", own.display()))),
         }
     }))
-}
-
-/// Makes a directory, so that Envoy notices when something comes there. If it cannot be made, that is told of its file.
-fn watchable(directory: &Path) {
-    let mut builder = DirBuilder::new();
-    let _ = builder.recursive(true).mode(0o700).create(directory);
 }
 
 #[cfg(test)]
@@ -183,10 +169,6 @@ mod tests {
                 want == "none",
                 "{case}: {:?}",
                 found.unused
-            );
-            assert!(
-                file.parent().unwrap().is_dir(),
-                "{case}: Envoy can watch it"
             );
         }
     }

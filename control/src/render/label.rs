@@ -21,9 +21,15 @@ pub fn proxy(group: &str, account: &str) -> String {
     format!("proxy{JOINT}{}{JOINT}{}", plain(group), plain(account))
 }
 
-/// The name of the file with an account's secret: `<group>.<account>.json`.
-pub fn secret_file(group: &str, account: &str) -> String {
-    format!("{}.{}.json", plain(group), plain(account))
+/// The name of the file with a secret: `<group>.<account>.json` of an account's, `ca~<digest>.json` of authorities.
+pub fn secret_file(secret: &str) -> String {
+    match secret
+        .strip_prefix("account")
+        .and_then(|rest| rest.strip_prefix(JOINT))
+    {
+        Some(parts) => format!("{}.json", parts.replace(JOINT, ".")),
+        None => format!("{secret}.json"),
+    }
 }
 
 /// The name of the secret for a file of authorities: `ca~<digest of its path>`, shared by all accounts that use the file.
@@ -39,17 +45,19 @@ pub fn account_given(group: &str, account: &str, destination: &str) -> String {
     format!("{}{JOINT}{destination}", self::account(group, account))
 }
 
-/// The name of the file with that secret: `<group>.<account>.<destination>.json`.
-pub fn given_file(group: &str, account: &str, destination: &str) -> String {
-    format!("{}.{}.{destination}.json", plain(group), plain(account))
-}
-
 /// Whether a name is one that this module gives to secrets.
 pub fn is_of_a_secret(name: &str) -> bool {
-    ["account", "ca"].iter().any(|kind| {
-        name.strip_prefix(kind)
-            .is_some_and(|rest| rest.starts_with(JOINT))
-    })
+    is_of(name, "account") || is_of_authorities(name)
+}
+
+/// Whether a name is one that this module gives to files of authorities.
+pub fn is_of_authorities(name: &str) -> bool {
+    is_of(name, "ca")
+}
+
+fn is_of(name: &str, kind: &str) -> bool {
+    name.strip_prefix(kind)
+        .is_some_and(|rest| rest.starts_with(JOINT))
 }
 
 fn plain(id: &str) -> String {
@@ -65,20 +73,20 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(account("claude-4.5", "eu:1"), "account~claude-4=5~eu%1");
-        assert_eq!(secret_file("b-official", "one"), "b-official.one.json");
-        let longest = ":".repeat(64);
-        assert!(secret_file(&longest, &longest).len() <= 255, "NAME_MAX");
-        let place = "0".repeat(32);
-        assert!(
-            given_file(&longest, &longest, &place).len() <= 255,
-            "NAME_MAX"
+        assert_eq!(
+            secret_file(&account("b-official", "one")),
+            "b-official.one.json"
         );
-        assert!(is_of_a_secret(&account_given("a", "b", &place)));
+        let longest = ":".repeat(64);
+        let longest = secret_file(&account(&longest, &longest));
+        assert!(longest.len() <= 255, "NAME_MAX");
+        assert!(is_of_a_secret(&account_given("a", "b", "0")));
         let system = authorities(Path::new("/etc/ssl/certs/ca-certificates.crt"));
         assert_eq!(
             system,
             authorities(Path::new("/etc/ssl/certs/ca-certificates.crt"))
         );
+        assert_eq!(secret_file(&system), format!("{system}.json"));
         assert_ne!(system, authorities(Path::new("/etc/ssl/certs/own.crt")));
         assert!(is_of_a_secret(&system) && is_of_a_secret(&account("a", "b")));
         assert!(!is_of_a_secret("account") && !is_of_a_secret("cat~s"));
@@ -91,8 +99,8 @@ mod tests {
         ) {
             let same = (&a, &b) == (&c, &d);
             prop_assert_eq!(account(&a, &b) == account(&c, &d), same);
-            prop_assert_eq!(secret_file(&a, &b) == secret_file(&c, &d), same);
             let name = account(&a, &b);
+            prop_assert_eq!(secret_file(&name) == secret_file(&account(&c, &d)), same);
             prop_assert!(!name.contains(['.', '/', ':']), "{}", name);
         }
     }

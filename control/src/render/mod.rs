@@ -1,18 +1,23 @@
-//! `trilane render`: writes the document's upstream accounts as files that a running Envoy reads.
+//! `trilane render`: gives a running Envoy the document's upstream accounts, here as files.
 //!
-//! The document is compiled as the gateway compiles it ([`sources`]) and rendered as text ([`rendering`]): each account is
+//! The document is compiled as the gateway compiles it ([`sources`]) and rendered as [`resources`]: each account is
 //! a cluster ([`account_cluster`]) with a [`secret`], and perhaps a cluster for its [`proxy`]. Only if the document and the files that it
-//! names are valid ([`credential`], where the document is a console's one that it has [`given`] or that is [bound](binding) to where it goes, [`authorities`], [`room`]), the files are written ([`writing`], [`crate::files`]), perhaps with
-//! clusters that are [`kept`] for now, perhaps as a resource for a [`control_plane`], and perhaps the document is put in
-//! force ([`publication`]), after Envoy has the clusters ([`acknowledgement`] by the digests with which they are [`signed`]). That is a [`pass`], which ends in a [`report`]. With `--watch` ([`watch`]) another pass begins
-//! when one of the [`WatchedFiles`] has changed. Another
-//! command does the same in its own [`process`].
+//! names are valid ([`credential`], where the document is a console's one that it has [`given`] or that is [bound](binding) to where it goes, [`authorities`]),
+//! Envoy gets them, perhaps with clusters that are kept for now, and perhaps the document is put in force ([`publication`]), after Envoy has the clusters.
+//!
+//! There are two outputs. [Files](to_files) ([`rendered_files`], [`writing`], [`crate::files`]) are for an Envoy that somebody else runs, if it has [`room`] to
+//! watch them; it is asked for clusters ([`acknowledgement`]) by the digests with which they are [`signed`], and there may be a resource for a
+//! [`control_plane`] too. The [stream](to_ads) of [`crate::ads`] is for the Envoy of `trilane up` and of an agent, which run this in their own [`process`].
+//!
+//! That is a [`pass`], which ends in a [`report`], and perhaps leaves a [`clean_up`]. With `--watch` ([`watch`]) another pass begins
+//! when one of the [`WatchedFiles`] has changed.
 
 mod account_cluster;
 mod acknowledgement;
 mod args;
 mod authorities;
 mod binding;
+mod clean_up;
 mod control_plane;
 mod credential;
 mod envoy;
@@ -26,24 +31,27 @@ mod process;
 mod proxy;
 mod publication;
 mod published_as;
-mod rendering;
+mod rendered_files;
 mod report;
+mod resources;
 mod room;
 mod secret;
 mod signed;
 mod sources;
 mod stop;
 mod tls;
+mod to_ads;
+mod to_files;
 mod watch;
 mod writing;
 
 use std::io::{self, Write as _};
 
 pub use args::{Args, SYSTEM_CA};
+use clean_up::CleanUp;
 pub use control_plane::ControlPlane;
 use paths::Paths;
 pub use process::{Follower, publish};
-use publication::CleanUp;
 pub use published_as::PublishedAs;
 use report::RenderReport;
 use stop::Stop;

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use trilane::config::account::Account;
 use trilane::config::origin::Origin;
 
-use super::envoy::{any, extension, http_options, keepalive, limits};
-use super::tls::{self, Authorities};
+use super::envoy::{SecretReference, any, extension, http_options, keepalive, limits};
+use super::tls;
 
 /// The internal listener that makes tunnels.
 const EGRESS: &str = "egress";
@@ -25,7 +25,7 @@ pub fn cluster(
     proxy: &Origin,
     name: &str,
     label: &str,
-    authorities: Option<&Authorities>,
+    authorities: Option<&SecretReference>,
 ) -> Value {
     let mut cluster = Map::new();
     let mut set = |field: &str, value| cluster.insert(field.to_owned(), value);
@@ -100,14 +100,12 @@ pub fn socket(inner: Option<Value>) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::envoy::SecretSource;
     use super::*;
 
     #[test]
     fn a_proxy_by_its_name_or_address() {
-        let authorities = Authorities {
-            name: "ca~1".to_owned(),
-            file: "/ca.json".to_owned(),
-        };
+        let authorities = SecretSource::Ads.reference("ca~1".to_owned());
         for (url, kind, sni) in [
             ("http://proxy.example:3128", "LOGICAL_DNS", None),
             ("http://10.0.0.9:3128", "STATIC", None),

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use super::paths::Paths;
-use super::rendering::Rendering;
+use super::rendered_files::RenderedFiles;
 use super::report::RenderReport;
 use super::writing::{self, failed};
 use crate::files;
@@ -57,21 +57,21 @@ fn put(file: &Path, document: &[u8]) -> io::Result<()> {
 
 /// The work that is left when the previous document is no longer in force.
 #[derive(Debug)]
-pub struct CleanUp {
-    rendering: Rendering,
+pub struct FileCleanUp {
+    rendering: RenderedFiles,
     document: Vec<u8>,
     /// The file of clusters, with those that are kept for now.
     clusters: Vec<u8>,
     report: RenderReport,
 }
 
-impl CleanUp {
+impl FileCleanUp {
     /// `None` if there is nothing to remove.
     ///
     /// # Errors
     /// A file that cannot be read.
     pub fn new(
-        rendering: Rendering,
+        rendering: RenderedFiles,
         document: Vec<u8>,
         paths: &Paths,
         report: &RenderReport,

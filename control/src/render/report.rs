@@ -30,6 +30,9 @@ pub struct RenderReport {
     pub destinations: Vec<Destination>,
     /// Files that were written, in this order.
     pub written: Vec<PathBuf>,
+    /// The changes of Envoy's stream, a line each.
+    #[serde(skip)]
+    pub streamed: Vec<String>,
     /// The file that the document was published to; nothing if it was there already.
     pub published: Option<PathBuf>,
     /// Files that were as they should be and were left alone.
@@ -46,7 +49,29 @@ pub struct RenderReport {
 impl RenderReport {
     /// Whether a file has changed, or would.
     pub fn has_changes(&self) -> bool {
-        !self.written.is_empty() || !self.removed.is_empty() || self.published.is_some()
+        !self.written.is_empty()
+            || !self.streamed.is_empty()
+            || !self.removed.is_empty()
+            || self.published.is_some()
+    }
+
+    /// Notes how many clusters and secrets of Envoy's stream are new, or others.
+    pub fn changes(&mut self, clusters: usize, secrets: usize) {
+        for (what, number) in [
+            ("clusters", clusters),
+            ("credentials and authorities", secrets),
+        ] {
+            if number > 0 {
+                self.streamed.push(format!("{what}: {number} changed"));
+            }
+        }
+    }
+
+    /// Notes how many clusters of Envoy's stream are gone.
+    pub fn removed_clusters(&mut self, number: usize) {
+        if number > 0 {
+            self.streamed.push(format!("clusters: {number} removed"));
+        }
     }
 
     /// The report of a further step about the same document, with nothing done yet.
@@ -95,6 +120,7 @@ impl RenderReport {
         let kept = self.kept.iter();
         [
             of(wrote, &self.written),
+            self.streamed.clone(),
             of(published, self.published.as_slice()),
             of(removed, &self.removed),
             kept.map(|name| format!("kept the cluster {name} for now"))

@@ -1,28 +1,41 @@
-//! Secrets (SDS) that name files: where Envoy reads a credential or authorities, never their content.
+//! Secrets of Envoy's: a credential, or authorities, each with the file that it comes from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::envoy::{resources, response, type_url};
+use super::label;
+use crate::ads::SecretValue;
 
 /// The type of secrets.
 const SECRET: &str = "extensions.transport_sockets.tls.v3.Secret";
 
-/// An account's credential. Envoy reads the file again when another file is renamed to its name.
-pub fn credential(name: &str, file: &Path) -> Value {
-    let secret = json!({"name": name, "generic_secret": {"secret": {"filename": file}}});
-    response(SECRET, vec![secret])
+/// A secret of a document's accounts.
+#[derive(Debug)]
+pub struct RenderedSecret {
+    /// The file that it comes from.
+    pub file: PathBuf,
+    /// Its value; `None`: it cannot be read or used, and what is in use stays.
+    pub value: Option<SecretValue>,
 }
 
-/// Certificate authorities. Envoy reads them again after a rename only when they are a secret.
-pub fn authorities(name: &str, file: &Path) -> Value {
-    let directory = file.parent().unwrap_or(Path::new("/"));
-    let secret = json!({"name": name, "validation_context": {
-        "trusted_ca": {"filename": file},
-        "watched_directory": {"path": directory},
-    }});
-    response(SECRET, vec![secret])
+impl RenderedSecret {
+    /// The secret of this name as a file that says where it is, never what it is (SDS).
+    pub fn to_file(&self, name: &str) -> Value {
+        let file = &self.file;
+        // Envoy reads a credential again when another file is renamed to its name, and authorities only with a directory.
+        let secret = if label::is_of_authorities(name) {
+            let directory = file.parent().unwrap_or(Path::new("/"));
+            json!({"name": name, "validation_context": {
+                "trusted_ca": {"filename": file},
+                "watched_directory": {"path": directory},
+            }})
+        } else {
+            json!({"name": name, "generic_secret": {"secret": {"filename": file}}})
+        };
+        response(SECRET, vec![secret])
+    }
 }
 
 /// Whether a file's content is a secret that this command wrote, judged by its type and name.

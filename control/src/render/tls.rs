@@ -4,16 +4,7 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::envoy::{any, extension, secret_in};
-
-/// A file of authorities, as a secret of Envoy's.
-#[derive(Debug)]
-pub struct Authorities {
-    /// The secret's name.
-    pub name: String,
-    /// The file that says where the authorities are.
-    pub file: String,
-}
+use super::envoy::{SecretReference, any, extension};
 
 /// The host where it is an address.
 pub fn address(host: &str) -> Option<IpAddr> {
@@ -21,8 +12,8 @@ pub fn address(host: &str) -> Option<IpAddr> {
 }
 
 /// TLS. The certificate must have the host's name or address in it, and be issued by one of the authorities.
-pub fn tls(host: &str, authorities: &Authorities) -> Value {
-    let secret = json!({"name": authorities.name, "sds_config": secret_in(&authorities.file)});
+pub fn tls(host: &str, authorities: &SecretReference) -> Value {
+    let secret = authorities.config();
     // As a client Envoy would by default not go beyond 1.2.
     let versions = json!({
         "tls_minimum_protocol_version": "TLSv1_2",

@@ -4,10 +4,10 @@ use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
 use super::args::Args;
+use super::clean_up::CleanUp;
 use super::findings::Findings;
 use super::pass;
 use super::paths::Paths;
-use super::publication::CleanUp;
 use super::report::RenderReport;
 use super::stop::Stop;
 use crate::failure::Failure;
@@ -17,6 +17,8 @@ use crate::watched_files::WatchedFiles;
 
 /// The interval at which the files are checked.
 const EVERY: Duration = Duration::from_secs(1);
+/// The interval at which their directories are, where Envoy gets credentials from here: a new one is to be used at once.
+const SOON: Duration = Duration::from_millis(50);
 
 /// Renders now and after every change, until SIGTERM or SIGINT.
 ///
@@ -65,7 +67,12 @@ pub fn follow(
         }
         told = Some(report.findings);
         while !seen.have_changed() {
-            if stop.came_within(EVERY.min(later.due(args.settle()))) {
+            if !waited(
+                &mut seen,
+                stop,
+                args.ads.is_some(),
+                later.due(args.settle()),
+            ) {
                 return;
             }
             if !seen.have_changed()
@@ -75,6 +82,24 @@ pub fn follow(
                 report.time = Some(now());
                 tell(&report, told.as_ref());
             }
+        }
+    }
+}
+
+/// Waits until the files are to be checked; at most for so long. False: a signal came.
+fn waited(seen: &mut WatchedFiles, stop: &Stop, soon: bool, most: Duration) -> bool {
+    let wait = EVERY.min(most);
+    if !soon {
+        return !stop.came_within(wait);
+    }
+    let begun = Instant::now();
+    loop {
+        let left = wait.saturating_sub(begun.elapsed());
+        if stop.came_within(left.min(SOON)) {
+            return false;
+        }
+        if left <= SOON || seen.directories_have_changed() {
+            return true;
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::kept::KeptClusters;
 use super::label;
 use super::paths::Paths;
-use super::rendering::{Rendering, text};
+use super::rendered_files::{RenderedFiles, text};
 use super::report::RenderReport;
 use super::secret;
 use crate::files;
@@ -21,7 +21,7 @@ const CLUSTERS: &str = "clusters.json";
 /// # Errors
 /// A file that cannot be read or written.
 pub fn run(
-    rendering: &Rendering,
+    rendering: &RenderedFiles,
     paths: &Paths,
     keep: bool,
     report: &mut RenderReport,
@@ -98,7 +98,7 @@ pub fn present(paths: &Paths) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// A directory that cannot be read.
-pub fn outgoing_secrets(paths: &Paths, rendering: &Rendering) -> Result<usize, String> {
+pub fn outgoing_secrets(paths: &Paths, rendering: &RenderedFiles) -> Result<usize, String> {
     let stale = stale_secrets(paths, rendering)?;
     let is_new = |name: &String| !paths.secrets().join(name).exists();
     let adds = rendering.secrets.keys().any(is_new);
@@ -109,7 +109,7 @@ pub fn outgoing_secrets(paths: &Paths, rendering: &Rendering) -> Result<usize, S
 ///
 /// # Errors
 /// A directory that cannot be read.
-pub fn stale_secrets(paths: &Paths, rendering: &Rendering) -> Result<Vec<String>, String> {
+pub fn stale_secrets(paths: &Paths, rendering: &RenderedFiles) -> Result<Vec<String>, String> {
     if paths.out.is_none() {
         return Ok(Vec::new());
     }

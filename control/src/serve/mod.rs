@@ -20,7 +20,7 @@ use crate::tell::Teller;
 pub use args::ServeArgs;
 use document::Shelf;
 pub use server::{bind, serve};
-pub use site::{FeedAnswer, of_feeds};
+pub use site::{FeedAnswer, of_feeds, of_published};
 use watch::FileWatch;
 
 use crate::failure::Failure;

@@ -1,6 +1,8 @@
 //! The routes of the document and of feeds.
 
 use core::future::Future;
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -26,6 +28,14 @@ const NOT_KEPT: (HeaderName, &str) = (CACHE_CONTROL, "no-store");
 
 /// Answers the queries of a feed with a page. It may wait for a disk.
 pub type FeedAnswer = Arc<dyn Fn(&str) -> Result<Vec<u8>, PageError> + Send + Sync>;
+
+/// Answers with the document in force, which others put into this file.
+pub fn of_published(file: PathBuf) -> FeedAnswer {
+    Arc::new(move |_| {
+        let read = fs::read(&file);
+        read.map_err(|error| PageError::Unready(format!("no document is in force: {error}")))
+    })
+}
 
 /// Serves a document, and whether there is one.
 pub fn of_document(path: &str, shelf: Arc<Shelf>) -> Router {

@@ -97,6 +97,7 @@ impl ConsoleLink {
             place,
             ledger: plan.ledger.clone(),
             admin: Some(AdminPlace::ToldIn(plan.run.admin_address())),
+            published: Some(plan.run.document()),
         };
         let told = |line: &str| tell(&format!("agent: {line}"));
         Ok(Self {

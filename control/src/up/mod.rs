@@ -7,8 +7,8 @@
 //!
 //! A [`supervisor`] starts the [Envoy process](envoy_process) by way of a [`launcher`], waits until it is ready, starts it again when it ends
 //! ([`back_off`]) or hangs ([`watchdog`]), and drains it at the end through its [admin interface](admin). Meanwhile a document that is saved is put in force
-//! (`crate::render`), the [`ledger`] is rotated, and what [Envoy's log](log) says about vendors that refuse an account is
-//! printed. The [`overview`] says what is where, [`metrics`] are served, and credentials that others can [read](readable) are named.
+//! (`crate::render`), the [`ledger`] is rotated, and what [Envoy's log](log) says about vendors that refuse an account,
+//! and what is [new](news) of what Envoy itself refuses, is printed. The [`overview`] says what is where, [`metrics`] are served, and credentials that others can [read](readable) are named.
 
 mod back_off;
 mod console_link;
@@ -22,6 +22,7 @@ mod ledger;
 mod lock;
 mod log;
 mod metrics;
+mod news;
 mod orphan;
 mod overview;
 mod plan;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 use trilane_console::credentials::{CredentialDestination, CredentialDestinations};
@@ -11,13 +12,16 @@ use super::console_link::ConsoleLink;
 use super::demo::{self, Simulators};
 use super::ledger::LedgerFile;
 use super::lock::DirectoryLock;
+use super::news::News;
 use super::plan::Plan;
 use super::port::{self, HeldPort};
 use super::{orphan, readable, sample, tell};
+use crate::ads::{AdsServer, SocketPlace};
 use crate::agent::LocalSpend;
 use crate::carried_filter::carried_filter;
-use crate::envoy_admin::AdminPlace;
-use crate::envoy_config::{self, EnvoySettings, LedgerPlace, StaticUpstreams, TlsListener};
+use crate::envoy_config::{
+    self, AccountSource, DocumentSource, EnvoySettings, LedgerPlace, StaticUpstreams, TlsListener,
+};
 use crate::failure::Failure;
 use crate::host_port::HostPort;
 use crate::{document, files, render, serve};
@@ -36,12 +40,12 @@ pub struct PreparedGateway {
     pub tls_port: Option<HeldPort>,
     /// The ledger's file.
     pub ledger: LedgerFile,
-    /// The port on which Envoy serves the document to itself.
-    document_port: HeldPort,
     simulators: Option<Simulators>,
+    /// Serves clusters and secrets to Envoy.
+    ads: Arc<AdsServer>,
     /// The source of document and keys, if it is not the document's file.
     pub console: Option<ConsoleLink>,
-    /// The feed that tells Envoy the spend of its ledger, without a console, and its address.
+    /// The feed that tells Envoy the spend of its ledger, without a console, and the address of that and of the document.
     spend: Option<(LocalSpend, HostPort)>,
     _lock: DirectoryLock,
 }
@@ -65,7 +69,6 @@ impl PreparedGateway {
         if plan.admin_port != 0 && !any {
             port::check("127.0.0.1", plan.admin_port, "--admin-port")?;
         }
-        let document_port = HeldPort::take("127.0.0.1", 0, "--port")?;
         if plan.demo {
             demo::certificate(&plan.data.certs())?;
         }
@@ -92,12 +95,13 @@ impl PreparedGateway {
             None if !plan.check => Some(local_spend(&plan).await?),
             _ => None,
         };
+        let ads = Arc::new(ads(&plan, link.as_ref())?);
         let prepared = Self {
             plan,
+            ads,
             port,
             tls_port,
             ledger,
-            document_port,
             simulators,
             console: link,
             spend,
@@ -118,12 +122,11 @@ impl PreparedGateway {
     pub fn render_args(&self) -> render::Args {
         let plan = &self.plan;
         let mut args = render::Args::new(plan.document.clone());
-        args.out = Some(plan.run.upstreams());
+        args.ads = Some(Arc::clone(&self.ads));
         args.credentials = Some(plan.credentials.clone());
         args.given = plan.console.as_ref().map(|_| plan.data.agent().given());
         args.bound = plan.imported.as_deref().map(bound).unwrap_or_default();
         args.publish = Some(plan.run.document());
-        args.admin = Some(AdminPlace::ToldIn(plan.run.admin_address()));
         let link = self.console.as_ref();
         args.spend_feed = self.spend.is_some();
         args.published_as = link.map(|link| link.agent().published_as());
@@ -208,6 +211,10 @@ impl PreparedGateway {
         let plan = &self.plan;
         let address = |port: u16| HostPort::new(&plan.host, port);
         let stand_ins = self.stand_ins();
+        let feeds = match (&self.console, &self.spend) {
+            (Some(link), _) => Some(link.feed.clone()),
+            (None, spend) => spend.as_ref().map(|(_, feed)| feed.clone()),
+        };
         let settings = EnvoySettings {
             gateway: address(self.port.number),
             tls: self.tls_port.as_ref().map(|port| TlsListener {
@@ -215,19 +222,22 @@ impl PreparedGateway {
                 certs: plan.data.certs(),
             }),
             admin: HostPort::loopback(if plan.check { 0 } else { plan.admin_port }),
-            document_listener: HostPort::loopback(self.document_port.number),
             filter: plan.run.filter(),
-            document: plan.run.document(),
-            upstreams: plan.run.upstreams(),
+            document: match feeds {
+                Some(_) => DocumentSource::Agent,
+                // A check opens no port.
+                None => DocumentSource::File {
+                    file: plan.run.document(),
+                    listener: HostPort::loopback(0),
+                },
+            },
+            upstreams: AccountSource::Ads(self.ads.socket().to_owned()),
             ledger: LedgerPlace::File(plan.ledger.clone()),
             static_upstreams: match stand_ins.is_empty() {
                 true => StaticUpstreams::None,
                 false => StaticUpstreams::At(stand_ins),
             },
-            agent: match (&self.console, &self.spend) {
-                (Some(link), _) => Some(link.feed.clone()),
-                (None, spend) => spend.as_ref().map(|(_, feed)| feed.clone()),
-            },
+            agent: feeds,
             limits_service: plan.limits_service.clone(),
             worker_hang: Some(plan.unresponsive_after),
         };
@@ -243,18 +253,34 @@ impl PreparedGateway {
     }
 }
 
+/// Begins to serve clusters and secrets. What Envoy does not take is told, with a console to that too.
+fn ads(plan: &Plan, link: Option<&ConsoleLink>) -> Result<AdsServer, Failure> {
+    let place = SocketPlace::near(plan.run.ads_socket()).map_err(Failure::Data)?;
+    let server = match link {
+        Some(link) => AdsServer::new(place, link.agent().rejections()),
+        None => {
+            let news = News::default();
+            AdsServer::new(place, move |all: &[String]| {
+                news.of(all).iter().for_each(|line| tell(line))
+            })
+        }
+    };
+    server.map_err(Failure::Data)
+}
+
 /// Begins to tell what the ledger has spent. It listens on a port of its own.
 async fn local_spend(plan: &Plan) -> Result<(LocalSpend, HostPort), Failure> {
     let listener = serve::bind(&HostPort::loopback(0).to_string()).await;
     let listener = listener.map_err(Failure::Data)?;
     let address = listener.local_addr();
     let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
-    let (checkpoint, ledger) = (plan.run.spend(), plan.ledger.clone());
+    let (checkpoint, ledger, document) =
+        (plan.run.spend(), plan.ledger.clone(), plan.run.document());
     // It may have much to read.
     let runtime = tokio::runtime::Handle::current();
     let begun = spawn_blocking(move || {
         let _entered = runtime.enter();
-        LocalSpend::begin(&checkpoint, ledger, listener, tell)
+        LocalSpend::begin(&checkpoint, ledger, document, listener, tell)
     });
     let begun = begun
         .await

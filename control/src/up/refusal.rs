@@ -10,8 +10,6 @@ use super::document::DocumentSummary;
 const GATEWAY: &str = " wasm log trilane gateway trilane: ";
 /// The same of its half that loads documents.
 const LOADER: &str = " wasm log config-loader trilane: ";
-/// The text before the name of a cluster that Envoy rejects, and that between the name and the reason.
-const CLUSTER: (&str, &str) = (" cds: cluster '", "' config rejected: ");
 /// In which time a refusal is told once: each of Envoy's workers logs it once in this time.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -24,13 +22,6 @@ impl Refusals {
     pub fn tell(&mut self, line: &str, document: &Path, credentials: &Path) -> Option<String> {
         if let Some((_, said)) = line.split_once(LOADER) {
             return Some(format!("loader: {said}"));
-        }
-        if let Some((_, said)) = line.split_once(CLUSTER.0)
-            && let Some((cluster, why)) = said.split_once(CLUSTER.1)
-        {
-            return Some(format!(
-                "Envoy does not take the cluster {cluster}, what was there before stays: {why}"
-            ));
         }
         let (_, sentence) = line.split_once(GATEWAY)?;
         let refusal = Refusal::of(sentence)?;
@@ -110,13 +101,6 @@ mod tests {
             Some(format!("account refused: {cluster}"))
         );
         assert_eq!(tell(&of("another line")), None);
-        assert_eq!(
-            tell("cds: cluster 'source/s' config rejected: it is no good"),
-            Some(
-                "Envoy does not take the cluster source/s, what was there before stays: it is no good"
-                    .to_owned()
-            )
-        );
         assert_eq!(
             tell("x wasm log config-loader trilane: y"),
             Some("loader: y".to_owned())

@@ -34,8 +34,6 @@ const COUNTS: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(5);
 /// The time for clients to notice that the gateway drains, before requests are counted.
 const SETTLE: Duration = Duration::from_millis(500);
-/// The assertion that Envoy logs before it aborts because no inotify instance is left.
-const OUT_OF_INOTIFY: &str = "inotify_fd_ >= 0";
 
 /// Starts the gateway, and runs it until a signal.
 ///
@@ -141,14 +139,8 @@ async fn first_ready(
     loop {
         if let Some(status) = envoy.has_ended() {
             let end = log::tail(&log);
-            let why = if end.contains(OUT_OF_INOTIFY) {
-                " It takes two inotify instances for each account, and this user has none left. End something that holds some, \
-                 or grant more: sysctl -w fs.inotify.max_user_instances=1024."
-            } else {
-                ""
-            };
             return Err(Failure::Data(format!(
-                "Envoy ended at its start ({status}).{why} Its log says the rest, and more with --log-level debug.\n{end}"
+                "Envoy ended at its start ({status}). Its log says the rest, and more with --log-level debug.\n{end}"
             )));
         }
         let last = match ready(gateway).await {

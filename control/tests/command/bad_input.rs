@@ -217,13 +217,6 @@ fn up_says_what_is_in_the_way() {
             "document: error: groups[0].accounts[0].credential: DIR/data/credentials/main has more than one line: write the credential alone, on one line",
         ),
         (
-            "no directory of credentials",
-            |_| {},
-            &["--credentials", "nowhere"],
-            1,
-            "document: error: groups[0].accounts[0].credential: DIR/nowhere/main has no directory: make it before Envoy starts, which never sees one that comes later",
-        ),
-        (
             "a directory in the ledger's place",
             |_| {},
             &["--ledger", "data"],

@@ -128,6 +128,48 @@ fn the_charts_configuration_is_what_is_printed() {
 }
 
 #[test]
+fn beside_an_agent_nothing_is_watched() {
+    let desk = Desk::new();
+    let args = [
+        "--mode",
+        "sidecar",
+        "--ads-socket",
+        "/run/trilane/here.sock",
+    ];
+    let ran = desk.run(&[&["envoy-config"], &args[..], &["--agent", "127.0.0.1:7"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for word in ["path_config_source", "watched_directory", "config_document"] {
+        assert!(!ran.out.contains(word), "{word}");
+    }
+    let config: Value = yaml_serde::from_str(&ran.out).unwrap();
+    let address = |name: &str| {
+        let cluster = named(&config, "clusters", name).unwrap();
+        &cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]["address"]
+    };
+    assert_eq!(
+        address("trilane_ads")["pipe"]["path"],
+        "/run/trilane/here.sock"
+    );
+    for name in ["config_source", "trilane_agent"] {
+        assert_eq!(address(name)["socket_address"]["port_value"], 7, "{name}");
+    }
+    for (case, more) in [
+        ("no agent", &[][..]),
+        (
+            "files too",
+            &["--agent", "127.0.0.1:7", "--upstreams", "/u"],
+        ),
+        (
+            "a document too",
+            &["--agent", "127.0.0.1:7", "--document", "/d"],
+        ),
+    ] {
+        let ran = desk.run(&[&["envoy-config"], &args[..], more].concat());
+        assert_eq!(ran.code, 2, "{case}: {ran:?}");
+    }
+}
+
+#[test]
 fn the_modes() {
     let desk = Desk::new();
     let production = ["gateway", "account_hop", "egress", "config_document"];

@@ -1,6 +1,9 @@
+use std::path::Path;
+
 use trilane::config::base::Base;
 use trilane::protocol::Protocol;
 
+use super::super::envoy::SecretSource;
 use super::*;
 
 fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> Account {
@@ -22,15 +25,12 @@ fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> A
 }
 
 fn rendered(account: &Account) -> Value {
-    let authorities = Authorities {
-        name: "ca~1".to_owned(),
-        file: "/ca.json".to_owned(),
-    };
+    let secrets = SecretSource::Files(Path::new("/"));
+    let authorities = secrets.reference("ca~1".to_owned());
     let identity = Identity {
         cluster: "account/g/a",
         label: "account~g~a",
-        secret: "account~g~a",
-        secret_file: "/g.a.json",
+        secret: &secrets.reference("account~g~a".to_owned()),
         authorities: account.origin.tls.then_some(&authorities),
         only: true,
         proxy: account.proxy.as_ref().map(|proxy| (proxy, "proxy/g/a")),

@@ -1,4 +1,4 @@
-//! The files of a document's accounts, as text.
+//! The resources of a document's accounts: clusters and secrets, however Envoy gets them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,73 +10,61 @@ use trilane_console::credentials::CredentialDestination;
 
 use super::account_cluster::{self, Identity};
 use super::credential::CredentialState;
+use super::envoy::{SecretReference, SecretSource};
 use super::findings::Findings;
 use super::given::{self, GivenFile};
 use super::label;
 use super::paths::Paths;
 use super::proxy;
-use super::secret;
-use super::signed;
+use super::secret::RenderedSecret;
 use super::sources::SourceGroup;
-use super::tls::Authorities;
-use super::{authorities, binding, credential, envoy};
+use super::{authorities, binding, credential};
+use crate::ads::SecretValue;
 use crate::watched_files::WatchedFiles;
 
-/// All that a pass writes.
+/// The clusters and secrets of a document.
 #[derive(Debug, Default)]
-pub struct Rendering {
-    /// The secrets: the content of each file by its name.
-    pub secrets: BTreeMap<String, String>,
-    /// The file of clusters.
-    pub clusters: Value,
-    /// The clusters that Envoy can take at once, with their digests. It refuses to change one whose credential is missing.
-    pub takeable: BTreeMap<String, String>,
+pub struct Resources {
+    /// The secrets by their names.
+    pub secrets: BTreeMap<String, RenderedSecret>,
+    /// The clusters, in the order of the document.
+    pub clusters: Vec<Value>,
     /// The number of accounts.
     pub accounts: usize,
-    /// The number of those that have no credential.
-    pub without_credential: usize,
+    /// The accounts that have no credential, as `group/account`.
+    pub absent: Vec<String>,
+    /// Their clusters.
+    pub unserved: BTreeSet<String>,
 }
 
-impl Rendering {
-    /// Renders sources, and checks every file that they name.
+impl Resources {
+    /// Renders sources, and reads every file that they name. The clusters take their secrets from `secrets`.
     pub fn new(
         sources: &[SourceGroup],
         paths: &Paths,
+        secrets: SecretSource<'_>,
         findings: &mut Findings,
         seen: &mut WatchedFiles,
     ) -> Self {
         let mut renderer = Renderer {
             paths,
+            source_of_secrets: secrets,
             findings,
             seen,
             secrets: BTreeMap::new(),
-            authorities: BTreeMap::new(),
             absent: Vec::new(),
             unserved: BTreeSet::new(),
         };
         let mut clusters = Vec::new();
         for source in sources {
-            clusters.extend(renderer.source(source).into_iter().map(signed::sign));
+            clusters.extend(renderer.source(source));
         }
-        let version = if renderer.absent.is_empty() {
-            "every credential was there".to_owned()
-        } else {
-            format!("without a credential: {}", renderer.absent.join(" "))
-        };
-        let mut response = envoy::response(envoy::CLUSTER, clusters);
-        if let Some(response) = response.as_object_mut() {
-            // Envoy refuses to change a cluster while its credential is missing. This line makes the file differ once
-            // the credential is there, so that the next run of the command offers the change again.
-            response.insert("version_info".to_owned(), Value::String(version));
-        }
-        let mut takeable = signed::digests(&response);
-        takeable.retain(|name, _| !renderer.unserved.contains(name));
         Self {
-            takeable,
-            without_credential: renderer.absent.len(),
             accounts: sources.iter().map(|s| s.accounts.accounts.len()).sum(),
             secrets: renderer.secrets,
-            clusters: response,
+            absent: renderer.absent,
+            unserved: renderer.unserved,
+            clusters,
         }
     }
 }
@@ -84,14 +72,11 @@ impl Rendering {
 /// The state of a rendering.
 struct Renderer<'a> {
     paths: &'a Paths,
+    source_of_secrets: SecretSource<'a>,
     findings: &'a mut Findings,
     seen: &'a mut WatchedFiles,
-    secrets: BTreeMap<String, String>,
-    /// The files of authorities by their labels; each is checked once.
-    authorities: BTreeMap<String, PathBuf>,
-    /// The accounts whose credential is unavailable.
+    secrets: BTreeMap<String, RenderedSecret>,
     absent: Vec<String>,
-    /// Their clusters.
     unserved: BTreeSet<String>,
 }
 
@@ -124,12 +109,8 @@ impl Renderer<'_> {
         let destination = source.given_for.get(i);
         let given = destination
             .and_then(|destination| given::find(self.paths, account, destination, self.seen));
-        let of_account = || {
-            let file = label::secret_file(&source.group, &account.id);
-            (label.clone(), file)
-        };
         let mut unused = None;
-        let ((secret, file), credential) = match given {
+        let (secret, credential) = match given {
             Some(Ok(GivenFile {
                 destination,
                 file,
@@ -137,29 +118,31 @@ impl Renderer<'_> {
             })) => {
                 unused = why;
                 let secret = label::account_given(&source.group, &account.id, &destination);
-                let names = label::given_file(&source.group, &account.id, &destination);
-                ((secret, names), Some(file))
+                (secret, Some(file))
             }
             Some(Err(what)) => {
                 self.problem(&at, what);
-                (of_account(), None)
+                (label.clone(), None)
             }
-            None => (of_account(), self.named(&account.credential, &at)),
+            None => (label.clone(), self.named(&account.credential, &at)),
         };
         if let Some(credential) = credential {
             let shown = format!("{}/{}", source.group, account.id);
-            let has = match (unused, destination) {
+            let value = match (unused, destination) {
                 (Some(why), Some(destination)) => {
                     self.lacks_credential(&at, &shown, account, destination, &why);
-                    false
+                    Some(SecretValue::NONE)
                 }
-                _ => self.has_credential(&credential, &at, &shown),
+                _ => self.credential(&credential, &at, &shown),
             };
-            if !has {
+            if value.as_ref().is_none_or(SecretValue::is_none) {
                 self.unserved.insert(cluster.to_owned());
             }
-            let content = secret::credential(&secret, &credential);
-            self.secrets.insert(file.clone(), text(&content));
+            let rendered = RenderedSecret {
+                file: credential,
+                value,
+            };
+            self.secrets.insert(secret.clone(), rendered);
         }
         let authorities = account
             .origin
@@ -171,8 +154,7 @@ impl Renderer<'_> {
             &Identity {
                 cluster,
                 label: &label,
-                secret: &secret,
-                secret_file: &self.secret_path(&file),
+                secret: &self.source_of_secrets.reference(secret),
                 authorities: authorities.as_ref(),
                 proxy: proxy
                     .as_ref()
@@ -220,55 +202,61 @@ impl Renderer<'_> {
         ));
     }
 
-    /// Whether the credential is there. What is wrong with it is noted.
-    fn has_credential(&mut self, file: &Path, at: &str, account: &str) -> bool {
+    /// The credential in a file; `None`: it cannot be known. What is wrong with it is noted.
+    fn credential(&mut self, file: &Path, at: &str, account: &str) -> Option<SecretValue> {
         let shown = file.display();
         self.seen.note(file);
-        let state = credential::inspect(file);
-        let is_there = matches!(state, CredentialState::Valid);
-        match state {
-            CredentialState::Valid => {}
-            CredentialState::Unavailable(what) => {
-                self.absent.push(account.to_owned());
-                self.findings.warnings.push(format!(
-                    "{at}: {shown} {what}: account {account} serves nothing until a good one is renamed to that name"
-                ));
+        let (what, value) = match credential::read(file) {
+            CredentialState::Valid(value) => return Some(value),
+            CredentialState::Unavailable(what) => (what, Some(SecretValue::NONE)),
+            CredentialState::Unreadable(what) => (what, None),
+            CredentialState::NoDirectory if self.source_of_secrets.is_watched_by_envoy() => {
+                self.problem(
+                    at,
+                    &format!(
+                        "{shown} has no directory: make it before Envoy starts, which never sees one that comes later"
+                    ),
+                );
+                return None;
             }
-            CredentialState::Invalid(what) => self.problem(
-                at,
-                &format!("{shown} {what}: write the credential alone, on one line"),
-            ),
-            CredentialState::NoDirectory => self.problem(
-                at,
-                &format!(
-                    "{shown} has no directory: make it before Envoy starts, which never sees one that comes later"
-                ),
-            ),
-        }
-        is_there
+            // It is looked for again.
+            CredentialState::NoDirectory => ("is missing", Some(SecretValue::NONE)),
+            CredentialState::Invalid(what) => {
+                self.problem(
+                    at,
+                    &format!("{shown} {what}: write the credential alone, on one line"),
+                );
+                return None;
+            }
+        };
+        self.absent.push(account.to_owned());
+        self.findings.warnings.push(format!(
+            "{at}: {shown} {what}: account {account} serves nothing until a good one is renamed to that name"
+        ));
+        value
     }
 
     /// The authorities that an account's certificate is checked against; `None` if the document names them wrongly.
-    fn authorities(&mut self, own: Option<&str>, at: &str) -> Option<Authorities> {
+    fn authorities(&mut self, own: Option<&str>, at: &str) -> Option<SecretReference> {
         let (file, at) = match own {
             Some(own) => (self.named(own, at)?, at),
             None => (self.paths.system_ca.clone(), "--system-ca"),
         };
-        let label = label::authorities(&file);
-        let name = format!("{label}.json");
-        if !self.authorities.contains_key(&label) {
+        let name = label::authorities(&file);
+        // Each file is read once.
+        if !self.secrets.contains_key(&name) {
             self.seen.note(&file);
-            if let Err(what) = authorities::inspect(&file) {
-                self.problem(at, &format!("{} {what}", file.display()));
-            }
-            let content = text(&secret::authorities(&label, &file));
-            self.secrets.insert(name.clone(), content);
-            self.authorities.insert(label.clone(), file);
+            let value = match authorities::read(&file) {
+                Ok(found) => Some(SecretValue::Authorities(found)),
+                Err(what) => {
+                    self.problem(at, &format!("{} {what}", file.display()));
+                    None
+                }
+            };
+            self.secrets
+                .insert(name.clone(), RenderedSecret { file, value });
         }
-        Some(Authorities {
-            file: self.secret_path(&name),
-            name: label,
-        })
+        Some(self.source_of_secrets.reference(name))
     }
 
     fn named(&mut self, file: &str, at: &str) -> Option<PathBuf> {
@@ -276,16 +264,7 @@ impl Renderer<'_> {
         named.map_err(|what| self.problem(at, what)).ok()
     }
 
-    fn secret_path(&self, name: &str) -> String {
-        self.paths.secrets().join(name).display().to_string()
-    }
-
     fn problem(&mut self, at: &str, what: &str) {
         self.findings.problems.push(format!("{at}: {what}"));
     }
-}
-
-/// The content of a file.
-pub fn text(value: &Value) -> String {
-    format!("{value:#}\n")
 }
