@@ -23,7 +23,7 @@ pub struct LedgerBallast {
 }
 
 impl LedgerBallast {
-    /// That of this ledger. Its name is none that a file of the ledger may have.
+    /// Returns the ballast of this ledger. Its name is none that a file of the ledger may have.
     pub fn beside(ledger: &Path) -> Self {
         let mut name = OsString::from(".");
         name.push(ledger.file_name().unwrap_or_default());

@@ -38,7 +38,7 @@ struct DiskLooks {
 }
 
 impl LedgerDisk {
-    /// That of this ledger.
+    /// Returns the disk of this ledger.
     pub fn of(ledger: &Path) -> Self {
         Self {
             ledger: ledger.to_owned(),

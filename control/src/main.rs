@@ -21,6 +21,7 @@ mod document;
 mod envoy_admin;
 mod envoy_config;
 mod envoy_program;
+mod event_printer;
 mod explain;
 mod failure;
 mod files;
@@ -43,7 +44,6 @@ mod render;
 mod run_directory;
 mod serve;
 mod signals;
-mod tell;
 mod terminal;
 
 mod up;

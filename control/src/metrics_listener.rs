@@ -4,9 +4,9 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use trilane_console::metrics::{MetricsSource, RelayedPage, serve};
 
+use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::serve::bind;
-use crate::tell::Teller;
 
 /// The value that turns metrics off in place of an address.
 const NONE: &str = "none";
@@ -42,7 +42,7 @@ impl MetricsAddress {
         sources: Vec<Box<dyn MetricsSource>>,
         relayed: Option<RelayedPage>,
         option: &str,
-        teller: Teller,
+        printer: EventPrinter,
     ) -> Result<Option<MetricsListener>, Failure> {
         if self.address == NONE {
             return Ok(None);
@@ -52,7 +52,7 @@ impl MetricsAddress {
             Err(why) if self.said => return Err(Failure::Data(why)),
             Err(_) => {
                 let taken = &self.address;
-                teller.trouble(&format!(
+                printer.trouble(&format!(
                     "no metrics: {taken} is taken. Choose another address with {option}, or none with {option} {NONE}"
                 ));
                 return Ok(None);
@@ -61,7 +61,7 @@ impl MetricsAddress {
         let address = listener.local_addr();
         let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
         let text = format!("metrics at http://{address}/metrics");
-        teller.news("metrics", &text, json!({"address": address.to_string()}));
+        printer.news("metrics", &text, json!({"address": address.to_string()}));
         let serving = tokio::spawn(serve(listener, sources, relayed));
         Ok(Some(MetricsListener(serving)))
     }

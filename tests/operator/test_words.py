@@ -8,7 +8,8 @@ import pytest
 from rooms import ROOT
 
 # A doc comment begins with a noun or a verb.
-BEGINS = re.compile(r"^\s*//[/!] (?:what|where|whoever|whose|who|which|whatever|one that|one who)\b", re.IGNORECASE)
+WORDS = r"what|where|whoever|whose|who|which|whatever|how|why|when|that|so|it as|one that|one who"
+BEGINS = re.compile(rf"^\s*//[/!] (?:(?:{WORDS})\b|It[.,])", re.IGNORECASE)
 DOC = re.compile(r"^\s*//[/!]")
 PLACES = ("src", "abi", "control", "console", "tests")
 

@@ -62,7 +62,7 @@ impl TestServer {
         socket.connect(self.address).await.unwrap()
     }
 
-    /// How long a request from there takes.
+    /// Measures the time of a request from there.
     async fn ask(&self, from: &str) -> Duration {
         let begun = Instant::now();
         let mut stream = self.connect(from).await;

@@ -1,4 +1,4 @@
-//! How agents come to their credentials, and what those may do.
+//! Credentials of agents: the ways to one, and the rights that it has.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -119,7 +119,7 @@ on_both! {
 }
 
 on_both! {
-    /// Why requests fail now: by the key, by the document, and by the latest requests.
+    /// The reason that requests fail now: by the key, by the document, and by the latest requests.
     async fn why_requests_fail(database: &TestDatabase) {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;

@@ -18,7 +18,7 @@ use crate::api::{Api, ApiReply};
 use crate::database::{TestDatabase, on_both};
 use crate::ledger::line;
 
-/// How often each race is run.
+/// The number of rounds of each race.
 const ROUNDS: usize = 30;
 
 /// A request. In its texts `<name>` stands for what was kept under this name, and `<n>` for what no other run of a race has.
@@ -39,7 +39,7 @@ enum LookedAt {
     Status,
     /// These places.
     Places(&'static [&'static str]),
-    /// How many of the list's items have this text.
+    /// Counts the list's items that have this text.
     Count(&'static str),
 }
 

@@ -48,7 +48,7 @@ on_both! {
     }
 }
 
-/// How many lines of the ledger there are.
+/// Counts the lines of the ledger.
 async fn lines(store: &Store, key: &str) -> usize {
     let mut transaction = store.read().await.unwrap();
     let asked = requests::RequestQuery {

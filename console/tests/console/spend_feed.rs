@@ -49,7 +49,7 @@ struct SpendFeedReader {
     cursor: Option<String>,
     told: Told,
     budgets: BTreeMap<String, Value>,
-    /// How many subjects were told.
+    /// Counts the subjects that were told.
     count: usize,
 }
 

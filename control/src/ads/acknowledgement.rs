@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use trilane::config::some_of;
 
-use super::session::{EnvoyWord, ResourceName};
+use super::session::{EnvoyReport, ResourceName};
 use super::snapshot::{ResourceKind, Snapshot};
 use crate::terminal::printable;
 
@@ -64,11 +64,11 @@ impl Acknowledgements {
     }
 
     /// Takes in what a stream has said.
-    pub fn note(&self, stream: u64, word: EnvoyWord) {
+    pub fn note(&self, stream: u64, word: EnvoyReport) {
         self.change(|streams| {
             let said = streams.entry(stream).or_default();
             match word {
-                EnvoyWord::Has(kind, resources) => {
+                EnvoyReport::Has(kind, resources) => {
                     for (name, version) in resources {
                         said.rejected.remove(&(kind, name.clone()));
                         if kind == ResourceKind::Cluster {
@@ -76,13 +76,13 @@ impl Acknowledgements {
                         }
                     }
                 }
-                EnvoyWord::Removed(kind, names) => {
+                EnvoyReport::Removed(kind, names) => {
                     for name in names {
                         said.clusters.remove(&name);
                         said.rejected.remove(&(kind, name));
                     }
                 }
-                EnvoyWord::Rejects(resource, version, why) => {
+                EnvoyReport::Rejects(resource, version, why) => {
                     said.rejected.insert(resource, (version, why));
                 }
             }
@@ -214,10 +214,10 @@ mod tests {
         let version = |name: &str| wanted.of(ResourceKind::Cluster)[name].version.clone();
         let has = |names: &[&str]| {
             let all = names.iter().map(|name| ((*name).to_owned(), version(name)));
-            EnvoyWord::Has(ResourceKind::Cluster, all.collect())
+            EnvoyReport::Has(ResourceKind::Cluster, all.collect())
         };
         let rejects = |kind, name: &str, version: String| {
-            EnvoyWord::Rejects((kind, name.to_owned()), version, "a\nreason".to_owned())
+            EnvoyReport::Rejects((kind, name.to_owned()), version, "a\nreason".to_owned())
         };
         let told = Arc::new(Mutex::new(Vec::new()));
         let tells = Arc::clone(&told);
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(now(), Acknowledged::All, "a secret holds up no document");
         said.note(
             1,
-            EnvoyWord::Removed(ResourceKind::Cluster, vec!["a".to_owned()]),
+            EnvoyReport::Removed(ResourceKind::Cluster, vec!["a".to_owned()]),
         );
         assert_eq!(now(), Acknowledged::Stopped);
         let cluster =

@@ -17,7 +17,7 @@ pub type ResourceName = (ResourceKind, String);
 
 /// Envoy's word on what was sent to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EnvoyWord {
+pub enum EnvoyReport {
     /// It has these: names with versions.
     Has(ResourceKind, Vec<(String, String)>),
     /// It has these no longer.
@@ -118,14 +118,14 @@ impl Subscription {
 
 impl Session {
     /// Takes in a request. Returns what Envoy says with it.
-    pub fn receive(&mut self, request: &DeltaDiscoveryRequest) -> Option<EnvoyWord> {
+    pub fn receive(&mut self, request: &DeltaDiscoveryRequest) -> Option<EnvoyReport> {
         let kind = ResourceKind::of(&request.type_url)?;
         let subscription = self.subscription(kind);
         let begins = !subscription.is_open;
         subscription.ask(request);
         if begins {
             let has = subscription.got.clone().into_iter().collect();
-            return Some(EnvoyWord::Has(kind, has));
+            return Some(EnvoyReport::Has(kind, has));
         }
         let sent = self.sent.remove(&request.response_nonce)?;
         let Some(rejected) = &request.error_detail else {
@@ -134,13 +134,13 @@ impl Session {
                 subscription.alone.remove(name);
             }
             return Some(match sent.removed.is_empty() {
-                true => EnvoyWord::Has(kind, sent.resources),
-                false => EnvoyWord::Removed(kind, sent.removed),
+                true => EnvoyReport::Has(kind, sent.resources),
+                false => EnvoyReport::Removed(kind, sent.removed),
             });
         };
         if let [(name, version)] = sent.resources.as_slice() {
             let why = rejected.message.clone();
-            return Some(EnvoyWord::Rejects(
+            return Some(EnvoyReport::Rejects(
                 (kind, name.clone()),
                 version.clone(),
                 why,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::standing::AgentProgress;
-use super::worker::{Chore, Next};
+use super::worker::{Next, PeriodicTask};
 use crate::ledger_ballast::LedgerBallast;
 
 /// Gives the ballast up when the disk is full, and makes it when there is room.
@@ -16,7 +16,7 @@ pub struct BallastKeeper {
 }
 
 impl BallastKeeper {
-    /// That of this ledger.
+    /// Returns the keeper of this ledger's ballast.
     pub fn new(ledger: &Path, standing: Arc<AgentProgress>) -> Self {
         Self {
             ballast: LedgerBallast::beside(ledger),
@@ -25,7 +25,7 @@ impl BallastKeeper {
     }
 }
 
-impl Chore for BallastKeeper {
+impl PeriodicTask for BallastKeeper {
     const NAME: &'static str = "ballast";
     const PAUSE: Duration = Duration::from_millis(500);
 

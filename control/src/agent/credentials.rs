@@ -19,7 +19,7 @@ use trilane_console::credentials::{check_value, is_label, is_name};
 use super::client::{ConsoleClient, ConsoleError};
 use super::identity::AgentIdentity;
 use super::standing::AgentProgress;
-use super::worker::{Chore, Next};
+use super::worker::{Next, PeriodicTask};
 
 /// The path of the console's API.
 const PATH: &str = "/api/v1/feed/credentials";
@@ -89,7 +89,7 @@ impl CredentialCopy {
     }
 }
 
-impl Chore for CredentialCopy {
+impl PeriodicTask for CredentialCopy {
     const NAME: &'static str = "credentials";
     const PAUSE: Duration = Duration::from_millis(500);
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::client::{ConsoleClient, ConsoleError};
 use super::standing::AgentProgress;
-use super::worker::{Chore, Next};
+use super::worker::{Next, PeriodicTask};
 use trilane::config::{Document, compile, document_hash};
 use trilane_console::documents::outside_names;
 
@@ -69,7 +69,7 @@ impl DocumentCopy {
     }
 }
 
-impl Chore for DocumentCopy {
+impl PeriodicTask for DocumentCopy {
     const NAME: &'static str = "document";
     const PAUSE: Duration = Duration::from_millis(500);
 

@@ -54,7 +54,7 @@ pub struct KeyChange {
 }
 
 impl KeyChange {
-    /// It as a feed tells it, but for its version, which is another one there.
+    /// Returns it as a feed tells it, but for its version, which is another one there.
     pub fn told(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(members)) => {

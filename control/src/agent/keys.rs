@@ -12,13 +12,13 @@ use super::key_copy::KeyCopy;
 use super::key_page::KeyFeedPage;
 use super::standing::AgentProgress;
 use super::unwritten_keys::UnwrittenKeys;
-use super::worker::{Chore, Next};
+use super::worker::{Next, PeriodicTask};
 
 /// The path of the console's API, and the size of a page, in keys.
 const PATH: &str = "/api/v1/feed/keys?limit=5000";
 /// The interval between attempts to write a copy that cannot be written.
 const AGAIN: Duration = Duration::from_secs(5);
-/// How often old removals are looked for, and how long they are told.
+/// The interval at which old removals are looked for, and the time for which they are told.
 const COMPACT: Duration = Duration::from_secs(3600);
 const REMOVALS: Duration = Duration::from_secs(30 * 86_400);
 /// The trouble while changes of keys are only in memory.
@@ -36,7 +36,7 @@ pub struct KeySync {
     ahead: Option<String>,
     /// The time of the latest attempt to write the copy.
     tried: Instant,
-    /// When old removals were looked for last.
+    /// The time at which old removals were looked for last.
     compacted: Option<Instant>,
     standing: Arc<AgentProgress>,
 }
@@ -112,7 +112,7 @@ impl KeySync {
     }
 }
 
-impl Chore for KeySync {
+impl PeriodicTask for KeySync {
     const NAME: &'static str = "keys";
     const PAUSE: Duration = Duration::from_millis(250);
 

@@ -22,7 +22,7 @@ use super::other_files::OtherFiles;
 use super::settled::SettledFiles;
 use super::spend_copy::SpendCopy;
 use super::standing::{AgentProgress, SentCounts};
-use super::worker::{Chore, Next};
+use super::worker::{Next, PeriodicTask};
 use crate::ledger_files;
 
 /// Files that were set aside and that the console has all of.
@@ -259,7 +259,7 @@ enum SendFault {
     Console(String),
 }
 
-impl Chore for LedgerSender {
+impl PeriodicTask for LedgerSender {
     const NAME: &'static str = "ledger";
     const PAUSE: Duration = Duration::from_millis(200);
 

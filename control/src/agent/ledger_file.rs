@@ -30,7 +30,7 @@ pub struct FileMark {
 }
 
 impl FileMark {
-    /// That of the file at a path.
+    /// Reads the mark of the file at a path.
     ///
     /// # Errors
     /// As the system gives them.

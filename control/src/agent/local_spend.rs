@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use super::database::DatabaseProblem;
 use super::spend_copy::SpendCopy;
 use super::standing::AgentProgress;
-use super::worker::{self, AgentStop, Chore, Next};
+use super::worker::{self, AgentStop, Next, PeriodicTask};
 use super::writability;
 use crate::agent_feeds::{DOCUMENT_PATH, LEDGER_PATH, SPEND_PATH};
 use crate::failure::Failure;
@@ -105,7 +105,7 @@ fn open(checkpoint: &Path, standing: &AgentProgress) -> Result<SpendCopy, String
 #[derive(Debug)]
 struct Checkpoint(Arc<SpendCopy>);
 
-impl Chore for Checkpoint {
+impl PeriodicTask for Checkpoint {
     const NAME: &'static str = "spend";
     const PAUSE: Duration = Duration::from_secs(2);
 

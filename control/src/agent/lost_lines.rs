@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::ledger_file::FileMark;
 use super::standing::AgentProgress;
-use super::worker::{Chore, Next};
+use super::worker::{Next, PeriodicTask};
 use crate::envoy_admin::{AdminPlace, RequestCounts};
 use crate::ledger_files;
 
@@ -55,7 +55,7 @@ impl LostLines {
     }
 }
 
-impl Chore for LostLines {
+impl PeriodicTask for LostLines {
     const NAME: &'static str = "lines";
     const PAUSE: Duration = Duration::from_millis(250);
 

@@ -2,7 +2,7 @@
 //!
 //! Envoy reads files of this machine and the feed that is served here, never the console. An [`identity`] comes from an
 //! enrolment. From then on each thing has a thread of its own ([`worker`]): the [`document`], the [`keys`] (in a [`key_copy`]),
-//! what is [`spend`] of budgets (in a [`spend_copy`]), the [`ledger`], and what Envoy has in force ([`gateway_word`]), and a [`report`] of how the agent [stands](standing), which [`metrics`] say as well. All of them ask the console ([`client`]) again and
+//! what is [`spend`] of budgets (in a [`spend_copy`]), the [`ledger`], and what Envoy has in force ([`envoy_poller`]), and a [`report`] of how the agent [stands](standing), which [`metrics`] say as well. All of them ask the console ([`client`]) again and
 //! again. When it is away they wait, and the gateway goes on with what is there.
 
 mod args;
@@ -14,8 +14,8 @@ mod contact;
 mod credentials;
 mod database;
 mod document;
+mod envoy_poller;
 mod feed_reads;
-mod gateway_word;
 mod identity;
 mod key_copy;
 mod key_page;
@@ -61,7 +61,7 @@ pub use console_url::ConsoleUrl;
 use contact::ConsoleContact;
 use credentials::CredentialCopy;
 use document::DocumentCopy;
-use gateway_word::GatewayWord;
+use envoy_poller::EnvoyPoller;
 pub use identity::AgentIdentity;
 use key_copy::KeyCopy;
 use keys::KeySync;
@@ -76,17 +76,17 @@ use spend::SpendFetcher;
 use spend_copy::SpendCopy;
 use standing::AgentProgress;
 use unwritten_keys::UnwrittenKeys;
-use worker::{AgentStop, Chore};
+use worker::{AgentStop, PeriodicTask};
 
 use crate::ads::{AdsServer, SocketPlace};
 use crate::agent_feeds::{DOCUMENT_PATH, FEED_PATH, LEDGER_PATH, SPEND_PATH};
 use crate::envoy_admin::AdminPlace;
+use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
 use crate::render::{self, Follower, PublishedAs};
 use crate::serve::{self, FeedAnswer};
 use crate::signals::Signals;
-use crate::tell::Teller;
 
 /// The longest time for the first document if there is none from before.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -254,8 +254,12 @@ impl Agent {
         Ok(agent)
     }
 
-    fn follow<C: Chore>(&mut self, chore: C, standing: &Arc<AgentProgress>) -> Result<(), Failure> {
-        let begun = worker::begin(chore, Arc::clone(standing), self.stop.clone());
+    fn follow<C: PeriodicTask>(
+        &mut self,
+        task: C,
+        standing: &Arc<AgentProgress>,
+    ) -> Result<(), Failure> {
+        let begun = worker::begin(task, Arc::clone(standing), self.stop.clone());
         let thread = begun.map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
         self.threads.push(thread);
         Ok(())
@@ -314,7 +318,7 @@ struct PreparedAgent {
     spent: Arc<SpendCopy>,
     contact: Arc<ConsoleContact>,
     ledger: LedgerSender,
-    gateway: Option<GatewayWord>,
+    gateway: Option<EnvoyPoller>,
     lost: Option<LostLines>,
     ballast: BallastKeeper,
     writability: FeedAnswer,
@@ -355,7 +359,7 @@ fn prepare(
     let gateway = settings.admin.clone();
     let published_as = Arc::<PublishedAs>::default();
     let gateway = gateway
-        .map(|admin| GatewayWord::new(admin, Arc::clone(&standing), Arc::clone(&published_as)));
+        .map(|admin| EnvoyPoller::new(admin, Arc::clone(&standing), Arc::clone(&published_as)));
     let gateway = gateway.transpose().map_err(Failure::Data)?;
     let lost = settings.admin.clone();
     let lost =
@@ -469,7 +473,7 @@ pub fn run(args: AgentArgs) -> Result<(), Failure> {
 }
 
 async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
-    let teller = Teller::new(args.json);
+    let printer = EventPrinter::new(args.json);
     let mut signals = Signals::catch()?;
     let listener = serve::bind(&args.listen).await.map_err(Failure::Data)?;
     let address = listener.local_addr();
@@ -485,21 +489,21 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
         admin: args.admin.clone(),
         published: args.publish.clone(),
     };
-    let tell = move |line: &str| teller.news("agent", line, json!({"text": line}));
+    let tell = move |line: &str| printer.news("agent", line, json!({"text": line}));
     let agent = tokio::select! {
         agent = Agent::begin(settings, listener, tell) => agent?,
         _ = signals.received() => return Ok(()),
     };
-    let follower = publish(&args, &place, &agent, teller)?;
+    let follower = publish(&args, &place, &agent, printer)?;
     let warnings = follower.as_ref().map(Follower::warnings);
     let metrics = agent.metrics().clone().with_accounts(warnings);
     let served = MetricsAddress::new(args.metrics_listen.as_deref(), METRICS);
-    let served = served.serve(vec![Box::new(metrics)], None, "--metrics-listen", teller);
+    let served = served.serve(vec![Box::new(metrics)], None, "--metrics-listen", printer);
     let served = served.await?;
-    teller.listening(address);
+    printer.listening(address);
     signals.received().await;
     drop((agent, follower, served));
-    teller.news("stopped", "stopped", json!({}));
+    printer.news("stopped", "stopped", json!({}));
     Ok(())
 }
 
@@ -508,7 +512,7 @@ fn publish(
     args: &AgentArgs,
     place: &AgentPlace,
     agent: &Agent,
-    teller: Teller,
+    printer: EventPrinter,
 ) -> Result<Option<Follower>, Failure> {
     let (Some(publish), Some(socket)) = (&args.publish, &args.ads_socket) else {
         return Ok(None);
@@ -524,6 +528,6 @@ fn publish(
     render.given = Some(place.given());
     render.published_as = Some(agent.published_as());
     render.credentials = Some(credentials.unwrap_or_else(|| args.data.join("credentials")));
-    let tell = move |line: &str| teller.news("document", line, json!({"text": line}));
+    let tell = move |line: &str| printer.news("document", line, json!({"text": line}));
     Follower::begin(render, tell).map(Some)
 }

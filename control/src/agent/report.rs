@@ -9,7 +9,7 @@ use trilane_console::api::EnvoyReport;
 
 use super::client::ConsoleClient;
 use super::standing::AgentProgress;
-use super::worker::{Chore, Next};
+use super::worker::{Next, PeriodicTask};
 
 /// Reports now and then.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl StandingReport {
     }
 }
 
-impl Chore for StandingReport {
+impl PeriodicTask for StandingReport {
     const NAME: &'static str = "report";
     const PAUSE: Duration = Duration::from_secs(2);
 

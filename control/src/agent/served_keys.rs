@@ -46,7 +46,7 @@ impl ServedKeys {
         })
     }
 
-    /// When the gateway read it last.
+    /// Returns the time at which the gateway read it last.
     pub fn reads(&self) -> Arc<FeedReads> {
         Arc::clone(&self.reads)
     }

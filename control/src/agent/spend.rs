@@ -9,7 +9,7 @@ use trilane_console::api::SpendFeedPage;
 use super::client::{ConsoleClient, ConsoleError};
 use super::spend_copy::SpendCopy;
 use super::unsent_spend::FilePositions;
-use super::worker::{Chore, Next};
+use super::worker::{Next, PeriodicTask};
 
 /// The path of the console's API, and the size of a page, in subjects.
 const PATH: &str = "/api/v1/feed/spend?limit=5000";
@@ -34,7 +34,7 @@ impl SpendFetcher {
     }
 }
 
-impl Chore for SpendFetcher {
+impl PeriodicTask for SpendFetcher {
     const NAME: &'static str = "spend";
     const PAUSE: Duration = Duration::from_millis(250);
 

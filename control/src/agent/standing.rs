@@ -171,7 +171,7 @@ impl AgentProgress {
         *lost = lost.saturating_add(requests);
     }
 
-    /// So much room is held beside the ledger, in bytes.
+    /// Notes the room that is held beside the ledger, in bytes.
     pub fn has_ballast(&self, bytes: u64) {
         self.state().ballast = bytes;
     }

@@ -40,8 +40,8 @@ pub enum Next {
 }
 
 /// One thing that an agent does again and again.
-pub trait Chore: Send + 'static {
-    /// The name of the chore, for messages about it.
+pub trait PeriodicTask: Send + 'static {
+    /// The name of the task, for messages about it.
     const NAME: &'static str;
     /// The pause between two times.
     const PAUSE: Duration;
@@ -57,8 +57,8 @@ pub trait Chore: Send + 'static {
 ///
 /// # Errors
 /// The thread cannot be started.
-pub fn begin<C: Chore>(
-    mut chore: C,
+pub fn begin<C: PeriodicTask>(
+    mut task: C,
     standing: Arc<AgentProgress>,
     stop: AgentStop,
 ) -> std::io::Result<JoinHandle<()>> {
@@ -66,7 +66,7 @@ pub fn begin<C: Chore>(
     let go_on = move || {
         let mut pause = C::PAUSE;
         loop {
-            let done = chore.run();
+            let done = task.run();
             standing.note(C::NAME, done.as_ref().err().map(String::as_str));
             if matches!(done, Ok(Next::Later)) {
                 standing.is_up_to_date(C::NAME);

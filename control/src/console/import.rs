@@ -7,8 +7,8 @@ use trilane_console::store::Store;
 
 use super::running::ConsoleSettings;
 use super::{now, operator};
+use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
-use crate::tell::Teller;
 
 /// The longest document, in bytes.
 const DOCUMENT: u64 = 64 << 20;
@@ -17,7 +17,11 @@ const DOCUMENT: u64 = 64 << 20;
 ///
 /// # Errors
 /// It cannot be read, or is invalid.
-pub async fn run(store: &Store, settings: &ConsoleSettings, teller: Teller) -> Result<(), Failure> {
+pub async fn run(
+    store: &Store,
+    settings: &ConsoleSettings,
+    printer: EventPrinter,
+) -> Result<(), Failure> {
     let actor = operator();
     if let Some(file) = &settings.import_document {
         let name = file.display().to_string();
@@ -27,7 +31,7 @@ pub async fn run(store: &Store, settings: &ConsoleSettings, teller: Teller) -> R
         let body = body.map_err(|error| failed(error.to_string()))?;
         let published = import::document(store, body, &settings.prices, &actor, now()).await;
         if published.map_err(|error| failed(error.to_string()))? {
-            teller.news(
+            printer.news(
                 "document",
                 &format!("published {name}"),
                 json!({"file": name}),

@@ -23,11 +23,11 @@ use trilane_console::store::DatabaseAddress;
 use trilane_console::store::audit::{self, Actor};
 use trilane_console::vendors::VendorAccess;
 
+use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
 use crate::serve::bind;
 use crate::signals::Signals;
-use crate::tell::Teller;
 use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile};
 
 pub use args::ConsoleArgs;
@@ -59,7 +59,7 @@ pub fn run(args: &ConsoleArgs) -> Result<(), Failure> {
 }
 
 async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
-    let teller = Teller::new(args.json);
+    let printer = EventPrinter::new(args.json);
     let database = database::address(&args.database)?;
     let settings = ConsoleSettings {
         sealing_keys: sealing_keys(args.sealing_key_file.as_ref(), &database),
@@ -92,13 +92,13 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(text));
     }
     if args.behind_tls_proxy && args.trusted_proxies.is_empty() {
-        teller.trouble(
+        printer.trouble(
             "all people have the proxy's address: --trusted-proxies NETWORK says which proxies to believe. Until then attempts to sign in \
              are slowed by person alone, and the audit has the proxy's address",
         );
     }
     let console = tokio::select! {
-        console = RunningConsole::begin(&settings, listener, teller) => console?,
+        console = RunningConsole::begin(&settings, listener, printer) => console?,
         _ = signals.received() => return Ok(()),
     };
     let metrics = MetricsAddress::new(args.metrics_listen.as_deref(), METRICS);
@@ -106,14 +106,14 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         vec![Box::new(console.metrics())],
         None,
         "--metrics-listen",
-        teller,
+        printer,
     );
     let metrics = metrics.await?;
-    teller.listening(listens);
+    printer.listening(listens);
     signals.received().await;
     console.end().await;
     drop(metrics);
-    teller.news("stopped", "stopped", json!({}));
+    printer.news("stopped", "stopped", json!({}));
     Ok(())
 }
 

@@ -32,9 +32,9 @@ use trilane_console::{first_admin, server};
 
 use super::webhooks::WebhookSender;
 use super::{import, now};
+use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::key::Delivery;
-use crate::tell::Teller;
 
 /// The interval between two times of forgetting what is old.
 const MAINTAIN: Duration = Duration::from_secs(3600);
@@ -94,22 +94,23 @@ impl RunningConsole {
     pub async fn begin(
         settings: &ConsoleSettings,
         listener: TcpListener,
-        teller: Teller,
+        printer: EventPrinter,
     ) -> Result<Self, Failure> {
         let store = Store::open(&settings.database);
         let store = store
             .await
             .map_err(|error| Failure::Data(error.to_string()))?;
-        admit_first_admin(&store, settings.admin_token_file.as_deref(), teller).await?;
-        import::run(&store.of(Workload::Background), settings, teller).await?;
-        prepare_sealing(&store, settings.sealing_keys.as_ref(), teller).await?;
+        admit_first_admin(&store, settings.admin_token_file.as_deref(), printer).await?;
+        import::run(&store.of(Workload::Background), settings, printer).await?;
+        prepare_sealing(&store, settings.sealing_keys.as_ref(), printer).await?;
         let background = store.of(Workload::Background);
-        let maintaining = tokio::spawn(maintain(background.clone(), settings.retention, teller));
-        let rolling = tokio::spawn(roll_up(background.clone(), teller));
+        let maintaining = tokio::spawn(maintain(background.clone(), settings.retention, printer));
+        let rolling = tokio::spawn(roll_up(background.clone(), printer));
         let watching = tokio::spawn(watch_key_changes(background.clone()));
-        let indexing = tokio::spawn(index_keys(background.clone(), teller));
+        let indexing = tokio::spawn(index_keys(background.clone(), printer));
         let sender = WebhookSender::new(settings.private_webhooks);
-        let telling = tokio::spawn(sender.go_on(background, settings.sealing_keys.clone(), teller));
+        let telling =
+            tokio::spawn(sender.go_on(background, settings.sealing_keys.clone(), printer));
         let live = LiveParts::default();
         let state = ConsoleState {
             store: store.clone(),
@@ -119,7 +120,7 @@ impl RunningConsole {
             gateway: settings.gateway.clone(),
             sealing_keys: settings.sealing_keys.clone(),
             vendors: settings.vendors.clone(),
-            reporter: Reporter(Arc::new(move |reason: &str| teller.trouble(reason))),
+            reporter: Reporter(Arc::new(move |reason: &str| printer.trouble(reason))),
             live: live.clone(),
         };
         let (stop, stopped) = oneshot::channel::<()>();
@@ -187,7 +188,7 @@ impl RunningConsole {
 async fn prepare_sealing(
     store: &Store,
     file: Option<&SealingKeyFile>,
-    teller: Teller,
+    printer: EventPrinter,
 ) -> Result<(), Failure> {
     if let Some(file) = file
         && file.create().map_err(Failure::Data)?
@@ -196,7 +197,7 @@ async fn prepare_sealing(
         let text = format!(
             "credentials and secrets of webhooks are sealed with the key in {name}: keep a copy of it, apart from those of the database"
         );
-        teller.news("sealing", &text, json!({"file": name}));
+        printer.news("sealing", &text, json!({"file": name}));
     }
     let keys = file.map(SealingKeyFile::read).transpose();
     let keys = keys.map_err(Failure::Data)?;
@@ -205,13 +206,13 @@ async fn prepare_sealing(
         let sealed = secrets::seal_plain(store, keys).await.map_err(failed)?;
         if sealed > 0 {
             let text = format!("secrets of webhooks sealed, which were not: {sealed}");
-            teller.news("sealed", &text, json!({"webhooks": sealed}));
+            printer.news("sealed", &text, json!({"webhooks": sealed}));
         }
     }
     let counted = account_credentials::unreadable(store, keys.as_ref()).await;
     let (lost, all) = counted.map_err(failed)?;
     if lost > 0 {
-        teller.trouble(&format!(
+        printer.trouble(&format!(
             "{lost} of {all} credentials cannot be opened: their key is in no line of the file of sealing keys \
              (--sealing-key-file). Put that file back, or give them again; gateways go on with those that they have"
         ));
@@ -219,7 +220,7 @@ async fn prepare_sealing(
     let counted = secrets::unreadable(store, keys.as_ref()).await;
     let (lost, all) = counted.map_err(failed)?;
     if lost > 0 {
-        teller.trouble(&format!(
+        printer.trouble(&format!(
             "{lost} of {all} secrets of webhooks cannot be opened: their key is in no line of the file of sealing keys \
              (--sealing-key-file). Put that file back, or remove those webhooks and add them anew; their messages wait for six hours"
         ));
@@ -231,14 +232,15 @@ async fn prepare_sealing(
 async fn admit_first_admin(
     store: &Store,
     file: Option<&Path>,
-    teller: Teller,
+    printer: EventPrinter,
 ) -> Result<(), Failure> {
     let failed = |error: trilane_console::store::StoreError| Failure::Data(error.to_string());
     if first_admin::is_anybody_there(store).await.map_err(failed)? {
         return Ok(());
     }
     let Some(file) = file else {
-        teller.trouble("nobody may do anything yet: --admin-token-file FILE makes the first admin");
+        printer
+            .trouble("nobody may do anything yet: --admin-token-file FILE makes the first admin");
         return Ok(());
     };
     let token = NewSecret::token().map_err(Failure::Data)?;
@@ -251,25 +253,25 @@ async fn admit_first_admin(
         delivery.keep();
         let name = file.display().to_string();
         let text = format!("the first admin's token is in {name}");
-        teller.news("admin", &text, json!({"file": name}));
+        printer.news("admin", &text, json!({"file": name}));
     }
     Ok(())
 }
 
-async fn maintain(store: Store, retention: Retention, teller: Teller) {
+async fn maintain(store: Store, retention: Retention, printer: EventPrinter) {
     loop {
         if let Err(error) = maintenance::run(&store, retention).await {
-            teller.trouble(&format!("what is old stays for now: {error}"));
+            printer.trouble(&format!("what is old stays for now: {error}"));
         }
         sleep(MAINTAIN).await;
     }
 }
 
-async fn roll_up(store: Store, teller: Teller) {
+async fn roll_up(store: Store, printer: EventPrinter) {
     loop {
         // What is not rolled up is added up by whoever looks at it.
         if let Err(error) = usage_days::roll_up(&store, OffsetDateTime::now_utc()).await {
-            teller.trouble(&format!("usage is not rolled up for now: {error}"));
+            printer.trouble(&format!("usage is not rolled up for now: {error}"));
         }
         sleep(ROLL_UP).await;
     }
@@ -284,12 +286,12 @@ async fn watch_key_changes(store: Store) {
     }
 }
 
-async fn index_keys(store: Store, teller: Teller) {
+async fn index_keys(store: Store, printer: EventPrinter) {
     loop {
         let pause = match key_grams::index_all(&store).await {
             Ok(()) => INDEX,
             Err(error) => {
-                teller.trouble(&format!("the search of keys is slower for now: {error}"));
+                printer.trouble(&format!("the search of keys is slower for now: {error}"));
                 INDEX_LATER
             }
         };

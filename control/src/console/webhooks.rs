@@ -16,7 +16,7 @@ use ureq::Agent;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-use crate::tell::Teller;
+use crate::event_printer::EventPrinter;
 
 /// The pause while nothing is to be sent.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -87,7 +87,7 @@ impl WebhookSender {
     }
 
     /// Finds what is to be told and tells it, until this is dropped. `keys`: what seals credentials and secrets.
-    pub async fn go_on(self, store: Store, keys: Option<SealingKeyFile>, teller: Teller) {
+    pub async fn go_on(self, store: Store, keys: Option<SealingKeyFile>, printer: EventPrinter) {
         let mut told = None;
         let mut watches = (BudgetWatch::default(), FleetWatch::default());
         loop {
@@ -97,7 +97,7 @@ impl WebhookSender {
                 .err()
                 .map(|error| error.to_string());
             if let Some(trouble) = trouble.as_ref().filter(|_| trouble != told) {
-                teller.trouble(&format!("webhooks wait: {trouble}"));
+                printer.trouble(&format!("webhooks wait: {trouble}"));
             }
             told = trouble;
             sleep(PAUSE).await;

@@ -22,7 +22,7 @@ pub struct GivenFile {
     pub unused: Option<String>,
 }
 
-/// That of an account. `None`: its document is no console's.
+/// Returns the file of an account; `None`: its document is no console's.
 ///
 /// A file of the console comes first; an empty one, whose credential was taken back, counts as none where there is one of the
 /// machine's own. Where there is neither, the file is where the console's would be.

@@ -157,7 +157,7 @@ pub struct RenderChanges {
 }
 
 impl RenderChanges {
-    /// That of a pass, after one with the findings `told`.
+    /// Returns the outcome of a pass, after one with the findings `told`.
     pub fn of(report: &RenderReport, told: Option<&Findings>) -> Self {
         let mut news = Self::default();
         if !is_news(report, told) {

@@ -11,7 +11,7 @@ use trilane_console::named_file;
 
 use super::watch::{FileState, ReloadableFile};
 use crate::document;
-use crate::tell::Teller;
+use crate::event_printer::EventPrinter;
 use crate::watched_files::WatchedFiles;
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
@@ -28,18 +28,18 @@ pub struct Served {
 
 /// The document's file, and its last valid content.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct DocumentFile {
     file: PathBuf,
-    teller: Teller,
+    printer: EventPrinter,
     served: RwLock<Option<Arc<Served>>>,
 }
 
-impl Shelf {
+impl DocumentFile {
     /// Not read yet.
-    pub fn new(file: PathBuf, teller: Teller) -> Self {
+    pub fn new(file: PathBuf, printer: EventPrinter) -> Self {
         Self {
             file,
-            teller,
+            printer,
             served: RwLock::default(),
         }
     }
@@ -89,7 +89,7 @@ impl Shelf {
     }
 }
 
-impl ReloadableFile for Shelf {
+impl ReloadableFile for DocumentFile {
     fn file(&self) -> PathBuf {
         self.file.clone()
     }
@@ -119,14 +119,14 @@ impl ReloadableFile for Shelf {
                 }
                 *served = Some(Arc::new(document));
                 drop(served);
-                self.teller.news("document", &text, facts);
+                self.printer.news("document", &text, facts);
             }
             Err(problems) => {
                 let left = match self.served() {
                     Some(_) => "the last good one goes on being served",
                     None => "503 is answered until it is good",
                 };
-                self.teller.refused("the document", &name, &problems, left);
+                self.printer.refused("the document", &name, &problems, left);
             }
         }
         FileState::Yes

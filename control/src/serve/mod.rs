@@ -16,9 +16,9 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::runtime::Builder;
 
-use crate::tell::Teller;
+use crate::event_printer::EventPrinter;
 pub use args::ServeArgs;
-use document::Shelf;
+use document::DocumentFile;
 pub use server::{bind, serve};
 pub use site::{FeedAnswer, of_feeds, of_published};
 use watch::FileWatch;
@@ -48,26 +48,26 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
 }
 
 async fn until_signal(args: ServeArgs) -> Result<(), Failure> {
-    let teller = Teller::new(args.json);
+    let printer = EventPrinter::new(args.json);
     // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;
     let listener = bind(&args.listen).await.map_err(Failure::Data)?;
     let address = listener.local_addr();
     let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
 
-    let shelf = Arc::new(Shelf::new(args.document, teller));
+    let file = Arc::new(DocumentFile::new(args.document, printer));
     let watch = tokio::select! {
-        watch = FileWatch::begin(Arc::clone(&shelf)) => watch,
+        watch = FileWatch::begin(Arc::clone(&file)) => watch,
         _ = signals.received() => return Ok(()),
     };
     tokio::spawn(watch.go_on());
-    teller.listening(address);
+    printer.listening(address);
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let router = site::of_document(&args.document_path, shelf);
+    let router = site::of_document(&args.document_path, file);
     let serving = tokio::spawn(serve(listener, router, stopped));
     signals.received().await;
     let _ = stop.send(true);
     let _ = serving.await;
-    teller.news("stopped", "stopped", json!({}));
+    printer.news("stopped", "stopped", json!({}));
     Ok(())
 }

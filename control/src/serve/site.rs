@@ -18,7 +18,7 @@ use tokio::task::spawn_blocking;
 use trilane_console::feed::PageError;
 
 use super::body::PacedBody;
-use super::document::Shelf;
+use super::document::DocumentFile;
 
 /// The most pages of feeds in memory, each of about 3 MB at most. Further readers wait.
 const PAGES: usize = 16;
@@ -38,12 +38,12 @@ pub fn of_published(file: PathBuf) -> FeedAnswer {
 }
 
 /// Serves a document, and whether there is one.
-pub fn of_document(path: &str, shelf: Arc<Shelf>) -> Router {
+pub fn of_document(path: &str, file: Arc<DocumentFile>) -> Router {
     let router = Router::new()
         .without_v07_checks()
         .route(super::HEALTH, get(health))
         .route(&literally(path), get(document));
-    with_errors(router).with_state(shelf)
+    with_errors(router).with_state(file)
 }
 
 /// Serves feeds, each at its path.
@@ -81,8 +81,8 @@ fn error(status: StatusCode, text: &str) -> Response {
     (status, [NOT_KEPT], Json(json!({"error": text}))).into_response()
 }
 
-async fn health(State(shelf): State<Arc<Shelf>>) -> Response {
-    let served = shelf.served();
+async fn health(State(file): State<Arc<DocumentFile>>) -> Response {
+    let served = file.served();
     let status = if served.is_some() {
         StatusCode::OK
     } else {
@@ -93,8 +93,8 @@ async fn health(State(shelf): State<Arc<Shelf>>) -> Response {
     (status, [NOT_KEPT], Json(body)).into_response()
 }
 
-async fn document(State(shelf): State<Arc<Shelf>>, headers: HeaderMap) -> Response {
-    let Some(served) = shelf.served() else {
+async fn document(State(file): State<Arc<DocumentFile>>, headers: HeaderMap) -> Response {
+    let Some(served) = file.served() else {
         let text = "there is no good document yet; the output of trilane serve says why";
         return error(StatusCode::SERVICE_UNAVAILABLE, text);
     };

@@ -21,11 +21,11 @@ use super::tell;
 use crate::agent::{Agent, AgentSettings, ConsoleUrl};
 use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
 use crate::envoy_admin::AdminPlace;
+use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::host_port::HostPort;
 use crate::render;
 use crate::serve;
-use crate::tell::Teller;
 
 /// The interval at which the first document is looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -56,7 +56,7 @@ impl ConsoleLink {
     /// # Errors
     /// The reason that it cannot start.
     pub async fn begin(plan: &Plan, console: &ConsolePlan, gateway: u16) -> Result<Self, Failure> {
-        let teller = Teller::new(false);
+        let printer = EventPrinter::new(false);
         let place = plan.data.agent();
         let mut here = None;
         let mut admin_token = None;
@@ -75,7 +75,7 @@ impl ConsoleLink {
             } => {
                 let token = plan.data.root().join("admin.token");
                 let access = VendorAccess::new(*private_accounts, PathBuf::from(render::SYSTEM_CA));
-                let begun = start_console(plan, (*port, *peer), gateway, &token, access, teller);
+                let begun = start_console(plan, (*port, *peer), gateway, &token, access, printer);
                 let (console, address) = begun.await?;
                 admit_local_agent(console.store(), &place).await?;
                 let path = console.sign_in_path().await?;
@@ -163,7 +163,7 @@ async fn start_console(
     gateway: u16,
     token: &std::path::Path,
     vendors: VendorAccess,
-    teller: Teller,
+    printer: EventPrinter,
 ) -> Result<(RunningConsole, HostPort), Failure> {
     // Before it listens on all addresses.
     let peers = peer.map(ConsolePeer::addresses).transpose()?;
@@ -190,7 +190,7 @@ async fn start_console(
         peers,
         vendors,
     };
-    let console = RunningConsole::begin(&settings, listener, teller).await?;
+    let console = RunningConsole::begin(&settings, listener, printer).await?;
     Ok((console, address))
 }
 

@@ -24,7 +24,7 @@ const LEADS_TO_GATEWAY: u32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum ConsolePeer {
-    /// That of the default gateway.
+    /// The address of the default gateway.
     Gateway,
     /// This one.
     At(IpAddr),

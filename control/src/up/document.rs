@@ -52,7 +52,7 @@ pub struct KeySummary {
 }
 
 impl DocumentSummary {
-    /// That in a file.
+    /// Reads the one in a file.
     pub fn read(file: &Path) -> Self {
         let text = fs::read(file).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()

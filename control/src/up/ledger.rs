@@ -32,7 +32,7 @@ pub struct LedgerFile {
 }
 
 impl LedgerFile {
-    /// That at this path.
+    /// Returns the ledger at this path.
     pub const fn new(path: PathBuf, rotation: Rotation) -> Self {
         Self { path, rotation }
     }

@@ -7,9 +7,9 @@ use trilane_console::metrics::RelayedPage;
 
 use super::prepare::PreparedGateway;
 use crate::envoy_admin::{Admin, METRICS};
+use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsListener;
-use crate::tell::Teller;
 
 /// The content type of Envoy's metrics, in Prometheus' text format.
 const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -37,6 +37,11 @@ pub async fn serve(
             Box::pin(async move { Admin::at(&told)?.metrics().await })
         }),
     };
-    let served = address.serve(sources, Some(relayed), "--metrics-port", Teller::new(false));
+    let served = address.serve(
+        sources,
+        Some(relayed),
+        "--metrics-port",
+        EventPrinter::new(false),
+    );
     served.await
 }

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The interval at which that is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// The interval at which log and ledger are looked at.
-const CHORES: Duration = Duration::from_millis(250);
+const PERIODIC_TASKS: Duration = Duration::from_millis(250);
 /// The same for lines of the ledger that were lost.
 const COUNTS: Duration = Duration::from_secs(10);
 /// The longest time for Envoy to end after SIGTERM.
@@ -214,15 +214,15 @@ impl Supervisor {
 
     /// Starts Envoy again whenever it ends, and sees to log and ledger, until a signal.
     async fn until_signal(&mut self, signals: &mut TerminalSignals) -> EndSignal {
-        let mut chores = interval(CHORES);
-        chores.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut periodic_tasks = interval(PERIODIC_TASKS);
+        periodic_tasks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let ended = tokio::select! {
                 ended = self.envoy.ended() => ended,
                 () = &mut self.hang => self.end_hanging().await,
                 signal = signals.received() => return signal,
-                _ = chores.tick() => {
-                    self.chores().await;
+                _ = periodic_tasks.tick() => {
+                    self.periodic_tasks().await;
                     continue;
                 }
             };
@@ -274,7 +274,7 @@ impl Supervisor {
         }
     }
 
-    async fn chores(&mut self) {
+    async fn periodic_tasks(&mut self) {
         for line in self.log.lines() {
             let plan = &self.gateway.plan;
             if let Some(text) = self.refusals.tell(&line, &plan.document, &plan.credentials) {
@@ -389,7 +389,7 @@ impl Supervisor {
         while begun.elapsed() < patience && self.envoy.has_ended().is_none() {
             match admin.active_requests().await {
                 Ok(0) | Err(_) => return,
-                Ok(_) => sleep(CHORES).await,
+                Ok(_) => sleep(PERIODIC_TASKS).await,
             }
         }
         if let Ok(left @ 1..) = admin.active_requests().await {

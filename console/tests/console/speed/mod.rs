@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::database::TestDatabase;
 
-/// How many of something there are: all of them, or a fiftieth.
+/// The number of something: all of them, or a fiftieth.
 pub fn rows(all: u64) -> u64 {
     let short = std::env::var_os("TRILANE_BENCH_SHORT").is_some();
     if short { all / 50 } else { all }
@@ -68,7 +68,7 @@ impl SpeedMeter {
 }
 
 impl Cost {
-    /// So many a second of one core that does nothing else.
+    /// Returns the number a second of one core that does nothing else.
     pub fn a_second(&self, count: u64) -> u128 {
         u128::from(count) * 1_000_000 / (self.here + self.postgres).as_micros().max(1)
     }

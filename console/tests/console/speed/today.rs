@@ -10,7 +10,7 @@ use crate::api::Api;
 use crate::database::TestDatabase;
 use crate::page_security::{PASSWORD, get, post, session, with_password};
 
-/// So many rows of an hour, each of a key of its own.
+/// Writes so many rows of an hour, each of a key of its own.
 fn hour(database: &TestDatabase, hour: &str, count: u64) -> String {
     let columns =
         "hour, key_id, owner, team, group_id, source, account, model, entry, outcome, currency";

@@ -178,7 +178,7 @@ fn what_an_envoy_has_is_not_sent_again() {
         &[("a", desk.version(C, "a")), ("b", old()), ("gone", old())],
     ));
     assert!(
-        matches!(word, Some(EnvoyWord::Has(C, all)) if all.len() == 3),
+        matches!(word, Some(EnvoyReport::Has(C, all)) if all.len() == 3),
         "it says so"
     );
     session.receive(&has(S, &[("x", desk.version(S, "x")), ("y", old())]));
@@ -218,10 +218,10 @@ fn whom_a_rejection_is_about() {
     );
     let has = |name: &str| {
         let versions = vec![(name.to_owned(), desk.version(C, name))];
-        Some(EnvoyWord::Has(C, versions))
+        Some(EnvoyReport::Has(C, versions))
     };
     assert_eq!(session.receive(&says(&each[0], None)), has("a"));
-    let rejects = EnvoyWord::Rejects(
+    let rejects = EnvoyReport::Rejects(
         (C, "bad".to_owned()),
         desk.version(C, "bad"),
         "a port".to_owned(),
@@ -255,5 +255,5 @@ fn a_removal_is_acknowledged() {
     desk.put(&[("a", "1")], &[], false);
     let gone = session.due(&desk.snapshot);
     let word = session.receive(&says(&gone[0], None));
-    assert_eq!(word, Some(EnvoyWord::Removed(C, vec!["b".to_owned()])));
+    assert_eq!(word, Some(EnvoyReport::Removed(C, vec!["b".to_owned()])));
 }

@@ -1,4 +1,4 @@
-//! How the vendor is reached: by a proxy of the environment.
+//! The way to the vendor: by a proxy of the environment.
 
 use serde_json::Value;
 

@@ -11,7 +11,7 @@ use super::site::{SECRET, Site};
 pub struct Running<'a> {
     site: &'a Site,
     child: Child,
-    /// How much of what it said was looked at.
+    /// The number of lines that were looked at.
     read: usize,
     /// Whether each line of it begins with the time.
     timed: bool,
@@ -84,7 +84,7 @@ impl<'a> Running<'a> {
         rest.to_owned()
     }
 
-    /// How it ended by itself, and what it said that was not looked at.
+    /// Waits until it ends by itself. Returns its status, and what it said that was not looked at.
     pub fn ended(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().unwrap().code();
         (code, self.rest())

@@ -1,4 +1,4 @@
-//! When files are written and removed.
+//! The writing and removal of files.
 
 use std::collections::BTreeSet;
 use std::fs;

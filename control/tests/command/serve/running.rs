@@ -11,14 +11,14 @@ use serde_json::json;
 
 use super::http::{FeedReply, OpenConnection};
 
-/// How long something may take.
+/// The longest time that something may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The command as it runs.
 pub struct Serve {
     child: Child,
     said: PathBuf,
-    /// How much of what it said was looked at.
+    /// The number of lines that were looked at.
     read: usize,
     address: SocketAddr,
 }

@@ -8,7 +8,7 @@ use super::running::{Serve, large};
 
 /// More than `serve` takes at a time.
 const MANY: usize = 320;
-/// How long a request's head may take, as docs/command.md says.
+/// The longest time of a request's head, as docs/command.md says.
 const HEAD: Duration = Duration::from_secs(5);
 /// For a machine that does other things too.
 const SLACK: Duration = Duration::from_secs(5);

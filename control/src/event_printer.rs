@@ -13,11 +13,11 @@ pub const MOST: usize = 100;
 
 /// Reports events in lines of text (errors on standard error), or in lines of JSON (all on standard output).
 #[derive(Debug, Clone, Copy)]
-pub struct Teller {
+pub struct EventPrinter {
     json: bool,
 }
 
-impl Teller {
+impl EventPrinter {
     /// In JSON, or as text.
     pub fn new(json: bool) -> Self {
         Self { json }

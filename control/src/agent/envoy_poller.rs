@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 
 use super::standing::AgentProgress;
-use super::worker::{Chore, Next};
+use super::worker::{Next, PeriodicTask};
 use crate::envoy_admin::AdminPlace;
 use crate::render::PublishedAs;
 
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Asks an Envoy again and again.
 #[derive(Debug)]
-pub struct GatewayWord {
+pub struct EnvoyPoller {
     admin: AdminPlace,
     runtime: Runtime,
     standing: Arc<AgentProgress>,
@@ -24,7 +24,7 @@ pub struct GatewayWord {
     since: Option<Instant>,
 }
 
-impl GatewayWord {
+impl EnvoyPoller {
     /// The one with this admin interface.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl GatewayWord {
     }
 }
 
-impl Chore for GatewayWord {
+impl PeriodicTask for EnvoyPoller {
     const NAME: &'static str = "gateway";
     const PAUSE: Duration = Duration::from_millis(500);
 
