@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
 use trilane::config::document::{BudgetDocument, LimitsDocument};
 use trilane::config::{Document, Problems, compile};
 use trilane::limits::{member_id, member_parts};
@@ -132,7 +131,7 @@ pub async fn get(
     }
     let mut transaction = state.store.read().await?;
     let budget = find(&mut transaction, kind, &id).await?;
-    let today = OffsetDateTime::now_utc().date();
+    let today = state.time().date();
     let month = format!("{:04}-{:02}", today.year(), u8::from(today.month()));
     let mut sums = Vec::new();
     for period in [today.to_string(), month] {

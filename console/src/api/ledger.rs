@@ -5,7 +5,6 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
 use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
@@ -119,7 +118,7 @@ pub async fn send(
     })?;
     let batch = LedgerBatch::new(&envoy, &file, asked.from, &bytes, asked.ends);
     let batch = batch.map_err(|error| ApiProblem::bad(error.to_string()))?;
-    let taken = take(&state.store, &batch, OffsetDateTime::now_utc()).await?;
+    let taken = take(&state.store, &batch, state.time()).await?;
     Ok(Json(TakenView {
         position: taken.position,
         lines: taken.lines,

@@ -33,6 +33,8 @@ pub struct ConsoleState {
     pub reporter: Reporter,
     /// The parts of pages that are looked at.
     pub live: LiveParts,
+    /// The clock, which stands still for tests that compare whole pages.
+    pub clock: fn() -> OffsetDateTime,
 }
 
 /// Tells whoever runs the console what has failed.
@@ -51,9 +53,14 @@ impl ConsoleState {
         !self.https || !self.proxies.is_empty()
     }
 
+    /// The present time.
+    pub fn time(&self) -> OffsetDateTime {
+        (self.clock)()
+    }
+
     /// The present time, in microseconds since 1970.
     pub fn now(&self) -> i64 {
-        let nanoseconds = OffsetDateTime::now_utc().unix_timestamp_nanos();
+        let nanoseconds = self.time().unix_timestamp_nanos();
         i64::try_from(nanoseconds.saturating_div(1000)).unwrap_or(i64::MAX)
     }
 }

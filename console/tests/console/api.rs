@@ -106,20 +106,30 @@ async fn add_person(
 
 impl Api {
     pub async fn new(database: &TestDatabase) -> Self {
-        Self::begin(database, false, true).await
+        Self::begin(database, OffsetDateTime::now_utc, false, true).await
     }
 
     /// Starts a console without sealing keys.
     pub async fn without_sealing_keys(database: &TestDatabase) -> Self {
-        Self::begin(database, false, false).await
+        Self::begin(database, OffsetDateTime::now_utc, false, false).await
     }
 
     /// Starts a console that tests accounts at private addresses, too.
     pub async fn with_private_accounts(database: &TestDatabase) -> Self {
-        Self::begin(database, true, true).await
+        Self::begin(database, OffsetDateTime::now_utc, true, true).await
     }
 
-    async fn begin(database: &TestDatabase, private_accounts: bool, seals: bool) -> Self {
+    /// Starts a console with this clock, which tests accounts at private addresses, too.
+    pub async fn with_clock(database: &TestDatabase, clock: fn() -> OffsetDateTime) -> Self {
+        Self::begin(database, clock, true, true).await
+    }
+
+    async fn begin(
+        database: &TestDatabase,
+        clock: fn() -> OffsetDateTime,
+        private_accounts: bool,
+        seals: bool,
+    ) -> Self {
         let store = database.open().await;
         let reported = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&reported);
@@ -139,6 +149,7 @@ impl Api {
                 to.lock().unwrap().push(reason.to_owned())
             })),
             live: live.clone(),
+            clock,
         };
         Self {
             router: server::router(state),

@@ -122,6 +122,7 @@ impl RunningConsole {
             vendors: settings.vendors.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| printer.trouble(reason))),
             live: live.clone(),
+            clock: OffsetDateTime::now_utc,
         };
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move {
