@@ -19,6 +19,9 @@ mod envoy_config;
 mod explain;
 mod filter;
 mod formats;
+#[path = "../../../console/tests/console/golden.rs"]
+mod golden;
+mod help;
 mod init;
 mod key;
 mod models;

@@ -1,19 +1,18 @@
-//! A small document as it is rendered, whole: `golden/`. After a change that is meant, run the
-//! test with `BLESS=1` and read the difference.
+//! A small document as it is rendered, whole: `golden/`.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::site::Site;
+use crate::golden;
 
 #[test]
 fn the_rendering_of_a_small_document() {
     let site = Site::new();
     let ran = site.render(&[]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/render/golden");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/render/golden");
     let mut names = Vec::new();
     for (name, content) in site.rendered() {
         // Of the authorities the name is a digest of a path that differs from run to run.
@@ -21,13 +20,7 @@ fn the_rendering_of_a_small_document() {
         if name.contains("ca~") {
             continue;
         }
-        let file = golden.join(&name);
-        if std::env::var_os("BLESS").is_some() {
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(&file, &text).unwrap();
-        }
-        let want = fs::read_to_string(&file).unwrap_or_default();
-        assert_eq!(text, want, "{name}");
+        golden::compare(&directory.join(&name), &text);
         names.push(name);
     }
     let want = [
