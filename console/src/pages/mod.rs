@@ -12,7 +12,8 @@
 //!    has checked origin and token. Then redirect: `done("/things", Notice::Saved)`. Where the API says that fields
 //!    are wrong, show the form again: `FieldProblems::of(problem)?`, which passes on what is no fault of the fields.
 //! 4. Add its route in [`router`], its place in `shell.rs` (`PLACES`), and the page to `tests/e2e/browser/pages.py`, whose tests
-//!    open every page in both themes and three widths.
+//!    open every page in both themes and three widths, and to `tests/console/page_snapshots/cases.rs`, whose test compares what
+//!    each role is shown.
 //!
 //! Nothing may be inline, neither style nor script: the policy of `headers` forbids it. A width that depends on data is an
 //! attribute of SVG. Live parts: `<div data-live="/live/things">` is replaced

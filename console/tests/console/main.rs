@@ -44,6 +44,7 @@ mod migration;
 mod nearly_spent;
 mod openapi;
 mod page_security;
+mod page_snapshots;
 mod postgres;
 mod races;
 mod random_intake;
