@@ -13,7 +13,7 @@ from console_metrics import AGENT_METRICS, CONSOLE_METRICS
 from e2e.operator.metered import LIMITED_KEY, METERED, METERED_KEY, ODD, ODD_ANSWER, ODD_KEY
 from e2e.support import Gateway, bearer, goog, x_api_key
 from exposition import Scrape, scrape
-from gateway_metrics import FEED_METRICS, METRICS, RULES, SPEND_METRICS, base_name, dropped, expressions, names, rules_names
+from gateway_metrics import FEED_METRICS, LEDGER_METRICS, METRICS, RULES, SPEND_METRICS, base_name, dropped, expressions, names, rules_names
 from promtool import Promtool
 from stack import Stack
 
@@ -188,7 +188,7 @@ def test_nothing_else_is_there(after: Scrape) -> None:
 
 def test_rules_and_dashboard_ask_for_what_there_is(after: Scrape) -> None:
     asked = rules_names().union(*(names(expression) for _, expression in expressions()))
-    there = {name for name, _ in after.series} | METRICS.keys() | FEED_METRICS.keys() | SPEND_METRICS.keys()
+    there = {name for name, _ in after.series} | METRICS.keys() | FEED_METRICS.keys() | SPEND_METRICS.keys() | LEDGER_METRICS.keys()
     # Those of console and agents are compared with real ones in tests/e2e/console/test_metrics.py.
     there |= CONSOLE_METRICS.keys() | AGENT_METRICS.keys()
     assert {base_name(name) if name.startswith("trilane_console_") else name for name in asked} <= there
