@@ -105,7 +105,7 @@ fn keys_come_change_and_go() {
     let (mut loader, call) = begun(&process, "config-loader");
     let mut gateway = Vm::configured(&process, "gateway", "{}");
     assert_eq!(call.cluster, "key_feed");
-    assert_eq!(path(&call), "/keys?limit=100");
+    assert_eq!(path(&call), "/keys?limit=500");
     assert_eq!(
         header(&call.headers, ":authority"),
         Some(&b"keys.internal"[..])
@@ -140,7 +140,7 @@ fn keys_come_change_and_go() {
     loader.tick();
     let next = loader.calls();
     assert_eq!(next.len(), 1, "the next page, and not the document");
-    assert_eq!(path(&next[0]), "/keys?limit=100&cursor=c%2F2");
+    assert_eq!(path(&next[0]), "/keys?limit=500&cursor=c%2F2");
     assert_eq!(statuses(&mut gateway), [200, 200, 200, 503]);
     let generation = process.generation();
     loader
@@ -190,28 +190,39 @@ fn keys_come_change_and_go() {
     assert_eq!(process.metric("trilane_keys_feed_age_ms"), Some(7000));
 }
 
-/// Limits come with the key, and count in whatever VM asks.
 #[test]
 fn a_reading_rests_for_as_long_as_its_pages_take() {
-    let process = Process::new();
-    let (mut loader, call) = begun(&process, "config-loader");
-    // Its bucket, and how far the reading is: two writes, 2 ms, after which it rests for 28.
-    process.lock().write_ms = 1;
-    let answer = page(1, true, &["one>a"]);
-    loader.answer(call.token, answer).unwrap();
-    let mut asked = Vec::new();
-    for rest in (5..=60).step_by(5) {
-        process.pass(5);
-        loader.tick();
-        let calls = loader.calls();
-        if !calls.is_empty() {
-            asked.push((rest, path(&calls[0]).to_owned()));
+    // Its bucket, and how far the reading is: two writes, 2 ms, after which it rests for 4 or 28.
+    for (case, is_first, want) in [
+        ("the first", true, (5, "/keys?limit=500&cursor=c%2F1")),
+        ("a later one", false, (30, "/keys?limit=100&cursor=c%2F2")),
+    ] {
+        let process = Process::new();
+        let (mut loader, mut call) = begun(&process, "config-loader");
+        let mut version = 1;
+        if !is_first {
+            let answer = page(version, false, &["one>a"]);
+            loader.answer(call.token, answer).unwrap();
+            call = tick(&mut loader, &process, &document("/keys")).remove(0);
+            version += 1;
         }
+        process.lock().write_ms = 1;
+        let answer = page(version, true, &["two>a"]);
+        loader.answer(call.token, answer).unwrap();
+        let mut asked = Vec::new();
+        for rest in (5..=60).step_by(5) {
+            process.pass(5);
+            loader.tick();
+            let calls = loader.calls();
+            if !calls.is_empty() {
+                asked.push((rest, path(&calls[0]).to_owned()));
+            }
+        }
+        assert_eq!(asked, [(want.0, want.1.to_owned())], "{case}");
     }
-    let next = "/keys?limit=100&cursor=c%2F1".to_owned();
-    assert_eq!(asked, [(30, next)]);
 }
 
+/// Limits come with the key, and count in whatever VM asks.
 #[test]
 fn limits_of_a_fed_key() {
     let process = Process::new();
@@ -379,7 +390,7 @@ fn one_call_at_a_time_and_no_answer_but_its_own() {
         "the former feed's"
     );
     let other = tick(&mut loader, &process, &document("/other")).remove(0);
-    assert_eq!(path(&other), "/other?limit=100");
+    assert_eq!(path(&other), "/other?limit=500");
     // And then none.
     process.pass(500);
     loader.tick();
@@ -419,7 +430,7 @@ fn a_document_that_is_refused_changes_nothing() {
 fn filters_read_it_where_nobody_else_does() {
     let process = Process::new();
     let (mut first, call) = begun(&process, "gateway");
-    assert_eq!(path(&call), "/keys?limit=100", "little at a time");
+    assert_eq!(path(&call), "/keys?limit=500");
     first.answer(call.token, page(1, true, &["one>a"])).unwrap();
     process.pass(10);
     first.tick();
@@ -433,7 +444,7 @@ fn filters_read_it_where_nobody_else_does() {
     wait_until_it_asks(&mut second, &process);
     answer_documents(&mut second, &document("/keys"));
     let call = tick(&mut second, &process, &document("/keys")).remove(0);
-    assert_eq!(path(&call), "/keys?limit=100&cursor=c%2F1");
+    assert_eq!(path(&call), "/keys?limit=500&cursor=c%2F1");
     second
         .answer(call.token, page(3, false, &["two>a", "one"]))
         .unwrap();
