@@ -22,6 +22,22 @@ import tarball
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def test_the_image_is_built_of_all_files_that_are_compiled_in() -> None:
+    copied = [name for line in re.findall(r"^COPY (?!--)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE) for name in line.split()]
+    let_in = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
+    included = {
+        (source.parent / name).resolve().relative_to(ROOT)
+        for crate in ("abi", "src", "console/src", "control/src")
+        for source in (ROOT / crate).rglob("*.rs")
+        if not {"tests", "tests.rs"} & set(source.parts)
+        for name in re.findall(r'include_(?:str|bytes)!\(\s*"([^"]+)"', source.read_text(encoding="utf-8"))
+    }
+    assert Path("envoy/envoy.yaml") in included
+    for place, there in (("Dockerfile", copied), (".dockerignore", let_in)):
+        lacking = [str(file) for file in included if not any(file.is_relative_to(name) for name in there)]
+        assert not lacking, f"{place} lacks {sorted(lacking)}"
+
+
 @pytest.fixture(scope="module", params=sorted(sbom.ARTIFACTS))
 def made_of(request: pytest.FixtureRequest) -> tuple[str, list[crates.Crate], list[beside.Library]]:
     """What each artifact is made of."""
