@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -104,13 +103,12 @@ def used(echo: str) -> str:
 
 
 def reaching(line: str, credential: str) -> str:
-    """The line with a conversation that goes to the account with this credential: which one does, a hash decides."""
+    """The line with a session that goes to the account with this credential: which one does, a hash decides."""
     for number in range(32):
-        asked, changed = re.subn(r'("content": ?")', rf"\g<1>{number} ", line, count=1)
-        assert changed, f"no content in {line}"
+        asked = f"{line} -H 'x-session-id: {number}'"
         if used(f"{asked} -H 'x-sim-echo: 1'") == credential:
             return asked
-    raise AssertionError(f"of 32 conversations none went to the account with {credential}")
+    raise AssertionError(f"of 32 sessions none went to the account with {credential}")
 
 
 def ledger() -> list[dict[str, Any]]:
