@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use trilane::config::{Document, Problems, compile};
+use trilane::config::{Document, Problems, compile, some_of};
 use trilane::keys::KeyAccess;
 use trilane::limits::member_id;
 use trilane::model::{ModelSubset, ModelTag};
@@ -84,8 +84,8 @@ pub async fn warnings(transaction: &mut Transaction, served: &str) -> Result<Pro
         if !subjects.is_empty() {
             let reason = format!(
                 "a budget cannot count models without prices, so these may not use {}: {}",
-                listed(group.names),
-                listed(subjects.into_iter().collect())
+                some_of(&group.names, NAMED),
+                some_of(&Vec::from_iter(subjects), NAMED)
             );
             warnings.push(format!("groups[{}].models", group.place), reason);
         }
@@ -101,15 +101,4 @@ pub fn own_models(models: Option<&str>) -> Option<KeyAccess> {
         models: Some(ModelSubset::new(tags)?),
         multiplier: None,
     })
-}
-
-fn listed(mut names: Vec<String>) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    let names = names.join(", ");
-    if more == 0 {
-        names
-    } else {
-        format!("{names} and {more} more")
-    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use dialoguer::Confirm;
 use time::OffsetDateTime;
 use time::macros::format_description;
+use trilane::config::some_of;
 use trilane_console::named_file;
 use trilane_console::outgoing::AllowedAddresses;
 use trilane_console::prices::{
@@ -144,18 +145,9 @@ fn tell_unread(args: &PricesImportArgs, list: &PriceList) {
         let names = by_reason.entry(&model.reason).or_default();
         names.push(&model.name);
     }
-    for (reason, mut names) in by_reason {
-        let more = names.len().saturating_sub(SHOWN);
-        names.truncate(SHOWN);
-        let names = names.join(", ");
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        say(&printable(&format!(
-            "note: not taken: {names}{more}: {reason}"
-        )));
+    for (reason, names) in by_reason {
+        let names = some_of(&names, SHOWN);
+        say(&printable(&format!("note: not taken: {names}: {reason}")));
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
+use trilane::config::some_of;
 
 use super::stop::Stop;
 use crate::envoy_admin::AdminPlace;
@@ -111,10 +112,5 @@ impl<'a> EnvoyAsked<'a> {
 }
 
 fn listed(names: &[String]) -> String {
-    let named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-    let more = match names.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("the clusters {}{more}", named.join(", "))
+    format!("the clusters {}", some_of(names, NAMED))
 }
