@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Takes one check after another out of the filter or the console, and demands that the cases that belong to it fail then.
 
-    PYTHONPATH=envoy:tests/runner target/venv/bin/python tests/mutations/run.py [--only NAME] [--list] [--check]
+    PYTHONPATH=envoy:tests/runner target/venv/bin/python tests/mutations/run.py [--only NAME] [--native] [--list] [--check]
 
 Each `Mutation` replaces one text of one file of the source, or one in each of several. The filter is built of a copy of the
 tree, and the command where a mutation is the command's, in `target/mutations`, and the cases run there on a real Envoy; the
-tree itself is not touched. A text that is not found exactly once, a mutation that does not compile, and a case that does not
+tree itself is not touched. `--native` runs the golden exchanges in place of these cases, without an Envoy; it says of how many
+mutations of the filter they notice. A text that is not found exactly once, a mutation that does not compile, and a case that does not
 run or passes without its check are errors. `make build programs envoy venv` must have run.
 """
 
@@ -154,7 +155,7 @@ def judge(became: dict[str, str], mutation: Mutation) -> None:
         raise Failed("these do not notice:\n  " + "\n  ".join(blind))
 
 
-def mutate(mutation: Mutation) -> None:
+def mutate(mutation: Mutation, natively: bool) -> None:
     """Tries one mutation in the copy, and takes it back."""
     whole = {edit.file: (TREE / edit.file).read_text(encoding="utf-8") for edit in mutation.edits}
     try:
@@ -162,20 +163,47 @@ def mutate(mutation: Mutation) -> None:
             # Of several edits of one file each finds those before in it.
             text = (TREE / edit.file).read_text(encoding="utf-8")
             (TREE / edit.file).write_text(text.replace(edit.old, edit.new), encoding="utf-8")
-        build(mutation)
-        judge(run(mutation.cases, mutation), mutation)
+        if natively:
+            judge_natively(mutation)
+        else:
+            build(mutation)
+            judge(run(mutation.cases, mutation), mutation)
     finally:
         for name, text in whole.items():
             (TREE / name).write_text(text, encoding="utf-8")
 
 
+def is_native(mutation: Mutation) -> bool:
+    """Whether what it changes is compiled for the golden exchanges: not the filter's calls of Envoy."""
+    return all(edit.file.startswith("src/") and not edit.file.startswith("src/filter/") for edit in mutation.edits)
+
+
+def run_golden(mutation: Optional[Mutation]) -> bool:
+    """Whether all golden exchanges are as they were."""
+    command = ["cargo", "test", "--package", "trilane", "--test", "golden"]
+    built = subprocess.run([*command, "--no-run"], cwd=TREE, env=environment(mutation), capture_output=True, text=True)
+    if built.returncode:
+        raise Failed("it does not compile:\n" + built.stderr[-3000:])
+    done = subprocess.run(command, cwd=TREE, env=environment(mutation), capture_output=True, text=True, timeout=PATIENCE)
+    return done.returncode == 0
+
+
+def judge_natively(mutation: Optional[Mutation]) -> None:
+    """Whether the golden exchanges notice the mutation; without one, that they are as they were."""
+    if run_golden(mutation) != (mutation is None):
+        raise Failed("golden exchanges do not notice" if mutation else "golden exchanges have changed")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", action="append", default=[], help="the mutations whose names contain this")
+    parser.add_argument("--native", action="store_true", help="by the golden exchanges, and those of the filter only")
     parser.add_argument("--list", action="store_true", help="say which mutations there are")
     parser.add_argument("--check", action="store_true", help="only see whether every text and case is there")
     options = parser.parse_args()
     chosen = [m for m in MUTATIONS if not options.only or any(part in m.name for part in options.only)]
+    if options.native:
+        chosen = [mutation for mutation in chosen if is_native(mutation)]
     if options.list:
         for mutation in chosen:
             print(f"{mutation.name}: {mutation.file}")
@@ -191,11 +219,13 @@ def main() -> int:
     for name, mutation in steps:
         began = time.monotonic()
         try:
-            if mutation is None:
+            if mutation is None and options.native:
+                judge_natively(None)
+            elif mutation is None:
                 build(None)
                 judge_whole(run(cases, None), cases)
             else:
-                mutate(mutation)
+                mutate(mutation, options.native)
             word = "as it should be" if mutation is None else "noticed"
         except (Failed, subprocess.TimeoutExpired) as error:
             failures += 1

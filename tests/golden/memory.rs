@@ -1,0 +1,121 @@
+//! A host in memory: shared data, clocks that stand until time passes, and the stats and lines that were written.
+
+use core::fmt;
+use core::time::Duration;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use trilane::failover::attempt::AttemptHost;
+use trilane::host::{
+    CallId, Clocks, Entropy, Fetch, FetchRequest, Log, StatId, StatKind, Stats, Timer,
+};
+use trilane::shared_data::{Conflict, SharedData};
+
+/// Noon of a Sunday, UTC.
+const WALL_US: u64 = 1_795_348_800_000_000;
+const STEADY_US: u64 = 5_000_000_000;
+
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    shared: RefCell<BTreeMap<String, (Vec<u8>, u32)>>,
+    passed_us: Cell<u64>,
+    names: RefCell<Vec<String>>,
+    /// The counters and gauges by their names.
+    pub stats: RefCell<BTreeMap<String, u64>>,
+    pub lines: RefCell<Vec<String>>,
+    /// The facts that the filter of attempts sees: the request's id, the status, the hop's report.
+    pub attempt: RefCell<(String, u16, String)>,
+}
+
+impl AttemptHost for Memory {
+    fn request_id(&self) -> Option<Vec<u8>> {
+        Some(self.attempt.borrow().0.clone().into_bytes())
+    }
+
+    fn status(&self) -> u16 {
+        self.attempt.borrow().1
+    }
+
+    fn take_hop_report(&self) -> String {
+        self.attempt.borrow().2.clone()
+    }
+}
+
+impl Memory {
+    pub fn pass_ms(&self, milliseconds: u64) {
+        self.passed_us
+            .set(self.passed_us.get() + milliseconds * 1000);
+    }
+
+    pub fn passed_ms(&self) -> u64 {
+        self.passed_us.get() / 1000
+    }
+
+    fn name(&self, id: StatId) -> String {
+        self.names.borrow()[id.expect("a stat") as usize].clone()
+    }
+}
+
+impl SharedData for Memory {
+    fn get(&self, name: &str) -> (Option<Vec<u8>>, Option<u32>) {
+        self.shared.borrow().get(name).cloned().unzip()
+    }
+
+    fn set(&self, name: &str, value: &[u8], version: Option<u32>) -> Result<(), Conflict> {
+        let current = self.get(name).1;
+        if version.is_some() && current.is_some() && version != current {
+            return Err(Conflict);
+        }
+        let value = (value.to_vec(), current.unwrap_or(0) + 1);
+        self.shared.borrow_mut().insert(name.to_owned(), value);
+        Ok(())
+    }
+}
+
+impl Clocks for Memory {
+    fn wall_us(&self) -> u64 {
+        WALL_US + self.passed_us.get()
+    }
+
+    fn steady_us(&self) -> u64 {
+        STEADY_US + self.passed_us.get()
+    }
+}
+
+impl Entropy for Memory {
+    fn random(&self) -> u64 {
+        7
+    }
+}
+
+impl Timer for Memory {
+    fn tick_every(&self, _: Duration) {}
+}
+
+impl Fetch for Memory {
+    fn fetch(&self, _: FetchRequest<'_>) -> Option<CallId> {
+        None
+    }
+}
+
+impl Stats for Memory {
+    fn define(&self, _: StatKind, name: &str) -> StatId {
+        let mut names = self.names.borrow_mut();
+        names.push(name.to_owned());
+        u32::try_from(names.len() - 1).ok()
+    }
+
+    fn add(&self, id: StatId, count: u64) {
+        *self.stats.borrow_mut().entry(self.name(id)).or_default() += count;
+    }
+
+    fn record(&self, id: StatId, value: u64) {
+        self.stats.borrow_mut().insert(self.name(id), value);
+    }
+}
+
+impl Log for Memory {
+    fn log(&self, level: log::Level, line: fmt::Arguments<'_>) {
+        self.lines.borrow_mut().push(format!("{level}: {line}"));
+    }
+}
