@@ -13,6 +13,7 @@ mod feed_source;
 pub mod key;
 pub mod origin;
 pub mod policy;
+#[cfg(not(target_arch = "wasm32"))]
 mod salvage;
 pub(crate) mod schema;
 pub mod snapshot;
@@ -25,6 +26,5 @@ pub use document::Document;
 pub use error::{Problem, Problems};
 pub use feed_source::FeedSource;
 pub use policy::Policy;
-pub use salvage::problems_of_key;
 pub use some_of::some_of;
 pub use suggestion::suggestion;

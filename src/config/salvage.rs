@@ -1,57 +1,25 @@
-//! Reading a document, and everything that is wrong with one that cannot be read as it is.
+//! Every problem of a document that cannot be read as it is.
 //!
-//! A good document is read in one go, and none of this runs. Another one is read group by group and key by key: what has a
-//! wrong form is named and left out, and the rest is compiled, so that its problems are named as well.
+//! What has a wrong form is named and left out, and the rest is compiled, so that its problems are named as well. People ask
+//! the command and the console for it; a gateway names the first problem of form, and has none of this.
 
-use core::fmt;
-
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::compile::compile;
-use super::document::{Document, KeyDocument};
+use super::document::Document;
 use super::error::{Problem, Problems};
-use super::key::CheckedKey;
-use super::schema::{self, not_json};
+use super::schema::{TWICE, plain, words};
 
 /// The maximum number of problems of form that are listed; further ones are left out.
-const MAX_PROBLEMS: usize = 1000;
+const MAX_PROBLEMS: usize = 100;
 
-impl Document {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// Bytes that are no JSON give one problem. JSON of another form gives every unknown field and every value of a wrong
-    /// type (of a thousand, the rest is left unsaid), and what is wrong with all else. No value of the document is quoted: an
-    /// operator may have put a secret in a wrong place.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Problems> {
-        serde_json::from_slice(bytes).map_err(|_| problems(bytes))
-    }
-}
-
-/// Every problem of a document that is no JSON, or has another form than a document's.
-fn problems(bytes: &[u8]) -> Problems {
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let read = DocumentMembers::deserialize(&mut reader)
-        .and_then(|members| reader.end().map(|()| members));
-    let members = match read {
-        Ok(members) => members.0,
-        Err(error) if error.is_data() => {
-            let mut problems = Problems::default();
-            problems.push("", "must be an object");
-            return problems;
-        }
-        Err(error) => return not_json(&error),
-    };
-    let mut salvage = Salvage::default();
-    let document = salvage.document(&members);
-    let mut problems = salvage.problems;
-    if salvage.unsaid {
-        let why = format!("has more wrong than these {MAX_PROBLEMS} things");
-        problems.push("", why);
+/// Lists every problem of a document that is no JSON, or has another form than a document's: `first`, and the others.
+pub(super) fn problems(bytes: &[u8], first: Problems) -> Problems {
+    let (document, mut problems) = repaired::<Document>(bytes, first);
+    let Some(document) = document else {
         return problems;
-    }
+    };
     let Err(others) = compile(&document) else {
         return problems;
     };
@@ -62,144 +30,63 @@ fn problems(bytes: &[u8]) -> Problems {
     problems
 }
 
-/// Every problem of a key that stands by itself and is no JSON, or has another form than a key's.
-pub fn problems_of_key(text: &str) -> Problems {
-    let (key, mut problems) = schema::repaired::<KeyDocument>(text);
-    let Some(Err(others)) = key.map(|key| CheckedKey::of(&key)) else {
-        return problems;
+/// Reads JSON without the parts that do not fit, and lists these. Each costs one more read of the whole.
+fn repaired<T: DeserializeOwned>(bytes: &[u8], first: Problems) -> (Option<T>, Problems) {
+    let Ok(mut value) = serde_json::from_slice::<Value>(bytes) else {
+        return (None, first);
     };
-    let places: Vec<String> = problems
-        .0
-        .iter()
-        .map(|problem| problem.path.clone())
-        .collect();
-    let explained = |path: &str| {
-        let mut places = places.iter();
-        places.any(|place| is_within(path, place) || path == parent(place))
-    };
-    let own = others.0.into_iter();
-    problems
-        .0
-        .extend(own.filter(|problem| !explained(&problem.path)));
-    problems
-}
-
-/// The members of the document, each as it is written.
-struct DocumentMembers<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for DocumentMembers<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Each;
-        impl<'de> Visitor<'de> for Each {
-            type Value = DocumentMembers<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(DocumentMembers(members))
-            }
-        }
-        deserializer.deserialize_map(Each)
-    }
-}
-
-/// The reading of a document's valid parts, and its problems.
-#[derive(Default)]
-struct Salvage {
-    problems: Problems,
-    /// Whether there may be more.
-    unsaid: bool,
-}
-
-impl Salvage {
-    fn document(&mut self, members: &[(String, &RawValue)]) -> Document {
-        let mut document = Document::default();
-        for (position, (name, written)) in members.iter().enumerate() {
-            let before = members.get(..position).unwrap_or_default();
-            if before.iter().any(|(other, _)| other == name) {
-                self.problems.push(name.as_str(), schema::TWICE);
-                continue;
-            }
-            match name.as_str() {
-                "query_key" => document.query_key = self.member(name, written),
-                "inspect_window" => document.inspect_window = self.member(name, written),
-                "max_body" => document.max_body = self.member(name, written),
-                "currency" => document.currency = self.member(name, written),
-                "contact" => document.contact = self.member(name, written),
-                "keys_feed" => document.keys_feed = self.member(name, written),
-                "spend_feed" => document.spend_feed = self.member(name, written),
-                "ledger_unwritable" => document.ledger_unwritable = self.member(name, written),
-                "limits_service" => document.limits_service = self.member(name, written),
-                "groups" => document.groups = self.list(name, written),
-                "keys" => document.keys = self.list(name, written),
-                _ => {
-                    // Its words come from where all unknown fields are refused.
-                    let text = serde_json::json!({name: null}).to_string();
-                    self.part::<Document>("", &text);
-                }
-            }
-        }
-        document
-    }
-
-    /// A member that is no list.
-    fn member<T: DeserializeOwned + 'static>(
-        &mut self,
-        name: &str,
-        written: &RawValue,
-    ) -> Option<T> {
-        self.part::<Option<T>>(name, written.get()).flatten()
-    }
-
-    /// A list, each element by itself: one that cannot be read is there without what is wrong with it.
-    fn list<T: DeserializeOwned + Default + 'static>(
-        &mut self,
-        name: &str,
-        written: &RawValue,
-    ) -> Option<Vec<T>> {
-        // From bytes, as in `parse`: for another kind of reader all types would be compiled once more, here and by each Envoy.
-        let written = written.get().as_bytes();
-        let Ok(elements) = serde_json::from_slice::<Option<Vec<&RawValue>>>(written) else {
-            self.problems.push(name, "must be a list");
-            return None;
+    let mut problems = Problems::default();
+    let read = loop {
+        let error = match serde_path_to_error::deserialize(&value) {
+            Ok(read) => break Some(read),
+            Err(error) => error,
         };
-        let elements = elements?;
-        let each = elements.iter().enumerate().map(|(position, written)| {
-            let good = serde_json::from_slice(written.get().as_bytes());
-            good.unwrap_or_else(|_| {
-                let path = format!("{name}[{position}]");
-                self.part(&path, written.get()).unwrap_or_default()
-            })
-        });
-        Some(each.collect())
-    }
+        if problems.0.len() >= MAX_PROBLEMS {
+            let why = format!("has more wrong than these {MAX_PROBLEMS} things");
+            problems.push("", why);
+            return (None, problems);
+        }
+        let path = error.path().to_string();
+        problems.push(plain(path), words(&error.inner().to_string()));
+        if !take_out(&mut value, error.path()) {
+            break None;
+        }
+    };
+    // A field that is written twice is one in the parsed value.
+    let twice = first.0.into_iter();
+    let twice = twice.filter(|problem| problem.reason == TWICE);
+    problems.0.extend(twice);
+    (read, problems)
+}
 
-    /// Reads the value at `path`; `None` where nothing of it can be read.
-    fn part<T: DeserializeOwned + 'static>(&mut self, path: &str, text: &str) -> Option<T> {
-        if self.problems.0.len() >= MAX_PROBLEMS {
-            self.unsaid = true;
-            return None;
+/// Removes what stands at `path`; false where nothing does.
+fn take_out(value: &mut Value, path: &serde_path_to_error::Path) -> bool {
+    use serde_path_to_error::Segment;
+    let mut segments: Vec<&Segment> = path.iter().collect();
+    let Some(last) = segments.pop() else {
+        return false;
+    };
+    let mut place = value;
+    for segment in segments {
+        let next = match segment {
+            Segment::Map { key } => place.get_mut(key.as_str()),
+            Segment::Seq { index } => place.get_mut(*index),
+            _ => None,
+        };
+        match next {
+            Some(next) => place = next,
+            None => return false,
         }
-        let (read, found) = schema::repaired(text);
-        for Problem {
-            path: place,
-            reason,
-        } in found.0
-        {
-            let dot = if place.is_empty() || path.is_empty() || place.starts_with('[') {
-                ""
-            } else {
-                "."
-            };
-            self.problems.push(format!("{path}{dot}{place}"), reason);
+    }
+    match (last, place) {
+        (Segment::Map { key }, Value::Object(map)) => map.remove(key).is_some(),
+        // Taking an element out would shift the paths of those behind it.
+        (Segment::Seq { index }, Value::Array(list)) => {
+            list.get_mut(*index).is_some_and(|element| {
+                !core::mem::replace(element, Value::Object(serde_json::Map::new())).is_object()
+            })
         }
-        read
+        _ => false,
     }
 }
 
@@ -295,7 +182,9 @@ mod tests {
     use serde_json::{Value, json};
 
     fn told(text: &str) -> Vec<String> {
-        let problems = problems(text.as_bytes());
+        let Err(problems) = Document::parse(text.as_bytes()) else {
+            return Vec::new();
+        };
         problems.0.iter().map(ToString::to_string).collect()
     }
 
@@ -493,47 +382,18 @@ mod tests {
         let want = [
             "groups[0].id: is there twice",
             "groups[0].multiplier: must be a string",
-            "keys: is there twice",
-            "max_body: is there twice",
+            "keys: must be a list",
         ];
         assert_eq!(told, want);
     }
 
-    /// Keeps this list from refusing a member that the document has.
-    #[test]
-    fn every_field_is_known() {
-        let fields = [
-            ("query_key", json!(true)),
-            ("inspect_window", json!(4096)),
-            ("max_body", json!(4096)),
-            ("keys_feed", json!({"cluster": "f"})),
-            ("spend_feed", json!({"cluster": "f"})),
-            ("limits_service", json!({"failure": "open"})),
-            ("ledger_unwritable", json!("refuse")),
-        ];
-        let mut document = good();
-        for (field, value) in fields {
-            document[field] = value;
-        }
-        let read: Document = serde_json::from_value(document.clone()).unwrap();
-        let written = serde_json::to_value(&read).unwrap();
-        let all = serde_json::to_value(Document::default()).unwrap();
-        assert_eq!(all, json!({}), "what is not there is not written");
-        assert_eq!(
-            written.as_object().unwrap().len(),
-            10,
-            "all that a document has"
-        );
-        assert_eq!(told(&document.to_string()), [""; 0]);
-    }
-
     #[test]
     fn there_is_an_end() {
-        let keys: Vec<Value> = (0..3000).map(|_| json!({"id": 1, "group": 1})).collect();
+        let keys: Vec<Value> = (0..300).map(|_| json!({"id": 1, "group": 1})).collect();
         let mut document = good();
         document["keys"] = json!(keys);
         let told = told(&document.to_string());
         assert_eq!(told.len(), MAX_PROBLEMS + 1);
-        assert_eq!(told[MAX_PROBLEMS], "has more wrong than these 1000 things");
+        assert_eq!(told[MAX_PROBLEMS], "has more wrong than these 100 things");
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::config::document::LimitsDocument;
 use crate::config::error::Problems;
 use crate::config::key::{CheckedKey, KeyFields, KeyPlace};
-use crate::config::schema::{self, Schema};
+use crate::config::schema;
 use crate::keys::{KeyDigest, KeyTerms};
 
 /// The longest identity of a feed, in bytes.
@@ -92,22 +92,14 @@ struct ChangeDocument<'a> {
     removed: Option<bool>,
 }
 
-/// The schema of a page.
-struct PageSchema;
-
-impl Schema for PageSchema {
-    type Read<'a> = PageDocument<'a>;
-    const MAX_PROBLEMS: usize = MAX_PROBLEMS;
-}
-
 impl<'a> Page<'a> {
     /// Reads a page.
     ///
     /// # Errors
-    /// Every problem found, with its place, until there are many; nothing of such a page may be
+    /// The first place of a wrong form, or every other problem with its place, until there are many; nothing of such a page may be
     /// used. No value is quoted.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Problems> {
-        let document = schema::read::<PageSchema>(bytes)?;
+        let document: PageDocument<'_> = schema::read(bytes)?;
         let mut problems = Problems::default();
         let feed = plain(document.feed, MAX_FEED, "feed", &mut problems);
         let cursor = plain(document.cursor, MAX_CURSOR, "cursor", &mut problems);

@@ -93,8 +93,9 @@ pub(super) fn compile(
         Err(problems) => listed(&problems),
     };
     stats.rejected(LoadFailure::Invalid, host);
-    let line =
-        format_args!("the configuration document is refused, what was in force stays: {problems}");
+    let line = format_args!(
+        "the configuration document is refused, what was in force stays: {problems} (`trilane check` lists every problem)"
+    );
     host.log(log::Level::Error, line);
     None
 }

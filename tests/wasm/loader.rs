@@ -150,7 +150,16 @@ fn the_last_good_policy_stays() {
     problems["groups"][1]["cluster"] = "".into();
     problems["keys"][2]["group"] = "nobody".into();
     let big = format!("{}{}", sample(), " ".repeat(5000));
-    let cases: [(&str, CallAnswer, &str, &[&str]); 10] = [
+    let mut wrong_form = sample();
+    wrong_form["groups"][1]["multiplier"] = 2.into();
+    wrong_form["groups"][2]["colour"] = "red".into();
+    let cases: [(&str, CallAnswer, &str, &[&str]); 11] = [
+        (
+            "a wrong form",
+            CallAnswer::ok(wrong_form.to_string()),
+            INVALID,
+            &["groups[1].multiplier: must be a string (`trilane check` lists every problem)"],
+        ),
         ("no JSON", CallAnswer::ok("{"), INVALID, &["not valid JSON"]),
         ("empty", CallAnswer::ok(""), INVALID, &["not valid JSON"]),
         (

@@ -396,11 +396,9 @@ fn problems_come_all_at_once_until_there_are_many() {
     page["changes"][0]["id"] = json!("");
     page["changes"][1]["version"] = json!(0);
     assert_eq!(problems(&page.to_string()).len(), 3);
-    for (case, change) in [("form", json!(1)), ("contents", json!({"version": 1}))] {
-        page["changes"] = json!(vec![change; 5000]);
-        let count = problems(&page.to_string()).len();
-        assert!((20..=23).contains(&count), "{case}: {count}");
-    }
+    page["changes"] = json!(vec![json!({"version": 1}); 5000]);
+    let count = problems(&page.to_string()).len();
+    assert!((20..=23).contains(&count), "{count}");
 }
 
 #[test]
