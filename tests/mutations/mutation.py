@@ -24,8 +24,9 @@ class Mutation:
     #: Stands in the file exactly once.
     old: str
     new: str
-    #: What pytest is to run, below `tests/e2e`: a file's test, with or without its parameters. Of each at least one fails.
-    cases: tuple[str, ...]
+    #: What pytest is to run, below `tests/e2e`: a file's test, with or without its parameters. Of each at least one fails. Without
+    #: any the golden exchanges must notice.
+    cases: tuple[str, ...] = ()
     #: What else guards the same, and is taken out with it.
     besides: tuple[Edit, ...] = ()
 

@@ -58,6 +58,8 @@ def problems(mutations: Iterable[Mutation] = MUTATIONS) -> list[str]:
             count = (ROOT / edit.file).read_text(encoding="utf-8").count(edit.old)
             if count != 1:
                 found.append(f"{mutation.name}: its text stands {count} times in {edit.file}")
+        if not mutation.cases and not is_native(mutation):
+            found.append(f"{mutation.name}: it has no case, and golden exchanges do not run {mutation.file}")
         for case in mutation.cases:
             file, _, test = case.partition("::")
             text = (E2E / file).read_text(encoding="utf-8")
@@ -163,7 +165,7 @@ def mutate(mutation: Mutation, natively: bool) -> None:
             # Of several edits of one file each finds those before in it.
             text = (TREE / edit.file).read_text(encoding="utf-8")
             (TREE / edit.file).write_text(text.replace(edit.old, edit.new), encoding="utf-8")
-        if natively:
+        if natively or not mutation.cases:
             judge_natively(mutation)
         else:
             build(mutation)
@@ -222,8 +224,10 @@ def main() -> int:
             if mutation is None and options.native:
                 judge_natively(None)
             elif mutation is None:
+                judge_natively(None)
                 build(None)
-                judge_whole(run(cases, None), cases)
+                if cases:
+                    judge_whole(run(cases, None), cases)
             else:
                 mutate(mutation, options.native)
             word = "as it should be" if mutation is None else "noticed"

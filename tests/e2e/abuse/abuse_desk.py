@@ -283,16 +283,6 @@ def run(desk: Desk, name: str, case: Case) -> Sent:
     return sent
 
 
-def both(*checks: Check) -> Check:
-    """All of these."""
-
-    def check(sent: Sent) -> None:
-        for one in checks:
-            one(sent)
-
-    return check
-
-
 def refused(status: int, code: Optional[str] = None, says: str = "") -> Check:
     """The gateway says no, by this code or one of its own, and no whole request arrived upstream."""
 

@@ -139,7 +139,6 @@ def document(**more: Any) -> dict[str, Any]:
 
 #: The dear class, three times the plain one.
 PRIORITY = 3
-PER_CALL = {"web_search": "0.01"}
 
 
 def _priced(group: Group, **prices: Any) -> Group:

@@ -1,4 +1,7 @@
-"""The request table: endpoint × group × credential × outcome, on a real Envoy with two workers."""
+"""The request table: the specification's rows, and those that Envoy has a part in, on a real Envoy with two workers.
+
+What else the filter decides by a request is in `tests/golden/cases`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,7 @@ from collections import Counter
 from typing import Optional
 
 import pytest
-from e2e.request_table import cases_bodies
-from e2e.request_table import cases_credentials
-from e2e.request_table import cases_forwarding
-from e2e.request_table import cases_gates
-from e2e.request_table import cases_paths
-from e2e.request_table import cases_protocols
+from e2e.request_table import cases_envoy
 from e2e.request_table import cases_spec
 from e2e.request_table.documents import KEYS
 from e2e.request_table.rows import bearer, messages, responses, x_api_key
@@ -21,12 +19,7 @@ from e2e.request_table.table import Caller, Case, Headers, Reply, check
 
 CASES = [
     *cases_spec.CASES,
-    *cases_credentials.CASES,
-    *cases_protocols.CASES,
-    *cases_gates.CASES,
-    *cases_bodies.CASES,
-    *cases_paths.CASES,
-    *cases_forwarding.CASES,
+    *cases_envoy.CASES,
 ]
 
 
@@ -35,7 +28,7 @@ def test_row(case: Case, table: Caller) -> None:
     check(case, table)
 
 
-@pytest.mark.parametrize("case", cases_credentials.SAMPLE_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", cases_envoy.SAMPLE_CASES, ids=lambda case: case.name)
 def test_row_of_the_sample_document(case: Case, sample: Caller) -> None:
     check(case, sample)
 
