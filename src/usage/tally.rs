@@ -1,31 +1,31 @@
 //! Usage as an answer reports it: staged while an event is being read, kept when it has ended.
 
-use super::cost;
-use super::doubt::Doubt;
+mod entry;
+mod findings;
+mod sums;
+
+use entry::{EntryKind, ListEntry, PendingWork, server_tool};
+use findings::Findings;
+
+use super::Call;
 use super::merge::{is_whole, merge};
-use super::model_sums::{ModelSum, ModelSums, SUMS};
-use super::numbers::{MAX_COUNT, Numbers, Slot, SlotSet};
-use super::queries::Queries;
+use super::numbers::{MAX_COUNT, Numbers, Slot};
 use super::short_text::ShortText;
 use super::table::{
-    COST, Counted, Ends, EventClass, FAILURE, Marker, Merge, TextField, UNNAMED_OUTPUT, WireTable,
+    COST, Ends, EventClass, FAILURE, Marker, Merge, TextField, UNNAMED_OUTPUT, WireTable,
 };
-use super::{Call, Passed, Usage};
 use super::{messages, responses};
 
 /// Stands for the model of a tool that makes images, where its name was not told.
 pub const IMAGE_TOOL: &str = "image_generation";
 
-/// The capacity that suffices for the numbers that most responses report.
-const USUALLY_REPORTED: usize = 8;
-
 /// Collects what an [`Extractor`](super::extractor::Extractor) finds.
 pub(super) struct UsageTally {
     table: &'static WireTable,
     /// Of the event that is being read.
-    staged: Said,
+    staged: Findings,
     /// Of all events that have ended.
-    kept: Said,
+    kept: Findings,
     /// The numbers of the usage objects before, in the event that is being read.
     earlier: Numbers,
     /// The entry of a list that is being read.
@@ -43,149 +43,6 @@ pub(super) struct UsageTally {
     output_told: bool,
 }
 
-#[derive(Default)]
-struct Said {
-    numbers: Numbers,
-    texts: [ShortText; TextField::KEPT],
-    images: u64,
-    calls: [u64; Call::ALL.len()],
-    /// Searches that are listed.
-    queries: Queries,
-    /// The length of the text that the model wrote, in bytes: less than nothing while half an escape was read.
-    generated: i64,
-    /// The pictures and the sound that passed.
-    passed: Passed,
-    /// The length of the data of the picture or sound being read, in bytes: less than nothing while half an escape was read.
-    data: i64,
-    /// The items in it, done or not.
-    begun: PendingWork,
-    others: ModelSums,
-    /// Whether other models were listed, if only as none.
-    lists_others: bool,
-    event: EventClass,
-    /// A number was told that no answer comes to.
-    excessive: bool,
-    /// Something was told in the place of a number that is none.
-    uncountable: bool,
-    /// An error stands inside.
-    error: bool,
-    /// The word `[DONE]`.
-    done: bool,
-    /// The usage object has begun and not ended: one number may yet correct another.
-    usage_open: bool,
-    /// Said again with other numbers it would mean something else than those.
-    singular: bool,
-    /// Anything above may be set.
-    touched: bool,
-}
-
-/// An entry of a list.
-#[derive(Default)]
-struct ListEntry {
-    what: EntryKind,
-    model: ShortText,
-    /// It was not done, or is no work of its own.
-    idle: bool,
-    /// The vendor's own tool that is called, by the tool's name.
-    call: Option<Call>,
-    /// Reasoning stands in the message that is being read.
-    reasoned: bool,
-    /// The parts of reasoning that are being read are no repetition.
-    parts_count: bool,
-}
-
-/// Work that has begun.
-#[derive(Clone, Copy, Default)]
-struct PendingWork {
-    calls: [u32; Call::ALL.len()],
-    pictures: u32,
-}
-
-impl PendingWork {
-    fn each<'a>(&'a mut self, other: &'a Self) -> impl Iterator<Item = (&'a mut u32, u32)> {
-        let calls = self.calls.iter_mut().zip(other.calls);
-        calls.chain([(&mut self.pictures, other.pictures)])
-    }
-
-    fn add(&mut self, more: &Self) {
-        self.each(more)
-            .for_each(|(sum, more)| *sum = sum.saturating_add(more));
-    }
-
-    fn remove(&mut self, done: &Self) {
-        self.each(done)
-            .for_each(|(sum, done)| *sum = sum.saturating_sub(done));
-    }
-
-    fn calls(&self, call: Call) -> u64 {
-        self.calls.get(call as usize).copied().unwrap_or(0).into()
-    }
-}
-
-/// The kind of an entry, or of its subject.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum EntryKind {
-    #[default]
-    Untold,
-    Other,
-    /// A model call that is in the sums.
-    Summed,
-    Call(Call),
-    /// A call of a tool of the vendor's own, which its name tells.
-    ServerTool,
-    Image,
-    ImageTool,
-    Sound,
-    Pcm,
-    ImageTokens,
-    AudioTokens,
-}
-
-impl EntryKind {
-    fn named(name: &[u8]) -> Self {
-        match name {
-            b"message" | b"fallback_message" => Self::Summed,
-            b"web_search_call" => Self::Call(Call::WebSearch),
-            b"code_interpreter_call" => Self::Call(Call::CodeExecution),
-            b"file_search_call" => Self::Call(Call::FileSearch),
-            b"image_generation_call" => Self::Image,
-            b"image_generation" => Self::ImageTool,
-            b"IMAGE" => Self::ImageTokens,
-            b"AUDIO" => Self::AudioTokens,
-            b"server_tool_use" => Self::ServerTool,
-            _ if begins(name, b"audio/l16") || begins(name, b"audio/pcm") => Self::Pcm,
-            _ if begins(name, b"audio/") => Self::Sound,
-            _ => Self::Other,
-        }
-    }
-}
-
-/// Whether a type begins so, in any case.
-fn begins(name: &[u8], start: &[u8]) -> bool {
-    let head = name.get(..start.len());
-    head.is_some_and(|head| head.eq_ignore_ascii_case(start))
-}
-
-/// Finds the kind of a vendor's own tool by its name.
-fn server_tool(name: &[u8]) -> Option<Call> {
-    match name {
-        b"web_search" => Some(Call::WebSearch),
-        b"code_execution" | b"bash_code_execution" | b"text_editor_code_execution" => {
-            Some(Call::CodeExecution)
-        }
-        _ => None,
-    }
-}
-
-impl ListEntry {
-    fn clear(&mut self) {
-        self.what = EntryKind::Untold;
-        self.model.clear();
-        self.idle = false;
-        self.call = None;
-    }
-}
-
 /// The changes by an event that has ended.
 #[derive(Clone, Copy)]
 pub(super) struct Effect {
@@ -197,59 +54,12 @@ pub(super) struct Effect {
     pub(super) as_it_says: bool,
 }
 
-impl Said {
-    fn clear(&mut self) {
-        self.generated = 0;
-        self.event = EventClass::Plain;
-        if self.touched {
-            self.numbers.clear();
-            self.texts.iter_mut().for_each(ShortText::clear);
-            self.images = 0;
-            self.calls = [0; Call::ALL.len()];
-            self.queries.clear();
-            self.passed = Passed::default();
-            self.data = 0;
-            self.begun = PendingWork::default();
-            (self.excessive, self.uncountable) = (false, false);
-            self.others.clear();
-            self.lists_others = false;
-            (self.error, self.done) = (false, false);
-            self.usage_open = false;
-            self.singular = false;
-            self.touched = false;
-        }
-    }
-
-    /// Counts the data that was read as a picture's.
-    fn take_picture_bytes(&mut self) {
-        let bytes = u64::try_from(core::mem::take(&mut self.data)).unwrap_or(0);
-        let sum = &mut self.passed.picture_bytes;
-        *sum = sum.saturating_add(bytes);
-    }
-
-    fn add_sound(&mut self, bytes: i64) {
-        let sum = &mut self.passed.sound_bytes;
-        *sum = sum.saturating_add(u64::try_from(bytes).unwrap_or(0));
-    }
-
-    fn text(&self, text: TextField) -> Option<&str> {
-        self.texts.get(text as usize)?.text()
-    }
-
-    fn add_call(&mut self, call: Call) {
-        if let Some(calls) = self.calls.get_mut(call as usize) {
-            *calls = calls.saturating_add(1);
-        }
-        self.touched = true;
-    }
-}
-
 impl UsageTally {
     pub(super) fn new(table: &'static WireTable) -> Self {
         Self {
             table,
-            staged: Said::default(),
-            kept: Said::default(),
+            staged: Findings::default(),
+            kept: Findings::default(),
             earlier: Numbers::default(),
             entry: ListEntry::default(),
             open: PendingWork::default(),
@@ -762,268 +572,5 @@ impl UsageTally {
     /// Whether nothing that follows counts.
     pub(super) fn is_done(&self) -> bool {
         self.kept.done
-    }
-
-    // === What it comes to ===
-
-    /// Whether the protocol's end was seen, and no error.
-    pub(super) fn finished(&self) -> bool {
-        self.ended && !self.kept.error
-    }
-
-    /// Whether anything was told that counts.
-    pub(super) fn is_told_anything(&self) -> bool {
-        self.told
-    }
-
-    /// Sums what was used, and tells what of it is in doubt.
-    pub(super) fn counted(&self) -> Counted {
-        let kept = &self.kept;
-        let mut counted = (self.table.usage)(&self.own_numbers());
-        let of_numbers = counted.usage;
-        let images = self.images();
-        let mut known = of_numbers.is_some() || images > 0;
-        let mut usage = of_numbers.unwrap_or_default();
-        usage.images = images;
-        for (call, found) in Call::ALL.into_iter().zip(kept.calls) {
-            let listed = if call == Call::WebSearch {
-                kept.queries.count()
-            } else {
-                0
-            };
-            let found = found.saturating_add(listed);
-            let mut slots = self
-                .table
-                .calls
-                .iter()
-                .filter(|(of, _)| *of == call)
-                .peekable();
-            let is_reported = self.table.reports_calls && slots.peek().is_some();
-            let reported = slots.filter_map(|(_, slot)| kept.numbers.get(*slot));
-            let calls = match reported.reduce(u64::saturating_add) {
-                Some(reported) if self.ended => reported,
-                None if self.ended && is_reported => 0,
-                None if self.ended => found,
-                // Whoever left did not see the last report.
-                reported => found
-                    .saturating_add(self.open.calls(call))
-                    .max(reported.unwrap_or(0)),
-            };
-            known |= calls > 0;
-            usage.set_calls(call, calls);
-        }
-        for (_, own) in self.models().filter(|(model, _)| self.is_own(model)) {
-            usage.add(&own);
-            known = true;
-        }
-        counted.usage = known.then_some(usage);
-        counted.doubts.add_if(kept.excessive, Doubt::Excess);
-        counted.doubts.add_if(kept.uncountable, Doubt::NoCount);
-        if self.cost().is_none() && kept.text(TextField::Cost).is_some() {
-            counted.doubts.add(Doubt::Cost);
-        }
-        counted
-    }
-
-    /// Whether a side of this usage was told by no number: of the output only where some of it passed. Where a protocol
-    /// leaves out zeros, none is missing.
-    pub(super) fn is_one_sided(&self, usage: &Usage) -> bool {
-        let roles = &self.table.roles;
-        let numbers = &self.kept.numbers;
-        let untold = |side: SlotSet| numbers.present() & side == 0;
-        let no_input = usage.input_tokens() == 0 && untold(roles.input);
-        let no_output = if roles.begins_stream {
-            !self.output_told
-        } else {
-            usage.output_tokens() == 0 && untold(roles.output)
-        };
-        !roles.unnamed_output && (no_input || (no_output && self.generated_bytes() > 0))
-    }
-
-    /// The sum of all tokens, where one was reported.
-    pub(super) fn total(&self) -> Option<u64> {
-        let total = self.kept.numbers.get(self.table.roles.total?);
-        total.filter(|total| *total > 0)
-    }
-
-    /// The images that were made: by a number that says so, else those that came.
-    fn images(&self) -> u64 {
-        self.images_made().unwrap_or(self.kept.images)
-    }
-
-    /// The number of images that were made, where the answer tells it.
-    pub(super) fn images_made(&self) -> Option<u64> {
-        self.kept.numbers.get(self.table.images_made?)
-    }
-
-    /// Whether nothing came of what was asked for: no part of a response, no reason why it ended, and no output in its numbers.
-    pub(super) fn made_nothing(&self, counted: &Counted) -> bool {
-        let usage = counted.usage.unwrap_or_default();
-        // A stream that begins with its usage has a placeholder for the output.
-        let output = if self.table.roles.begins_stream {
-            0
-        } else {
-            usage.output_tokens()
-        };
-        let calls = Call::ALL.iter().any(|call| usage.calls(*call) > 0);
-        let media = self.passed() != Passed::default();
-        let made =
-            self.generated_bytes() > 0 || self.untold_part || usage.images > 0 || calls || media;
-        // That of an error says that it failed.
-        let ended = self.finish_reason().is_some() && self.error().is_none();
-        !made && output == 0 && !ended
-    }
-
-    /// Whether the vendor is one whose total has output that stands in no part.
-    pub(super) fn has_unnamed_output(&self) -> bool {
-        let model = self.kept.text(TextField::Model).unwrap_or_default();
-        let name = model.rsplit('/').next().unwrap_or_default();
-        self.kept.numbers.get(UNNAMED_OUTPUT).is_some()
-            || self.table.roles.unnamed_output
-            || name.starts_with("gemini-")
-    }
-
-    /// The cost of the answer by the vendor's word.
-    pub(super) fn cost(&self) -> Option<String> {
-        let numbers = &self.kept.numbers;
-        match self.kept.text(TextField::Cost) {
-            Some(number) => cost::amount(number),
-            None => match (numbers.get(COST), numbers.get(responses::TICKS)) {
-                (None, Some(ticks)) => cost::ticks(ticks),
-                (whole, _) => cost::amount(&whole?.to_string()),
-            },
-        }
-    }
-
-    /// Returns the usage of other models, by their names.
-    pub(super) fn others(&self) -> Vec<(String, Usage)> {
-        let mut others: Vec<(String, Usage)> = Vec::new();
-        for (model, usage) in self.models().filter(|(model, _)| !self.is_own(model)) {
-            match others.iter_mut().find(|(name, _)| name == model) {
-                Some((_, sums)) => sums.add(&usage),
-                None => others.push((model.to_owned(), usage)),
-            }
-        }
-        others
-    }
-
-    /// The numbers of the model that answered, where a list of model calls tells another one's apart (protocol B, a
-    /// fallback): what the list has of it, and what the totals have beyond the list.
-    fn own_numbers(&self) -> Numbers {
-        let mut numbers = self.kept.numbers;
-        let is_own = |other: &&ModelSum| other.name().is_none_or(|name| self.is_own(name));
-        let listed = || self.kept.others.as_slice().iter().filter(|o| o.in_totals);
-        if listed().all(|other| is_own(&other)) {
-            return numbers;
-        }
-        for (slot, at) in (0..).zip(0..SUMS) {
-            let sum = |own: bool| {
-                let some = listed().filter(|other| !own || is_own(other));
-                let sums = some.filter_map(|other| other.sums.get(at));
-                sums.fold(0, |sum: u64, more| sum.saturating_add(*more))
-            };
-            let beyond = numbers.or_zero(slot).saturating_sub(sum(false));
-            numbers.set(slot, sum(true).saturating_add(beyond));
-        }
-        numbers
-    }
-
-    /// Whether it is the model that answered.
-    fn is_own(&self, model: &str) -> bool {
-        self.kept.text(TextField::Model) == Some(model)
-    }
-
-    /// Whether a tool of the answer may make pictures.
-    fn has_image_tool(&self) -> bool {
-        self.table.beside & responses::TOOL_USAGE != 0
-    }
-
-    /// Lists the usage of each model that is not in the numbers.
-    fn models(&self) -> impl Iterator<Item = (&str, Usage)> {
-        let others = self.kept.others.as_slice().iter();
-        let of_tool = if self.has_image_tool() {
-            responses::image_tool(&self.kept.numbers)
-        } else {
-            Usage::default()
-        };
-        // The list has no more than the name of the tool's model then.
-        let name = others.clone().find_map(ModelSum::name);
-        let of_tool = (name.unwrap_or(IMAGE_TOOL), of_tool);
-        others
-            .filter(|other| !other.in_totals || other.name().is_some_and(|it| !self.is_own(it)))
-            .filter_map(|other| Some((other.name()?, messages::usage_of(other.sums))))
-            .chain([of_tool])
-            .filter(|(_, usage)| *usage != Usage::default())
-    }
-
-    /// Returns the length of the text that the model wrote, in bytes.
-    pub(super) fn generated_bytes(&self) -> u64 {
-        self.kept.generated.try_into().unwrap_or(0)
-    }
-
-    /// The pictures and the sound that passed; of pictures those too that had begun when the answer was left.
-    pub(super) fn passed(&self) -> Passed {
-        let begun = if self.ended { 0 } else { self.open.pictures };
-        let Passed { pictures, .. } = self.kept.passed;
-        let images = self.images();
-        Passed {
-            pictures: pictures.saturating_add(images).saturating_add(begun.into()),
-            ..self.kept.passed
-        }
-    }
-
-    /// Returns the number of bytes of text, pictures and sound that passed.
-    pub(super) fn passed_bytes(&self) -> u64 {
-        let passed = &self.kept.passed;
-        self.generated_bytes()
-            .saturating_add(passed.picture_bytes)
-            .saturating_add(passed.sound_bytes)
-    }
-
-    /// The model that a tool of the answer makes pictures with.
-    pub(super) fn image_model(&self) -> Option<&str> {
-        let mut tools = self.kept.others.as_slice().iter();
-        tools
-            .find_map(ModelSum::name)
-            .filter(|_| self.has_image_tool())
-    }
-
-    /// Whether a number was told that no answer comes to.
-    pub(super) fn is_excessive(&self) -> bool {
-        self.kept.excessive
-    }
-
-    /// The numbers as they were reported. Of sums over the entries of a list only those that come to something.
-    pub(super) fn reported(&self) -> Vec<(&'static str, u64)> {
-        let names = (0..).zip(self.table.names);
-        let found = names
-            .filter_map(|(slot, name)| Some((*name, self.kept.numbers.get(slot)?)))
-            .filter(|(name, value)| !name.is_empty() && (*value > 0 || !name.contains('[')));
-        let mut reported = Vec::with_capacity(USUALLY_REPORTED);
-        reported.extend(found);
-        reported
-    }
-
-    pub(super) fn text_kept(&self, what: TextField) -> Option<&str> {
-        self.kept.text(what)
-    }
-
-    /// The type of the first error; its code, where no type was given.
-    pub(super) fn error(&self) -> Option<&str> {
-        self.kept.error.then(|| {
-            self.kept
-                .text(TextField::ErrorType)
-                .or_else(|| self.kept.text(TextField::ErrorCode))
-                .unwrap_or("error")
-        })
-    }
-
-    /// Returns the reason why the model stopped.
-    pub(super) fn finish_reason(&self) -> Option<&str> {
-        let ended = ["completed", "incomplete", "failed", "cancelled"];
-        let status = self.kept.text(TextField::Status);
-        self.kept
-            .text(TextField::Finish)
-            .or(status.filter(|status| ended.contains(status)))
     }
 }
