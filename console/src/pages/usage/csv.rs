@@ -2,6 +2,7 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
+use csv::{Terminator, WriterBuilder};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use super::all;
@@ -27,22 +28,21 @@ fn cell(value: &str) -> String {
     };
     let seen = value.trim_start_matches(is_unseen);
     let is_formula = value.starts_with(|sign: char| sign.is_control()) || seen.starts_with(FORMULA);
-    let value = if is_formula {
+    if is_formula {
         format!("'{value}")
     } else {
         value.to_owned()
-    };
-    if value.contains(['"', ',', '\r', '\n']) {
-        format!("\"{}\"", value.replace('"', "\"\""))
-    } else {
-        value
     }
 }
 
-fn line(cells: impl Iterator<Item = String>) -> String {
-    let mut line = cells.collect::<Vec<_>>().join(",");
-    line.push_str("\r\n");
-    line
+/// Records as a file (RFC 4180).
+fn file(records: impl Iterator<Item = Vec<String>>) -> csv::Result<Vec<u8>> {
+    let mut builder = WriterBuilder::new();
+    let mut file = builder.terminator(Terminator::CRLF).from_writer(Vec::new());
+    for record in records {
+        file.write_record(&record)?;
+    }
+    file.into_inner().map_err(|error| error.into_error().into())
 }
 
 /// All rows, with every count and the exact charges.
@@ -70,8 +70,8 @@ pub async fn table(
         &[]
     };
     let heads = heads.chain(costs);
-    let mut text = line(heads.map(|name| (*name).to_owned()));
-    for row in &rows {
+    let heads = heads.map(|name| (*name).to_owned());
+    let records = rows.iter().map(|row| {
         let values = asked.by.iter().map(|name| {
             let value = row.values.get(name).map(String::as_str);
             cell(value.unwrap_or_default())
@@ -81,8 +81,10 @@ pub async fn table(
         let cells = values.chain([cell(&row.currency)]).chain(counts);
         let costs = [&row.costed_charge, &row.cost, &row.margin];
         let costs = costs.into_iter().flatten().cloned();
-        text.push_str(&line(cells.chain(charges).chain(costs)));
-    }
+        cells.chain(charges).chain(costs).collect()
+    });
+    let text = file([heads.collect()].into_iter().chain(records));
+    let text = text.map_err(|error| ApiProblem::internal(error.to_string()))?;
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8"),
         (CONTENT_DISPOSITION, "attachment; filename=\"usage.csv\""),
@@ -122,7 +124,9 @@ mod tests {
             ("a=1", "a=1"),
             ("a\r\nb", "\"a\r\nb\""),
         ] {
-            assert_eq!(cell(value), want, "{value:?}");
+            let written = file([vec![cell(value), "x".to_owned()]].into_iter()).unwrap();
+            let want = format!("{want},x\r\n");
+            assert_eq!(String::from_utf8(written).unwrap(), want, "{value:?}");
         }
     }
 }
