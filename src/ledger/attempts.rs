@@ -102,6 +102,11 @@ impl AttemptFailure {
         }
     }
 
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
     /// Of an account's own response with a `status` from 300 on.
     pub fn of_status(status: u16) -> Self {
         match status {

@@ -56,6 +56,11 @@ impl Ending {
         }
     }
 
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
     /// Derives the ending of a stream that did not end by itself from Envoy's response code details.
     pub fn from_details(details: &[u8]) -> Self {
         let begins = |start: &str| details.starts_with(start.as_bytes());
@@ -114,5 +119,10 @@ impl UsageStatus {
             Self::None => "none",
             Self::Failed => "failed",
         }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
     }
 }

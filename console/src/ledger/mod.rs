@@ -10,7 +10,6 @@ mod totals;
 
 pub use charge::Sum;
 pub use measure::Measure;
-pub(crate) use record::FAILURES;
-pub use record::{LedgerRecord, Status, Unread};
+pub use record::{LedgerRecord, Unread};
 pub use signed_sum::SignedSum;
 pub use totals::UsageTotals;

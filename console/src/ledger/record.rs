@@ -6,6 +6,7 @@ use hashbrown::HashSet;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use time::OffsetDateTime;
+use trilane::ledger::{AttemptFailure, FailedAttempt, UsageStatus};
 use trilane::limits::member_id;
 use trilane::money::Amount;
 
@@ -16,66 +17,6 @@ use crate::timestamp;
 /// The outcome of an attempt that was answered, and that of an attempt before whose answer the client left.
 const ANSWERED: &str = "answered";
 const LEFT: &str = "client_left";
-/// The kinds of failed attempts.
-pub(crate) const FAILURES: [&str; 11] = [
-    "rate_limited",
-    "overloaded",
-    "server_error",
-    "unauthorized",
-    "redirected",
-    "no_credential",
-    "connection",
-    "tls",
-    "no_host",
-    "no_answer",
-    "no_time",
-];
-
-/// The status of a request's usage, as the gateway reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// The numbers are final.
-    Complete,
-    /// Usage that was not reported is estimated, and charged.
-    Estimated,
-    /// The request had or may have had usage; the numbers are missing or lower bounds.
-    Partial,
-    /// The request had no usage; also if it never reached the filter.
-    None,
-    /// The upstream responded with an error, or not at all.
-    Failed,
-}
-
-impl Status {
-    const ALL: [Self; 5] = [
-        Self::Complete,
-        Self::Estimated,
-        Self::Partial,
-        Self::None,
-        Self::Failed,
-    ];
-
-    /// Returns the name in a ledger line, and in every format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Estimated => "estimated",
-            Self::Partial => "partial",
-            Self::None => "none",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// The status of a line; one that never reached the filter has none, and used nothing.
-    fn parse(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
-        match name {
-            "" => Some(Self::None),
-            name => all.find(|status| status.name() == name),
-        }
-    }
-}
-
 /// One request, from its ledger line. Texts are empty where the line has none.
 #[derive(Debug)]
 pub struct LedgerRecord<'a> {
@@ -83,7 +24,7 @@ pub struct LedgerRecord<'a> {
     /// The time at which the request began.
     pub time: OffsetDateTime,
     /// The status of its usage.
-    pub status: Status,
+    pub status: UsageStatus,
     /// The charge; `None` if the model has no prices or the usage is not known.
     pub charge: Option<Amount>,
 }
@@ -126,8 +67,8 @@ impl<'a> LedgerRecord<'a> {
 
     /// Returns the time at which the request ended; the time at which it began if the line has no duration.
     pub fn end(&self) -> OffsetDateTime {
-        let duration = self.line.duration.as_ref().and_then(Lasted::whole);
-        let later = duration.and_then(|milliseconds| timestamp::after(self.time, milliseconds));
+        let duration = self.line.duration.as_ref().and_then(Lenient::valid);
+        let later = duration.and_then(|milliseconds| timestamp::after(self.time, *milliseconds));
         later.unwrap_or(self.time)
     }
 
@@ -138,19 +79,17 @@ impl<'a> LedgerRecord<'a> {
 
     /// Returns the time from the request's head to the first byte of the response's body, in microseconds.
     pub fn first_byte_us(&self) -> Option<u64> {
-        self.line.first_byte.as_ref()?.whole()
+        self.line.first_byte.as_ref()?.valid().copied()
     }
 
     /// The attempts at upstream accounts: the account of each, and how it ended. Names and kinds that no gateway writes are left
     /// out, so that counts by them are bounded.
     pub fn attempts(&self) -> impl Iterator<Item = (&str, &str)> {
-        let failed = match &self.line.failed {
-            Some(FailedAttempts::List(list)) => list.as_slice(),
-            Some(FailedAttempts::Other(_)) | None => &[],
-        };
-        let tries = self.line.tries.as_ref().and_then(Lasted::whole);
+        let failed = self.line.failed.as_ref().and_then(Lenient::valid);
+        let failed = failed.map(Vec::as_slice).unwrap_or_default();
+        let tries = self.line.tries.as_ref().and_then(Lenient::valid);
         let failures = u64::try_from(failed.len()).unwrap_or(u64::MAX);
-        let is_answered = tries.is_some_and(|tries| tries > failures);
+        let is_answered = tries.is_some_and(|tries| *tries > failures);
         // Without a status the client left before the last one answered.
         let ended = if self.status_code() == 0 {
             LEFT
@@ -160,9 +99,10 @@ impl<'a> LedgerRecord<'a> {
         let last = Some((self.account(), ended));
         let last = last.filter(|(account, _)| is_answered && !account.is_empty());
         let failed = failed.iter().filter_map(|attempt| {
-            let kind = FAILURES.iter().find(|kind| **kind == attempt.kind)?;
-            let is_name = !attempt.account.is_empty() && attempt.account.len() <= 256;
-            is_name.then_some((attempt.account.as_str(), *kind))
+            let FailedAttempt { account, kind, .. } = attempt.valid()?;
+            let is_name = !account.is_empty() && account.len() <= 256;
+            let is_failure = *kind != AttemptFailure::Request;
+            (is_name && is_failure).then_some((account.as_str(), kind.name()))
         });
         failed.chain(last)
     }
@@ -267,11 +207,11 @@ impl<'a> LedgerRecord<'a> {
         let line = &self.line;
         let number = match measure {
             Measure::Requests => return 1,
-            Measure::Complete => return u64::from(self.status == Status::Complete),
-            Measure::Estimated => return u64::from(self.status == Status::Estimated),
-            Measure::Partial => return u64::from(self.status == Status::Partial),
-            Measure::None => return u64::from(self.status == Status::None),
-            Measure::Failed => return u64::from(self.status == Status::Failed),
+            Measure::Complete => return u64::from(self.status == UsageStatus::Complete),
+            Measure::Estimated => return u64::from(self.status == UsageStatus::Estimated),
+            Measure::Partial => return u64::from(self.status == UsageStatus::Partial),
+            Measure::None => return u64::from(self.status == UsageStatus::None),
+            Measure::Failed => return u64::from(self.status == UsageStatus::Failed),
             Measure::Input => line.input,
             Measure::Output => line.output,
             Measure::CacheRead => line.cache_read,
@@ -310,13 +250,13 @@ struct LineMembers<'a> {
     #[serde(rename = "http.response.status_code")]
     status_code: Option<u16>,
     #[serde(rename = "duration_ms")]
-    duration: Option<Lasted>,
+    duration: Option<Lenient<u64>>,
     #[serde(rename = "trilane.time_to_first_byte_us")]
-    first_byte: Option<Lasted>,
+    first_byte: Option<Lenient<u64>>,
     #[serde(rename = "trilane.tries")]
-    tries: Option<Lasted>,
+    tries: Option<Lenient<u64>>,
     #[serde(rename = "trilane.tries.failed")]
-    failed: Option<FailedAttempts>,
+    failed: Option<Lenient<Vec<Lenient<FailedAttempt>>>>,
     #[serde(borrow, rename = "trilane.usage.status")]
     status: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.outcome")]
@@ -403,36 +343,21 @@ struct LineMembers<'a> {
     uncovered: Option<Vec<IgnoredAny>>,
 }
 
-/// A number such as how long a request took. An invalid value does not make a line invalid, because few need it.
+/// A value that few need, such as how long a request took. An invalid one does not make a line invalid.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Lasted {
-    Whole(u64),
+enum Lenient<T> {
+    Valid(T),
     Other(IgnoredAny),
 }
 
-impl Lasted {
-    fn whole(&self) -> Option<u64> {
+impl<T> Lenient<T> {
+    fn valid(&self) -> Option<&T> {
         match self {
-            Self::Whole(number) => Some(*number),
+            Self::Valid(value) => Some(value),
             Self::Other(_) => None,
         }
     }
-}
-
-/// The attempts that failed. An invalid value does not make a line invalid, either.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum FailedAttempts {
-    List(Vec<LineFailedAttempt>),
-    Other(IgnoredAny),
-}
-
-/// An attempt at an upstream account that failed.
-#[derive(Debug, Deserialize)]
-struct LineFailedAttempt {
-    account: String,
-    kind: String,
 }
 
 /// A string that is borrowed from the line unless it has escapes. (A type of its own, because serde
@@ -457,9 +382,12 @@ impl<'a> LineMembers<'a> {
         let written = present(&self.timestamp);
         let time = timestamp::parse(written)
             .ok_or_else(|| format!("timestamp {:?} is no RFC 3339 time", start(written)))?;
-        let status = present(&self.status);
-        let status = Status::parse(status)
-            .ok_or_else(|| format!("trilane.usage.status {:?} is not known", start(status)))?;
+        let status = match present(&self.status) {
+            // A request that never reached the filter has none, and used nothing.
+            "" => UsageStatus::None,
+            name => UsageStatus::named(name)
+                .ok_or_else(|| format!("trilane.usage.status {:?} is not known", start(name)))?,
+        };
         let charge = match present(&self.charge) {
             "" => None,
             text => {

@@ -1,8 +1,10 @@
 //! Sums over records.
 
+use trilane::ledger::UsageStatus;
+
 use super::charge::Sum;
 use super::measure::Measure;
-use super::record::{LedgerRecord, Status};
+use super::record::LedgerRecord;
 use super::signed_sum::SignedSum;
 
 /// The sums over some records. Each record adds at most 10^9 to a count, so some nine thousand million records fit into the 63 bits
@@ -71,7 +73,7 @@ impl UsageTotals {
         }
         if let Some(charge) = record.charge {
             self.charge.add(charge);
-            if record.status == Status::Estimated {
+            if record.status == UsageStatus::Estimated {
                 self.estimated_charge.add(charge);
             }
             if let Some(cost) = record.cost() {

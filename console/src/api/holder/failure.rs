@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use trilane::ledger::AttemptFailure;
 
 use crate::explain::{LedgerLine, cause_of, failure};
-use crate::ledger::FAILURES;
 
 /// The failure of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn meaning(kind: &str) -> &str {
 fn attempts(line: &LedgerLine) -> BTreeSet<&str> {
     let kind = |attempt: &'_ Value| match attempt["status"].as_u64() {
         Some(402) => Some("balance"),
-        _ => known(attempt["kind"].as_str()?),
+        _ => name(AttemptFailure::named(attempt["kind"].as_str()?)?),
     };
     let failed = line.list("trilane.tries.failed").iter();
     let mut kinds: BTreeSet<&str> = failed.filter_map(kind).collect();
@@ -118,19 +118,16 @@ fn attempts(line: &LedgerLine) -> BTreeSet<&str> {
     if kinds.is_empty() {
         kinds.extend(status.and_then(|status| match status {
             402 => Some("balance"),
-            401 | 403 => Some("unauthorized"),
-            429 => Some("rate_limited"),
-            503 | 529 => Some("overloaded"),
-            500 | 502 | 504 => Some("server_error"),
-            _ => None,
+            300..=399 => None,
+            status => name(AttemptFailure::of_status(u16::try_from(status).ok()?)),
         }));
     }
     kinds
 }
 
-/// A kind by the name that a program of this release knows.
-fn known(kind: &str) -> Option<&'static str> {
-    FAILURES.into_iter().find(|known| *known == kind)
+/// The name of a failure that is the account's.
+fn name(kind: AttemptFailure) -> Option<&'static str> {
+    (kind != AttemptFailure::Request).then(|| kind.name())
 }
 
 fn refused(line: &LedgerLine) -> Option<FailedRequest> {

@@ -1,53 +1,59 @@
 //! The meaning of each ending, and its remedy.
 
+use trilane::ledger::{AttemptFailure, Ending, UsageStatus};
+
 use super::line::LedgerLine;
 
 /// The meaning of a `trilane.outcome`.
 pub fn ending(outcome: &str) -> Option<&'static str> {
-    Some(match outcome {
-        "finished" => "the answer was relayed whole",
-        "error_event" => "the answer was relayed, with an error of the vendor's in its middle",
-        "truncated" => "the answer ended before its protocol's end",
-        "client_abort" => "the client went away",
-        "upstream_reset" => "the upstream broke off in the middle of its answer",
-        "timeout" => "nothing moved any more in the middle of the answer",
-        "upstream_error" => "the upstream's own error was relayed",
-        "upstream_failed" => {
+    Some(match Ending::named(outcome)? {
+        Ending::Finished => "the answer was relayed whole",
+        Ending::ErrorEvent => "the answer was relayed, with an error of the vendor's in its middle",
+        Ending::Truncated => "the answer ended before its protocol's end",
+        Ending::ClientAbort => "the client went away",
+        Ending::UpstreamReset => "the upstream broke off in the middle of its answer",
+        Ending::Timeout => "nothing moved any more in the middle of the answer",
+        Ending::UpstreamError => "the upstream's own error was relayed",
+        Ending::UpstreamFailed => {
             "no upstream gave an answer that could be relayed: the client has the gateway's"
         }
-        "refused" => "the gateway refused the request",
-        "answered" => "the gateway answered itself",
-        _ => return None,
+        Ending::Refused => "the gateway refused the request",
+        Ending::Answered => "the gateway answered itself",
     })
 }
 
 /// The meaning of a failed attempt's `kind`.
 pub fn failure(kind: &str) -> &str {
-    match kind {
-        "rate_limited" => "has reached a limit",
-        "overloaded" => "is overloaded",
-        "server_error" => "had a fault of its own",
-        "unauthorized" => "refused its credential, or its balance is used up",
-        "redirected" => "sent the request elsewhere (3xx)",
-        "no_credential" => "has no credential that can be read: nothing was sent",
-        "connection" => "could not be reached, or broke off before an answer",
-        "tls" => "has a certificate that is not believed, or speaks no TLS: nothing was sent",
-        "no_host" => "has a name without an address",
-        "no_answer" => "began no answer in time",
-        "no_time" => "was not asked any more: the time was over",
-        other => other,
+    use AttemptFailure as Failure;
+    match Failure::named(kind) {
+        Some(Failure::RateLimited) => "has reached a limit",
+        Some(Failure::Overloaded) => "is overloaded",
+        Some(Failure::ServerError) => "had a fault of its own",
+        Some(Failure::Unauthorized) => "refused its credential, or its balance is used up",
+        Some(Failure::Redirected) => "sent the request elsewhere (3xx)",
+        Some(Failure::NoCredential) => "has no credential that can be read: nothing was sent",
+        Some(Failure::Connection) => "could not be reached, or broke off before an answer",
+        Some(Failure::Tls) => {
+            "has a certificate that is not believed, or speaks no TLS: nothing was sent"
+        }
+        Some(Failure::NoHost) => "has a name without an address",
+        Some(Failure::NoAnswer) => "began no answer in time",
+        Some(Failure::NoTime) => "was not asked any more: the time was over",
+        Some(Failure::Request) | None => kind,
     }
 }
 
 /// The meaning of a `trilane.usage.status`.
 pub fn numbers(status: &str) -> &str {
-    match status {
-        "complete" => "as the upstream reported them",
-        "estimated" => "not all of it was reported, the rest is estimated",
-        "partial" => "not all of it was reported, and the source lets the rest go: lower bounds",
-        "none" => "nothing was made",
-        "failed" => "the upstream gave an error, or no answer",
-        other => other,
+    match UsageStatus::named(status) {
+        Some(UsageStatus::Complete) => "as the upstream reported them",
+        Some(UsageStatus::Estimated) => "not all of it was reported, the rest is estimated",
+        Some(UsageStatus::Partial) => {
+            "not all of it was reported, and the source lets the rest go: lower bounds"
+        }
+        Some(UsageStatus::None) => "nothing was made",
+        Some(UsageStatus::Failed) => "the upstream gave an error, or no answer",
+        None => status,
     }
 }
 

@@ -83,7 +83,7 @@ fn members_of_later_releases() {
         "trilane.estimated.output_tokens":9,"trilane.uncovered":["tier","web_search"],"trilane.usage.calls.to_come":10"#;
     let text = format!("{{{HEAD}{members}}}");
     let record = LedgerRecord::parse(text.as_bytes()).unwrap();
-    assert_eq!(record.status, Status::Estimated);
+    assert_eq!(record.status, UsageStatus::Estimated);
     assert_eq!(record.status.name(), "estimated");
     let of_record = [
         (Requests, 1),

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::Method;
+use trilane::ledger::Ending;
 
 use super::row::RequestRow;
 use crate::api::paging::PageParams;
@@ -24,20 +25,6 @@ const FILTERS: [(&str, &str); 6] = [
     ("group", "Group"),
     ("model", "Model"),
     ("account", "Account"),
-];
-
-/// The outcomes, in the ledger's words.
-const OUTCOMES: [&str; 10] = [
-    "finished",
-    "error_event",
-    "truncated",
-    "client_abort",
-    "upstream_reset",
-    "timeout",
-    "upstream_error",
-    "upstream_failed",
-    "refused",
-    "answered",
 ];
 
 /// The statuses that are offered; any other may stand in the address.
@@ -90,9 +77,8 @@ impl RequestsPage {
     }
 
     fn outcomes(&self) -> impl Iterator<Item = (&'static str, String)> {
-        OUTCOMES
-            .into_iter()
-            .map(|name| (name, name.replace('_', " ")))
+        let names = Ending::ALL.into_iter().map(Ending::name);
+        names.map(|name| (name, name.replace('_', " ")))
     }
 
     /// The statuses, and the one that the address names.
