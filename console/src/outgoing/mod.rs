@@ -5,6 +5,8 @@
 
 mod public_address;
 mod resolver;
+mod tls;
 
 pub use public_address::AllowedAddresses;
 pub use resolver::{GuardedResolver, NoAddress};
+pub use tls::{authorities, tls};

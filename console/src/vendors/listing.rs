@@ -2,14 +2,13 @@
 
 use core::time::Duration;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use trilane::config::account::CredentialHeader;
 use trilane::config::origin::Origin;
 use trilane::protocol::Protocol;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::RootCerts;
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Proxy};
 
@@ -17,8 +16,7 @@ use super::credential::VendorCredential;
 use super::failure::ListFailure;
 use super::listed::{self, ListedModel};
 use super::vendor::Vendor;
-use crate::named_file;
-use crate::outgoing::{AllowedAddresses, GuardedResolver, NoAddress};
+use crate::outgoing::{self, AllowedAddresses, GuardedResolver, NoAddress};
 
 /// The longest list, in bytes, with all of its pages.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -115,12 +113,7 @@ fn agent(origin: &Origin, reach: &Reach<'_>) -> Result<Agent, ListFailure> {
         .user_agent(concat!("trilane/", env!("CARGO_PKG_VERSION")))
         .proxy(reach.proxy.clone());
     if origin.tls {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = TlsConfig::builder()
-            .root_certs(roots(reach)?)
-            .unversioned_rustls_crypto_provider(provider)
-            .build();
-        config = config.tls_config(tls);
+        config = config.tls_config(outgoing::tls(roots(reach)?));
     }
     let resolver = GuardedResolver(reach.addresses);
     let agent = Agent::with_parts(config.build(), DefaultConnector::default(), resolver);
@@ -153,18 +146,7 @@ fn roots(reach: &Reach<'_>) -> Result<RootCerts, ListFailure> {
         None if reach.system_ca.is_file() => reach.system_ca,
         None => return Ok(RootCerts::PlatformVerifier),
     };
-    let failed = |why: String| ListFailure::Authorities(format!("{} {why}", file.display()));
-    let text = named_file::read(file, named_file::AUTHORITIES);
-    let text = text.map_err(|error| failed(format!("cannot be read: {error}")))?;
-    let items = parse_pem(&text).filter_map(|item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        _ => None,
-    });
-    let certificates: Vec<_> = items.collect();
-    if certificates.is_empty() {
-        return Err(failed("has no certificate".to_owned()));
-    }
-    Ok(certificates.into())
+    outgoing::authorities(file).map_err(ListFailure::Authorities)
 }
 
 /// The time and bytes that remain for a list.

@@ -1,19 +1,18 @@
 //! Sends the messages of webhooks.
 
 use core::time::Duration;
-use std::sync::Arc;
 
 use time::OffsetDateTime;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use trilane_console::credentials::SealingKeyFile;
-use trilane_console::outgoing::{AllowedAddresses, GuardedResolver, NoAddress};
+use trilane_console::outgoing::{self, AllowedAddresses, GuardedResolver, NoAddress};
 use trilane_console::store::{Store, StoreError};
 use trilane_console::webhooks::delivery::{self, DueMessage};
 use trilane_console::webhooks::fleet_watch::FleetWatch;
 use trilane_console::webhooks::watch::BudgetWatch;
 use ureq::Agent;
-use ureq::tls::{RootCerts, TlsConfig};
+use ureq::tls::RootCerts;
 use ureq::unversioned::transport::DefaultConnector;
 
 use crate::event_printer::EventPrinter;
@@ -32,11 +31,6 @@ pub struct WebhookSender {
 impl WebhookSender {
     /// Creates a sender to public addresses over TLS; `allow_private` lifts both restrictions.
     pub fn new(allow_private: bool) -> Self {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::PlatformVerifier)
-            .unversioned_rustls_crypto_provider(provider)
-            .build();
         let config = Agent::config_builder()
             .timeout_global(Some(PATIENCE))
             .http_status_as_error(false)
@@ -46,7 +40,7 @@ impl WebhookSender {
             .https_only(!allow_private)
             // A proxy would resolve names itself.
             .proxy(None)
-            .tls_config(tls)
+            .tls_config(outgoing::tls(RootCerts::PlatformVerifier))
             .user_agent(concat!("trilane-console/", env!("CARGO_PKG_VERSION")))
             .build();
         let allowed = if allow_private {

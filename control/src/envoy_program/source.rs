@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
+use trilane_console::outgoing;
 use ureq::Agent;
-use ureq::tls::{RootCerts, TlsConfig};
+use ureq::tls::RootCerts;
 
 use super::wheel::REQUIREMENTS;
 
@@ -43,12 +43,8 @@ fn is_url(text: &str) -> bool {
 
 fn download(url: &str, file: &Path) -> Result<(), String> {
     // The system's authorities, so that a mirror within a company is believed as by its other programs.
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::PlatformVerifier)
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build();
     let agent: Agent = Agent::config_builder()
-        .tls_config(tls)
+        .tls_config(outgoing::tls(RootCerts::PlatformVerifier))
         .timeout_connect(Some(PATIENCE))
         .timeout_recv_response(Some(PATIENCE))
         .build()
