@@ -20,15 +20,16 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile};
 
 use crate::agent::AgentPlace;
 use crate::failure::Failure;
+use crate::files;
 
 /// The name of this directory where the data of all programs is.
 const NAME: &str = "trilane";
@@ -187,17 +188,8 @@ impl DataDirectory {
     /// As the system gives them.
     pub fn write_credential(&self, name: &str, credential: &str) -> io::Result<PathBuf> {
         let directory = self.credentials();
-        let mut file = tempfile::Builder::new()
-            .prefix(".credential-")
-            .tempfile_in(&directory)?;
-        io::Write::write_all(&mut file, credential.as_bytes())?;
-        file.as_file()
-            .set_permissions(Permissions::from_mode(0o400))?;
-        file.as_file().sync_all()?;
-        let path = directory.join(name);
-        file.persist(&path).map_err(|failed| failed.error)?;
-        fs::File::open(&directory)?.sync_all()?;
-        Ok(path)
+        files::replace_as(0o400, &directory, name, credential)?;
+        Ok(directory.join(name))
     }
 }
 
@@ -213,6 +205,9 @@ fn create_private(directory: &Path) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]

@@ -3,25 +3,22 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper::{Method, Request};
-use hyper_util::rt::TokioIo;
 use serde::Deserialize;
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::task::spawn_blocking;
 use trilane::config::document_hash;
+use ureq::Agent;
+use ureq::http::Method;
 
 use crate::host_port::HostPort;
 
 /// The longest time for a response.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The most that is read of one, in bytes.
-const MOST: usize = 32 << 20;
+const MOST: u64 = 32 << 20;
 /// The path of Envoy's metrics for Prometheus.
 pub const METRICS: &str = "/stats/prometheus";
 /// The counter of requests in flight in the listeners for clients.
@@ -60,8 +57,23 @@ impl AdminPlace {
     pub fn find(&self) -> io::Result<Admin> {
         match self {
             Self::At(address) => Ok(Admin(address.clone())),
-            Self::ToldIn(file) => Admin::at(file),
+            Self::ToldIn(file) => {
+                let text = std::fs::read_to_string(file)?;
+                text.trim().parse().map(Admin).map_err(io::Error::other)
+            }
         }
+    }
+
+    /// Asks the interface as it is now, beside the threads of the runtime.
+    ///
+    /// # Errors
+    /// There is no address yet, or Envoy does not answer.
+    pub async fn ask<T: Send + 'static>(
+        self,
+        what: impl FnOnce(&Admin) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let asked = spawn_blocking(move || what(&self.find()?)).await;
+        asked.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
     }
 }
 
@@ -109,15 +121,6 @@ impl RequestCounts {
 pub struct Admin(HostPort);
 
 impl Admin {
-    /// Returns the admin interface of the Envoy that wrote its address to this file.
-    ///
-    /// # Errors
-    /// There is no address yet.
-    pub fn at(file: &Path) -> io::Result<Self> {
-        let text = std::fs::read_to_string(file)?;
-        text.trim().parse().map(Self).map_err(io::Error::other)
-    }
-
     /// Returns the address of the interface.
     pub const fn address(&self) -> &HostPort {
         &self.0
@@ -127,42 +130,53 @@ impl Admin {
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn drain(&self) -> io::Result<()> {
-        self.post("/healthcheck/fail").await?;
-        self.post("/drain_listeners?graceful&skip_exit").await
+    pub fn drain(&self) -> io::Result<()> {
+        self.post("/healthcheck/fail")?;
+        self.post("/drain_listeners?graceful&skip_exit")
     }
 
     /// Opens the ledger's file again, after the lines that are due went to the one before.
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn reopen_logs(&self) -> io::Result<()> {
-        self.post("/reopen_logs").await
+    pub fn reopen_logs(&self) -> io::Result<()> {
+        self.post("/reopen_logs")
+    }
+
+    /// Whether the gateway at this address, which is none of an admin interface, has a document in force.
+    ///
+    /// # Errors
+    /// The status of another answer, or the reason that there is none.
+    pub fn is_ready(&self) -> io::Result<()> {
+        match request(Method::GET, &self.0, "/healthz")? {
+            (200, _) => Ok(()),
+            (status, _) => Err(io::Error::other(format!("status {status}"))),
+        }
     }
 
     /// Whether Envoy's main thread does its work.
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn answers(&self) -> io::Result<()> {
-        request(Method::GET, &self.0, "/ready").await.map(drop)
+    pub fn answers(&self) -> io::Result<()> {
+        request(Method::GET, &self.0, "/ready").map(drop)
     }
 
     /// Reads the number of requests in flight.
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn active_requests(&self) -> io::Result<u64> {
-        self.counter(ACTIVE).await
+    pub fn active_requests(&self) -> io::Result<u64> {
+        self.counter(ACTIVE)
     }
 
     /// Reads the counts of its clients' requests.
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn request_counts(&self) -> io::Result<RequestCounts> {
+    pub fn request_counts(&self) -> io::Result<RequestCounts> {
         let path = format!("/stats?filter=^({BEGUN}|{ACTIVE}|{UPTIME}|{EPOCH})$");
-        let (_, text) = request(Method::GET, &self.0, &path).await?;
+        let (_, text) = request(Method::GET, &self.0, &path)?;
         Ok(RequestCounts {
             uptime: value_in(&text, UPTIME)?,
             epoch: value_in(&text, EPOCH)?,
@@ -175,32 +189,32 @@ impl Admin {
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn lost_lines(&self) -> io::Result<u64> {
-        self.counter(WRITE_FAILED).await
+    pub fn lost_lines(&self) -> io::Result<u64> {
+        self.counter(WRITE_FAILED)
     }
 
     /// Reads the number of times that Envoy has rejected clusters since it started.
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn refused_clusters(&self) -> io::Result<u64> {
-        self.counter(CLUSTERS_REFUSED).await
+    pub fn refused_clusters(&self) -> io::Result<u64> {
+        self.counter(CLUSTERS_REFUSED)
     }
 
     /// Reads the number of clusters that are warming: not there yet, or not as they were offered last.
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn warming_clusters(&self) -> io::Result<u64> {
-        self.counter(CLUSTERS_WARMING).await
+    pub fn warming_clusters(&self) -> io::Result<u64> {
+        self.counter(CLUSTERS_WARMING)
     }
 
     /// The digests of the clusters that take requests, by their names; of those that have one.
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn active_clusters(&self) -> io::Result<BTreeMap<String, String>> {
-        let (_, text) = request(Method::GET, &self.0, ACTIVE_CLUSTERS).await?;
+    pub fn active_clusters(&self) -> io::Result<BTreeMap<String, String>> {
+        let (_, text) = request(Method::GET, &self.0, ACTIVE_CLUSTERS)?;
         // Where there are none the mask fits nothing, and a sentence says so.
         let dump: ClusterDump = serde_json::from_str(&text).unwrap_or_default();
         let all = dump.configs.into_iter().map(|config| config.cluster);
@@ -215,8 +229,8 @@ impl Admin {
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn metrics(&self) -> io::Result<String> {
-        match request(Method::GET, &self.0, METRICS).await? {
+    pub fn metrics(&self) -> io::Result<String> {
+        match request(Method::GET, &self.0, METRICS)? {
             (200, text) => Ok(text),
             (status, _) => Err(io::Error::other(format!("{METRICS}: status {status}"))),
         }
@@ -226,19 +240,18 @@ impl Admin {
     ///
     /// # Errors
     /// Envoy does not answer.
-    pub async fn document_hash(&self) -> io::Result<u64> {
+    pub fn document_hash(&self) -> io::Result<u64> {
         self.counter(&format!("wasmcustom.{}", document_hash::GAUGE))
-            .await
     }
 
-    async fn counter(&self, name: &str) -> io::Result<u64> {
+    fn counter(&self, name: &str) -> io::Result<u64> {
         let path = format!("/stats?filter=^{name}$");
-        let (_, text) = request(Method::GET, &self.0, &path).await?;
+        let (_, text) = request(Method::GET, &self.0, &path)?;
         value_in(&text, name)
     }
 
-    async fn post(&self, path: &str) -> io::Result<()> {
-        match request(Method::POST, &self.0, path).await? {
+    fn post(&self, path: &str) -> io::Result<()> {
+        match request(Method::POST, &self.0, path)? {
             (200, _) => Ok(()),
             (status, _) => Err(io::Error::other(format!("{path}: status {status}"))),
         }
@@ -289,46 +302,30 @@ struct DumpedDigest {
     digest: Option<String>,
 }
 
-/// Whether the gateway has a document in force.
-///
-/// # Errors
-/// The status of another answer, or the reason that there is none.
-pub async fn ready(gateway: &HostPort) -> Result<(), String> {
-    match request(Method::GET, gateway, "/healthz").await {
-        Ok((200, _)) => Ok(()),
-        Ok((status, _)) => Err(format!("status {status}")),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 /// Sends a request and returns status and body.
-async fn request(method: Method, to: &HostPort, path: &str) -> io::Result<(u16, String)> {
-    let exchange = async {
-        let stream = TcpStream::connect((to.host(), to.port())).await?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(io::Error::other)?;
-        let connection = tokio::spawn(connection);
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", to.to_string())
-            .header("connection", "close")
-            .body(Empty::<Bytes>::new())
-            .map_err(io::Error::other)?;
-        let response = sender
-            .send_request(request)
-            .await
-            .map_err(io::Error::other)?;
-        let status = response.status().as_u16();
-        let body = Limited::new(response.into_body(), MOST).collect().await;
-        let body = body.map_err(io::Error::other)?.to_bytes();
-        connection.abort();
-        Ok((status, String::from_utf8_lossy(&body).into_owned()))
+fn request(method: Method, to: &HostPort, path: &str) -> io::Result<(u16, String)> {
+    let config = Agent::config_builder()
+        .timeout_global(Some(PATIENCE))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None);
+    // Its connection ends with it.
+    let agent: Agent = config.build().into();
+    let failed = |error| match error {
+        ureq::Error::Timeout(_) => io::ErrorKind::TimedOut.into(),
+        error => error.into_io(),
     };
-    timeout(PATIENCE, exchange)
-        .await
-        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    let url = format!("http://{to}{path}");
+    let sent = match method {
+        Method::POST => agent.post(url).send_empty(),
+        _ => agent.get(url).call(),
+    };
+    let mut response = sent.map_err(failed)?;
+    let body = response.body_mut().with_config().limit(MOST).read_to_vec();
+    let body = body.map_err(failed)?;
+    let status = response.status().as_u16();
+    Ok((status, String::from_utf8_lossy(&body).into_owned()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Replaces files that Envoy watches: whole or not at all, and only if the content differs.
+//! Replaces files: whole or not at all, and those that Envoy watches only if the content differs.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -24,13 +24,23 @@ pub fn replace(
     name: impl AsRef<OsStr>,
     content: impl AsRef<[u8]>,
 ) -> io::Result<()> {
+    replace_as(0o644, directory, name, content)
+}
+
+/// The same with another mode.
+pub fn replace_as(
+    mode: u32,
+    directory: &Path,
+    name: impl AsRef<OsStr>,
+    content: impl AsRef<[u8]>,
+) -> io::Result<()> {
     let mut file = tempfile::Builder::new()
         .prefix(".render-")
         .suffix(".new")
-        .tempfile_in(directory)?;
+        .tempfile_in(directory)?; // with mode 0600
     file.write_all(content.as_ref())?;
     file.as_file()
-        .set_permissions(Permissions::from_mode(0o644))?;
+        .set_permissions(Permissions::from_mode(mode))?;
     file.as_file().sync_all()?;
     file.persist(directory.join(name.as_ref()))
         .map_err(|failed| failed.error)?;

@@ -42,10 +42,10 @@ mod prices;
 mod reference;
 mod render;
 mod run_directory;
+mod runtime;
 mod serve;
 mod signals;
 mod terminal;
-
 mod up;
 mod usage;
 mod watched_files;

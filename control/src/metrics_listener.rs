@@ -47,8 +47,8 @@ impl MetricsAddress {
         if self.address == NONE {
             return Ok(None);
         }
-        let listener = match bind(&self.address).await {
-            Ok(listener) => listener,
+        let (listener, address) = match bind(&self.address).await {
+            Ok(bound) => bound,
             Err(why) if self.said => return Err(Failure::Data(why)),
             Err(_) => {
                 let taken = &self.address;
@@ -58,8 +58,6 @@ impl MetricsAddress {
                 return Ok(None);
             }
         };
-        let address = listener.local_addr();
-        let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
         let text = format!("metrics at http://{address}/metrics");
         printer.news("metrics", &text, json!({"address": address.to_string()}));
         let serving = tokio::spawn(serve(listener, sources, relayed));

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::data_directory::DataDirectory;
+use crate::envoy_admin::AdminPlace;
 
 /// The directory `run/` of a data directory: the paths in it.
 #[derive(Debug, Clone)]
@@ -57,6 +58,11 @@ impl RunDirectory {
     /// The file to which Envoy writes the address of its admin interface.
     pub fn admin_address(&self) -> PathBuf {
         self.0.join("admin-address")
+    }
+
+    /// The admin interface of the Envoy that runs.
+    pub fn admin(&self) -> AdminPlace {
+        AdminPlace::ToldIn(self.admin_address())
     }
 
     /// The file with the source of the document that was put in force here last.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::config::document::LimitsDocument;
 use crate::config::error::Problems;
@@ -28,7 +28,7 @@ pub struct Page<'a> {
     pub cursor: Cow<'a, str>,
     /// Whether there is a next page already.
     pub more: bool,
-    changes: Vec<ChangeDocument<'a>>,
+    changes: Vec<KeyChange<'a>>,
     /// Of each change, in the same order.
     checked: Vec<CheckedKey>,
 }
@@ -45,51 +45,84 @@ pub struct Change<'a> {
 }
 
 /// Text, borrowed where it can be. (serde borrows a bare `Cow` only, not one in an `Option`.)
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-struct PageText<'a>(#[serde(borrow)] Cow<'a, str>);
+pub struct PageText<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct PageDocument<'a> {
-    #[serde(borrow)]
-    feed: Option<PageText<'a>>,
-    version: Option<u64>,
-    #[serde(borrow)]
-    cursor: Option<PageText<'a>>,
-    more: Option<bool>,
-    #[serde(borrow)]
-    changes: Option<Vec<ChangeDocument<'a>>>,
+impl From<String> for PageText<'_> {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// A page as it is written.
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct ChangeDocument<'a> {
-    version: Option<u64>,
+pub struct PageDocument<'a> {
+    /// The identity of the sequence of versions.
     #[serde(borrow)]
-    sha256: Option<PageText<'a>>,
+    pub feed: Option<PageText<'a>>,
+    /// The greatest version that the feed has given away.
+    pub version: Option<u64>,
+    /// The position at which the next page begins.
     #[serde(borrow)]
-    id: Option<PageText<'a>>,
+    pub cursor: Option<PageText<'a>>,
+    /// Whether there is a next page already.
+    pub more: Option<bool>,
+    /// The changes.
     #[serde(borrow)]
-    group: Option<PageText<'a>>,
+    pub changes: Option<Vec<KeyChange<'a>>>,
+}
+
+macro_rules! change {
+    ($($(#[$attribute:meta])* $field:ident: $type:ty,)*) => {
+        /// A change of a key as it is written: all of the key as it is now, or that it was removed.
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct KeyChange<'a> {$(
+            $(#[$attribute])*
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub $field: Option<$type>,
+        )*}
+    };
+}
+
+change! {
+    /// The version of the change.
+    version: u64,
+    /// The key's digest, 64 hexadecimal digits.
     #[serde(borrow)]
-    owner: Option<PageText<'a>>,
+    sha256: PageText<'a>,
+    /// The key's id.
     #[serde(borrow)]
-    team: Option<PageText<'a>>,
+    id: PageText<'a>,
+    /// The id of its group.
     #[serde(borrow)]
-    counts_as: Option<PageText<'a>>,
-    /// Most keys have none, and shall not carry the room for them.
+    group: PageText<'a>,
+    /// The id of the owner.
     #[serde(borrow)]
-    #[expect(clippy::box_collection, reason = "a pointer in place of three words")]
-    models: Option<Box<Vec<PageText<'a>>>>,
+    owner: PageText<'a>,
+    /// The team that it belongs to.
     #[serde(borrow)]
-    multiplier: Option<PageText<'a>>,
+    team: PageText<'a>,
+    /// The id of the key in whose counters its limits count.
     #[serde(borrow)]
-    expires_at: Option<PageText<'a>>,
-    disabled: Option<bool>,
-    /// Most keys have none, and shall not carry the room for them.
-    limits: Option<Box<LimitsDocument>>,
-    removed: Option<bool>,
+    counts_as: PageText<'a>,
+    /// The models of its group that it may use. Most keys have none, and shall not carry the room for them.
+    #[serde(borrow)]
+    models: Box<Vec<PageText<'a>>>,
+    /// The final multiplier of its requests.
+    #[serde(borrow)]
+    multiplier: PageText<'a>,
+    /// The time at which the key expires, as RFC 3339.
+    #[serde(borrow)]
+    expires_at: PageText<'a>,
+    /// Whether it is disabled.
+    disabled: bool,
+    /// The limits of the key. Most keys have none, and shall not carry the room for them.
+    limits: Box<LimitsDocument>,
+    /// Whether the key was removed; then there is nothing else but its digest.
+    removed: bool,
 }
 
 impl<'a> Page<'a> {
@@ -127,13 +160,18 @@ impl<'a> Page<'a> {
         })
     }
 
+    /// Returns the changes as they are written.
+    pub fn written(&self) -> &[KeyChange<'a>] {
+        &self.changes
+    }
+
     /// Returns the changes of the page, in the order in which they are written.
     pub fn changes(&self) -> impl Iterator<Item = Change<'_>> {
         let both = self.changes.iter().zip(&self.checked);
         both.map(|(change, checked)| Change {
             digest: checked.digest,
             version: change.version.unwrap_or_default(),
-            terms: (change.removed != Some(true)).then(|| KeyTerms {
+            terms: (!change.is_removal()).then(|| KeyTerms {
                 id: text(&change.id).unwrap_or_default(),
                 group: text(&change.group).unwrap_or_default(),
                 owner: text(&change.owner),
@@ -148,7 +186,27 @@ impl<'a> Page<'a> {
     }
 }
 
-impl ChangeDocument<'_> {
+impl KeyChange<'_> {
+    /// Whether the key was removed.
+    pub fn is_removal(&self) -> bool {
+        self.removed == Some(true)
+    }
+
+    /// Returns the key's digest as it is written.
+    pub fn sha256(&self) -> &str {
+        text(&self.sha256).unwrap_or_default()
+    }
+
+    /// Checks it as a reader of a page does, whatever the version of the page.
+    ///
+    /// # Errors
+    /// Every problem, by its field. No value is quoted.
+    pub fn checked(&self) -> Result<(), Problems> {
+        let mut problems = Problems::default();
+        let checked = self.check(u64::MAX, KeyPlace::Alone, &mut problems);
+        checked.map(drop).ok_or(problems)
+    }
+
     /// Checks it; `None` where a problem was found.
     fn check(&self, head: u64, place: KeyPlace, problems: &mut Problems) -> Option<CheckedKey> {
         let before = problems.0.len();
@@ -159,7 +217,7 @@ impl ChangeDocument<'_> {
             }
             Some(_) => {}
         }
-        let checked = if self.removed == Some(true) {
+        let checked = if self.is_removal() {
             CheckedKey::of_removed(text(&self.sha256), place, problems)
         } else {
             let models: Option<Vec<&str>> = self

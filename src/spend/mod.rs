@@ -13,6 +13,7 @@
 mod page;
 mod sync;
 
+pub use page::{BudgetSpendDocument, SpendPageDocument, SpendSubjectDocument};
 pub use sync::{SpendOutcome, SpendSync};
 
 /// The maximum number of subjects in a page: as few as keys, for the same reason.

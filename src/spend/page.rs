@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::limits::budget::Budget;
 use crate::limits::elsewhere::MOST_PERIODS;
@@ -26,31 +26,42 @@ pub(super) struct SpendPage {
     pub records: Vec<(String, FleetSpend)>,
 }
 
-/// The page as written. Members of a later release are passed over.
-#[derive(Debug, Deserialize)]
-struct SpendPageDocument<'a> {
+/// A page as it is written. Members of a later release are passed over.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SpendPageDocument<'a> {
+    /// The position at which the next page begins.
     #[serde(borrow)]
-    cursor: Cow<'a, str>,
-    more: bool,
+    pub cursor: Cow<'a, str>,
+    /// Whether there is a next page already.
+    pub more: bool,
+    /// The subjects that have changed.
     #[serde(borrow)]
-    subjects: Vec<SubjectDocument<'a>>,
+    pub subjects: Vec<SpendSubjectDocument<'a>>,
 }
 
-#[derive(Debug, Deserialize)]
-struct SubjectDocument<'a> {
+/// The budget and spend of a subject as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SpendSubjectDocument<'a> {
+    /// The kind of subject: the name of a [`Scope`].
     #[serde(borrow)]
-    kind: Cow<'a, str>,
+    pub kind: Cow<'a, str>,
+    /// The id of the subject.
     #[serde(borrow)]
-    id: Cow<'a, str>,
-    budget: Option<BudgetSpendDocument>,
+    pub id: Cow<'a, str>,
+    /// The budget of a member, an owner or a team.
+    pub budget: Option<BudgetSpendDocument>,
+    /// The amounts spent elsewhere, by their day or month.
     #[serde(borrow, default)]
-    elsewhere: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
+    pub elsewhere: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
 }
 
-#[derive(Debug, Deserialize)]
-struct BudgetSpendDocument {
-    per_day: Option<String>,
-    per_month: Option<String>,
+/// The budget of a subject as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct BudgetSpendDocument {
+    /// The amount for each day.
+    pub per_day: Option<String>,
+    /// The amount for each month.
+    pub per_month: Option<String>,
 }
 
 impl SpendPage {
@@ -78,7 +89,7 @@ impl SpendPage {
     }
 }
 
-impl SubjectDocument<'_> {
+impl SpendSubjectDocument<'_> {
     /// Returns the record of the subject; `None` where it is of a kind that this release does not count.
     fn record(&self) -> Result<Option<(String, FleetSpend)>, String> {
         let scope = Scope::ALL.into_iter().find(|it| it.name() == self.kind);

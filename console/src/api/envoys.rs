@@ -79,25 +79,27 @@ pub struct EnrolmentView {
 }
 
 /// An agent that wants to enrol.
-#[derive(Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(missing_debug_implementations, reason = "it has a secret")]
 pub struct EnrolBody {
     /// The enrolment token, or an enrolment secret.
     #[schema(max_length = 128)]
-    token: String,
+    pub token: String,
     /// With an enrolment secret: the id of its Envoy, which is added if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 128)]
-    envoy: Option<String>,
+    pub envoy: Option<String>,
 }
 
 /// An agent that has enrolled.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, Deserialize, ToSchema)]
+#[expect(missing_debug_implementations, reason = "it has a secret")]
 pub struct EnrolledView {
     /// The id of its Envoy.
-    envoy: String,
+    pub envoy: String,
     /// The agent's credential: a token of the API.
-    token: String,
+    pub token: String,
 }
 
 fn view(envoy: Envoy) -> EnvoyView {

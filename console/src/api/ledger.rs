@@ -30,10 +30,10 @@ pub struct BatchParams {
 }
 
 /// The position up to which a ledger file was taken in.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct PositionView {
     /// The byte offset at which the next batch begins.
-    position: i64,
+    pub position: i64,
     /// Lines that were counted so far.
     lines: i64,
     /// Lines that were kept aside so far.
@@ -41,14 +41,14 @@ pub struct PositionView {
 }
 
 /// The result of taking in a batch.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct TakenView {
     /// The byte offset at which the next batch begins.
-    position: i64,
+    pub position: i64,
     /// The lines that were counted now; none if the batch came before.
-    lines: usize,
+    pub lines: usize,
     /// The lines that were kept aside now.
-    aside: usize,
+    pub aside: usize,
 }
 
 /// A line that could not be counted, or is void.

@@ -5,14 +5,14 @@
 
 use core::time::Duration;
 
+use serde::de::DeserializeOwned;
 use sqlx::AssertSqlSafe;
 use time::OffsetDateTime;
+use trilane::feed::page::KeyChange;
 
 use super::audit::{self, Actor};
 use super::{Engine, Store, StoreError, Transaction, on_either};
-use crate::feed::{
-    FeedKey, FeedVersions, PageError, PageRange, PageRequest, PageWriter, StoredTerms, is_owner,
-};
+use crate::feed::{FeedVersions, PageBuilder, PageError, PageRange, PageRequest, is_owner};
 use crate::in_transaction;
 use crate::secret;
 
@@ -102,14 +102,15 @@ pub async fn page(store: &Store, asked: &PageRequest) -> Result<Vec<u8>, PageErr
     let range = versions.range(asked.cursor.as_ref())?;
     // One more than fits, so that the page says whether there are more.
     let limit = i64::from(asked.limit).saturating_add(1);
-    let mut page = PageWriter::new(asked);
+    let mut page = PageBuilder::new(asked);
     if let PageRange::Listing { after, .. } = &range {
-        fill(&mut page, &listing(&mut transaction, after, limit).await?)?;
+        let rows = listing(&mut transaction, after, limit).await?;
+        page.fill(rows.into_iter().map(change))?;
     }
     let range = page.after_listing(range);
     if let PageRange::Changes { after } = range {
         let rows = changes(&mut transaction, after, limit).await?;
-        fill(&mut page, &rows)?;
+        page.fill(rows.into_iter().map(change))?;
     }
     transaction.rollback().await;
     Ok(page.finish(&versions, range))
@@ -150,17 +151,8 @@ async fn changes(
     })
 }
 
-fn fill(page: &mut PageWriter, rows: &[KeyChangeRow]) -> Result<(), PageError> {
-    for row in rows {
-        if !page.has_room() {
-            break;
-        }
-        write(page, row)?;
-    }
-    Ok(())
-}
-
-fn write(page: &mut PageWriter, row: &KeyChangeRow) -> Result<(), PageError> {
+/// A change for a page, checked as a gateway does it: that rejects a whole page for one invalid key.
+fn change(row: KeyChangeRow) -> Result<KeyChange<'static>, PageError> {
     let (
         version,
         sha256,
@@ -171,32 +163,47 @@ fn write(page: &mut PageWriter, row: &KeyChangeRow) -> Result<(), PageError> {
         limits,
         owner,
         team,
-        models,
+        own_models,
         multiplier,
         counts_as,
     ) = row;
-    let version = number(*version)?;
+    let of_any = KeyChange {
+        version: Some(number(version)?),
+        sha256: Some(sha256.into()),
+        ..KeyChange::default()
+    };
     let (Some(id), Some(group)) = (id, group) else {
-        page.removed(version, sha256);
-        return Ok(());
+        return Ok(KeyChange {
+            removed: Some(true),
+            ..of_any
+        });
     };
-    let key = FeedKey {
-        sha256,
-        id,
-        group,
+    let models = |names: Vec<String>| Box::new(names.into_iter().map(Into::into).collect());
+    let invalid = |why: String| PageError::Unready(format!("the key {id} is not good: {why}"));
+    let change = KeyChange {
+        id: Some(id.clone().into()),
+        group: Some(group.into()),
         // An invalid owner, written past the rules, is left out.
-        owner: owner.as_deref().filter(|owner| is_owner(owner)),
-        team: team.as_deref(),
-        counts_as: counts_as.as_deref(),
-        models: models.as_deref(),
-        multiplier: multiplier.as_deref(),
-        expires_at: expires_at.as_deref(),
-        disabled: disabled.unwrap_or_default(),
-        limits: limits.as_deref(),
+        owner: owner.filter(|owner| is_owner(owner)).map(Into::into),
+        team: team.map(Into::into),
+        counts_as: counts_as.map(Into::into),
+        models: json(own_models, "models").map_err(invalid)?.map(models),
+        multiplier: multiplier.map(Into::into),
+        expires_at: expires_at.map(Into::into),
+        disabled: disabled.filter(|disabled| *disabled),
+        limits: json(limits, "limits").map_err(invalid)?,
+        ..of_any
     };
-    let terms = StoredTerms::of(&key)?;
-    page.key(version, terms.put(key));
-    Ok(())
+    let checked = change.checked();
+    checked.map_err(|problems| invalid(problems.to_string()))?;
+    Ok(change)
+}
+
+/// The terms of a key in a column, as a document has them. The database rejects other forms; if that was bypassed, the key must not be
+/// served without them.
+fn json<T: DeserializeOwned>(column: Option<String>, name: &str) -> Result<Option<T>, String> {
+    let read = column.as_deref().map(serde_json::from_str).transpose();
+    read.map_err(|_| format!("{name}: are not as in a document"))
 }
 
 /// Forgets removals that are older than `age`.

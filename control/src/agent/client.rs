@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
-use trilane_console::named_file;
+use trilane_console::outgoing;
 use ureq::http::Response;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::RootCerts;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body};
 
@@ -85,7 +86,7 @@ pub struct ConsoleAnswer {
     pub body: Vec<u8>,
 }
 
-/// The members of a problem details object (RFC 9457) that an agent reads.
+/// The members of a problem details object (RFC 9457) that an agent reads; what answers in the console's place may have none.
 #[derive(Debug, Default, Deserialize)]
 struct ConsoleProblem {
     #[serde(rename = "type")]
@@ -117,12 +118,8 @@ impl ConsoleClient {
             .max_redirects_will_error(false)
             .user_agent(concat!("trilane-agent/", env!("CARGO_PKG_VERSION")));
         if url.is_tls() {
-            let provider = Arc::new(rustls::crypto::ring::default_provider());
-            let tls = TlsConfig::builder()
-                .root_certs(ca.map_or(Ok(RootCerts::PlatformVerifier), authorities)?)
-                .unversioned_rustls_crypto_provider(provider)
-                .build();
-            config = config.tls_config(tls);
+            let roots = ca.map_or(Ok(RootCerts::PlatformVerifier), outgoing::authorities)?;
+            config = config.tls_config(outgoing::tls(roots));
         } else {
             // This machine: no proxy is in between.
             config = config.proxy(None);
@@ -217,21 +214,6 @@ impl ConsoleClient {
     }
 }
 
-fn authorities(file: &Path) -> Result<RootCerts, String> {
-    let failed = |why: String| format!("the authorities in {} {why}", file.display());
-    let text = named_file::read(file, named_file::AUTHORITIES);
-    let text = text.map_err(|error| failed(format!("cannot be read: {error}")))?;
-    let items = parse_pem(&text).filter_map(|item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        _ => None,
-    });
-    let certificates: Vec<_> = items.collect();
-    if certificates.is_empty() {
-        return Err(failed("are none: there is no certificate".to_owned()));
-    }
-    Ok(certificates.into())
-}
-
 fn answer(mut response: Response<Body>) -> Result<ConsoleAnswer, ConsoleError> {
     let status = response.status();
     let etag = response.headers().get("etag");
@@ -254,6 +236,17 @@ fn answer(mut response: Response<Body>) -> Result<ConsoleAnswer, ConsoleError> {
         (502..=504, _) => ConsoleError::Away(format!("{status} {detail}").trim_end().to_owned()),
         _ => ConsoleError::Other(format!("{status} {detail}").trim_end().to_owned()),
     })
+}
+
+/// The path of a page of a feed: the first one has no cursor.
+pub fn page_path(path: &str, cursor: Option<&str>) -> String {
+    match cursor {
+        None => path.to_owned(),
+        Some(cursor) => format!(
+            "{path}&cursor={}",
+            utf8_percent_encode(cursor, NON_ALPHANUMERIC)
+        ),
+    }
 }
 
 /// None of the texts has a credential: they are about connections.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use hyper::Uri;
+use http::Uri;
 use serde::Deserialize;
 
 /// The address of a console: `https://console.example.com`, perhaps with a path. Without TLS it is on this machine.

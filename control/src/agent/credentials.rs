@@ -6,9 +6,9 @@
 //! once; a removed file would not.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +20,7 @@ use super::client::{ConsoleClient, ConsoleError};
 use super::identity::AgentIdentity;
 use super::standing::AgentProgress;
 use super::worker::{Next, PeriodicTask};
+use crate::files;
 
 /// The path of the console's API.
 const PATH: &str = "/api/v1/feed/credentials";
@@ -59,8 +60,6 @@ impl CredentialCopy {
         let answer = match self.console.get(PATH, self.etag.as_deref(), &[]) {
             Ok(None) => return Ok(()),
             Ok(Some(answer)) => answer,
-            // A console of the release before has none.
-            Err(ConsoleError::NotFound) => return Ok(()),
             Err(ConsoleError::NotApproved) => {
                 return Err(format!(
                     "this agent waits for its approval; what is here stays in use. On the console's machine: trilane console \
@@ -160,20 +159,15 @@ fn put(file: &Path, content: &[u8]) -> io::Result<bool> {
     let parent = file.parent().unwrap_or(Path::new("/"));
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700).create(parent)?;
-    let mut new = tempfile::Builder::new()
-        .prefix(".new-")
-        .tempfile_in(parent)?; // with mode 0600
-    new.write_all(content)?;
-    let owner = Permissions::from_mode(0o400);
-    new.as_file().set_permissions(owner)?;
-    new.as_file().sync_all()?;
-    new.persist(file).map_err(|failed| failed.error)?;
-    File::open(parent)?.sync_all()?;
+    let name = file.file_name().unwrap_or_default();
+    files::replace_as(0o400, parent, name, content)?;
     Ok(true)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use trilane_console::api::CredentialForAgent;
 
     use super::*;

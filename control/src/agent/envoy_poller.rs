@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::{Builder, Runtime};
-
 use super::standing::AgentProgress;
 use super::worker::{Next, PeriodicTask};
 use crate::envoy_admin::AdminPlace;
@@ -17,7 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct EnvoyPoller {
     admin: AdminPlace,
-    runtime: Runtime,
     standing: Arc<AgentProgress>,
     published_as: Arc<PublishedAs>,
     /// Since when it does not have the document in force that is here.
@@ -26,24 +23,19 @@ pub struct EnvoyPoller {
 
 impl EnvoyPoller {
     /// The one with this admin interface.
-    ///
-    /// # Errors
-    /// No request can be sent.
     pub fn new(
         admin: AdminPlace,
         standing: Arc<AgentProgress>,
         published_as: Arc<PublishedAs>,
-    ) -> Result<Self, String> {
-        let runtime = Builder::new_current_thread().enable_all().build();
+    ) -> Self {
         // From now on what is not heard of Envoy is not so.
         standing.gateway_shows(None);
-        Ok(Self {
+        Self {
             admin,
-            runtime: runtime.map_err(|error| error.to_string())?,
             standing,
             published_as,
             since: None,
-        })
+        }
     }
 }
 
@@ -52,9 +44,7 @@ impl PeriodicTask for EnvoyPoller {
     const PAUSE: Duration = Duration::from_millis(500);
 
     fn run(&mut self) -> Result<Next, String> {
-        let admin = &self.admin;
-        let shown = async { admin.find()?.document_hash().await };
-        let shown = self.runtime.block_on(shown);
+        let shown = self.admin.find().and_then(|admin| admin.document_hash());
         let source = shown.as_ref().ok();
         let source = source.map(|shown| self.published_as.source_of(*shown));
         let is_current = self.standing.gateway_shows(source);

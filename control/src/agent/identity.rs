@@ -4,12 +4,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
+use trilane_console::api::{EnrolBody, EnrolledView};
 use trilane_console::{envoys, secret};
 
 use super::client::{AgentCredential, ConsoleClient, ConsoleError};
+use crate::files;
 
 /// The path of the console's API at which an agent enrols.
 const ENROL: &str = "/api/v1/enrol";
@@ -23,11 +22,13 @@ pub struct AgentIdentity {
     pub credential: AgentCredential,
 }
 
-/// The identity, as the file has it and as the console gives it.
-#[derive(Serialize, Deserialize)]
-struct IdentityFile {
-    envoy: String,
-    token: String,
+impl From<EnrolledView> for AgentIdentity {
+    fn from(enrolled: EnrolledView) -> Self {
+        Self {
+            envoy: enrolled.envoy,
+            credential: AgentCredential::new(enrolled.token),
+        }
+    }
 }
 
 impl AgentIdentity {
@@ -42,14 +43,11 @@ impl AgentIdentity {
             Err(error) => return Err(format!("cannot read {}: {error}", file.display())),
         };
         // The error of the parser could have a part of the text.
-        let written: IdentityFile = serde_json::from_slice(&text).map_err(|_| {
+        let written: EnrolledView = serde_json::from_slice(&text).map_err(|_| {
             let name = file.display();
             format!("{name} is no credential of an agent. Remove it, and let the agent enrol again")
         })?;
-        Ok(Some(Self {
-            envoy: written.envoy,
-            credential: AgentCredential::new(written.token),
-        }))
+        Ok(Some(written.into()))
     }
 
     /// The words that people compare before they approve this agent: the console shows the same.
@@ -69,24 +67,20 @@ impl AgentIdentity {
         file: &Path,
     ) -> Result<Self, String> {
         let token = token.trim();
-        let body = match secret::is_enrolment_secret(token) {
-            false => json!({"token": token}),
-            true => {
-                json!({"token": token, "envoy": id.map_or_else(host_name, |id| Ok(id.to_owned()))?})
-            }
+        let id = || id.map_or_else(host_name, |id| Ok(id.to_owned()));
+        let body = EnrolBody {
+            token: token.to_owned(),
+            envoy: secret::is_enrolment_secret(token).then(id).transpose()?,
         };
-        let body = body.to_string();
-        let answer = console.post(ENROL, "application/json", body.as_bytes());
+        let body = serde_json::to_vec(&body).unwrap_or_default();
+        let answer = console.post(ENROL, "application/json", &body);
         let answer = answer.map_err(|error| match error {
             ConsoleError::Refused(why) => format!("the enrolment token is refused: {why}"),
             other => format!("this agent cannot enrol: {other}"),
         })?;
-        let written: IdentityFile = serde_json::from_slice(&answer.body)
+        let enrolled: EnrolledView = serde_json::from_slice(&answer.body)
             .map_err(|_| "this agent cannot enrol: what answers is no console".to_owned())?;
-        let identity = Self {
-            envoy: written.envoy,
-            credential: AgentCredential::new(written.token),
-        };
+        let identity = Self::from(enrolled);
         identity
             .write(file)
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
@@ -98,18 +92,13 @@ impl AgentIdentity {
     /// # Errors
     /// As the system gives them.
     pub fn write(&self, file: &Path) -> io::Result<()> {
-        let written = IdentityFile {
+        let written = EnrolledView {
             envoy: self.envoy.clone(),
             token: self.credential.reveal().to_owned(),
         };
         let directory = file.parent().unwrap_or(Path::new("."));
-        let mut new = tempfile::Builder::new()
-            .prefix(".credential-")
-            .tempfile_in(directory)?; // with mode 0600
-        serde_json::to_writer(&mut new, &written)?;
-        new.as_file().sync_all()?;
-        new.persist(file).map_err(|failed| failed.error)?;
-        fs::File::open(directory)?.sync_all()
+        let name = file.file_name().unwrap_or_default();
+        files::replace_as(0o600, directory, name, serde_json::to_vec(&written)?)
     }
 }
 

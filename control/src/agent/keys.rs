@@ -1,15 +1,13 @@
 //! Brings the keys to this machine.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use trilane::feed::page::Page;
 use trilane::feed::{FORMAT, FORMAT_HEADER};
 
-use super::client::{ConsoleClient, ConsoleError};
+use super::client::{ConsoleClient, ConsoleError, page_path};
 use super::key_copy::KeyCopy;
-use super::key_page::KeyFeedPage;
 use super::standing::AgentProgress;
 use super::unwritten_keys::UnwrittenKeys;
 use super::worker::{Next, PeriodicTask};
@@ -29,7 +27,6 @@ const UNWRITTEN: &str = "the copy of keys";
 pub struct KeySync {
     console: ConsoleClient,
     copy: KeyCopy,
-    complete: Arc<AtomicBool>,
     /// Changes that the copy could not be given.
     unwritten: Arc<UnwrittenKeys>,
     /// The cursor of the next page, where that is not the copy's.
@@ -42,19 +39,16 @@ pub struct KeySync {
 }
 
 impl KeySync {
-    /// The keys of this console, in this copy. `complete` becomes true once all were there.
+    /// The keys of this console, in this copy.
     pub fn new(
         console: ConsoleClient,
         copy: KeyCopy,
-        complete: Arc<AtomicBool>,
         unwritten: Arc<UnwrittenKeys>,
         standing: Arc<AgentProgress>,
     ) -> Self {
-        complete.store(copy.is_complete(), Ordering::Release);
         Self {
             console,
             copy,
-            complete,
             unwritten,
             ahead: None,
             tried: Instant::now(),
@@ -63,15 +57,12 @@ impl KeySync {
         }
     }
 
-    fn page(&mut self) -> Result<Option<KeyFeedPage>, String> {
+    /// Brings the next page, as it is written.
+    fn page(&mut self) -> Result<Option<Vec<u8>>, String> {
         let cursor = self.ahead.as_deref().or(self.copy.cursor());
-        let cursor = cursor.map(|cursor| {
-            let cursor = utf8_percent_encode(cursor, NON_ALPHANUMERIC);
-            format!("{PATH}&cursor={cursor}")
-        });
-        let path = cursor.as_deref().unwrap_or(PATH);
-        match self.console.get(path, None, &[(FORMAT_HEADER, FORMAT)]) {
-            Ok(Some(answer)) => KeyFeedPage::parse(&answer.body).map(Some),
+        let path = page_path(PATH, cursor);
+        match self.console.get(&path, None, &[(FORMAT_HEADER, FORMAT)]) {
+            Ok(Some(answer)) => Ok(Some(answer.body)),
             Ok(None) | Err(ConsoleError::Gone) => {
                 self.ahead = None;
                 self.copy.begin_anew();
@@ -82,7 +73,7 @@ impl KeySync {
     }
 
     /// Gives a page to the copy. Where that cannot be written, its changes are told from memory: a revocation waits for no disk.
-    fn take(&mut self, page: &KeyFeedPage) -> Result<(), String> {
+    fn take(&mut self, page: &Page<'_>) -> Result<(), String> {
         let Err(why) = self.copy.take(page) else {
             return Ok(());
         };
@@ -97,18 +88,11 @@ impl KeySync {
     }
 
     /// Keeps the changes of a page in memory, and goes on behind it.
-    fn keep(&mut self, page: &KeyFeedPage) -> Result<(), String> {
-        let changes = page.changes.iter();
-        let changes = changes.map(|change| (change.sha256.clone(), change.told()));
-        let head = self.copy.head();
-        let kept = self.unwritten.add(changes.collect(), head);
-        if kept.is_err() {
-            // The disk has to take them.
-            self.ahead = None;
-        }
-        kept?;
-        self.ahead = Some(page.cursor.clone());
-        Ok(())
+    fn keep(&mut self, page: &Page<'_>) -> Result<(), String> {
+        let kept = self.unwritten.add(page.written());
+        // If not, the disk has to take them.
+        self.ahead = kept.is_ok().then(|| page.cursor.to_string());
+        kept
     }
 }
 
@@ -117,7 +101,7 @@ impl PeriodicTask for KeySync {
     const PAUSE: Duration = Duration::from_millis(250);
 
     fn run(&mut self) -> Result<Next, String> {
-        if self.tried.elapsed() >= AGAIN && self.unwritten.may_be_written() {
+        if self.tried.elapsed() >= AGAIN {
             // From where it ends.
             self.ahead = None;
         }
@@ -126,15 +110,18 @@ impl PeriodicTask for KeySync {
             let trouble = self.copy.compact(REMOVALS).err();
             self.standing.note("old removals", trouble.as_deref());
         }
-        let Some(page) = self.page()? else {
+        let Some(body) = self.page()? else {
             return Ok(Next::Later);
         };
+        // The gateway would refuse it, too: one bad key would keep all others from it.
+        let page = Page::parse(&body);
+        let page = page.map_err(|problems| format!("a page of keys is refused: {problems}"))?;
         if self.ahead.is_some() {
             self.keep(&page)?;
         } else {
             // Most pages have nothing new.
-            let is_new = !page.changes.is_empty() || page.more;
-            if is_new || self.copy.cursor() != Some(&page.cursor) {
+            let is_new = !page.written().is_empty() || page.more;
+            if is_new || self.copy.cursor() != Some(&*page.cursor) {
                 self.take(&page)?;
             }
             if self.ahead.is_none() && !page.more {
@@ -145,8 +132,6 @@ impl PeriodicTask for KeySync {
         if page.more {
             return Ok(Next::AtOnce);
         }
-        self.complete
-            .store(self.copy.is_complete(), Ordering::Release);
         self.standing.has_keys(page.version);
         Ok(Next::Later)
     }

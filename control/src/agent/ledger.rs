@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use trilane_console::api::{PositionView, TakenView};
 
 use super::client::{ConsoleAnswer, ConsoleClient, ConsoleError};
 use super::ledger_file::{FileMark, SentFile};
@@ -45,17 +46,6 @@ impl AcknowledgedFiles {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|path, _| paths.contains(path));
     }
-}
-
-/// The console's answer about a file: the position up to which it has the file, and counts of lines.
-#[derive(Deserialize)]
-struct Position {
-    position: u64,
-    /// Lines of the batch, or of the file where none was sent.
-    #[serde(default)]
-    lines: u64,
-    #[serde(default)]
-    aside: u64,
 }
 
 /// Sends the ledger.
@@ -124,9 +114,8 @@ impl LedgerSender {
             return Ok(position);
         }
         let answer = self.console.get(&self.path(file), None, &[])?;
-        let position = answer.map_or(Ok(0), |answer| {
-            position(&answer).map(|found| found.position)
-        })?;
+        let found: Option<PositionView> = answer.as_ref().map(read).transpose()?;
+        let position = found.map_or(0, |found| found.position.unsigned_abs());
         // What was taken though it was not said.
         let more = known.map_or(0, |known| position.saturating_sub(known));
         self.standing.has_acknowledged(more);
@@ -201,13 +190,14 @@ impl LedgerSender {
             .post(&batch, "application/x-ndjson", &chunk.bytes);
         let next = match sent {
             Ok(answer) => {
-                let taken = position(&answer).map_err(told)?;
+                let taken: TakenView = read(&answer).map_err(told)?;
+                let number = |lines| u64::try_from(lines).unwrap_or(u64::MAX);
                 self.standing.count_sent(|sent| {
                     sent.taken = sent.taken.saturating_add(1);
-                    sent.counted = sent.counted.saturating_add(taken.lines);
-                    sent.aside = sent.aside.saturating_add(taken.aside);
+                    sent.counted = sent.counted.saturating_add(number(taken.lines));
+                    sent.aside = sent.aside.saturating_add(number(taken.aside));
                 });
-                taken.position
+                taken.position.unsigned_abs()
             }
             // Somebody else has sent it, or a database was set back.
             Err(ConsoleError::Elsewhere(position)) => {
@@ -307,7 +297,7 @@ impl PeriodicTask for LedgerSender {
     }
 }
 
-fn position(answer: &ConsoleAnswer) -> Result<Position, ConsoleError> {
-    let position = serde_json::from_slice::<Position>(&answer.body);
+fn read<T: DeserializeOwned>(answer: &ConsoleAnswer) -> Result<T, ConsoleError> {
+    let position = serde_json::from_slice(&answer.body);
     position.map_err(|_| ConsoleError::Other("with something else than a position".to_owned()))
 }

@@ -12,19 +12,20 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
+use super::ballast::BallastKeeper;
 use super::database::DatabaseProblem;
 use super::spend_copy::SpendCopy;
 use super::standing::AgentProgress;
-use super::worker::{self, AgentStop, Next, PeriodicTask};
+use super::worker::{Next, PeriodicTask, RunningTasks};
 use super::writability;
 use crate::agent_feeds::{DOCUMENT_PATH, LEDGER_PATH, SPEND_PATH};
 use crate::failure::Failure;
 use crate::serve::{self, FeedAnswer};
 
-/// Tells a gateway what its ledger has spent, until this is dropped.
+/// Tells a gateway what its ledger has spent, and keeps room beside the ledger, until this is dropped.
 #[derive(Debug)]
 pub struct LocalSpend {
-    stop: AgentStop,
+    _tasks: RunningTasks,
     /// Ends the listener of the feed.
     _listens: tokio::sync::watch::Sender<bool>,
 }
@@ -60,19 +61,14 @@ impl LocalSpend {
             (DOCUMENT_PATH, serve::of_published(document)),
         ]);
         tokio::spawn(serve::serve(listener, feeds, stopped));
-        let stop = AgentStop::default();
-        let begun = worker::begin(Checkpoint(copy), standing, stop.clone());
-        begun.map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
+        let mut tasks = RunningTasks::default();
+        let ballast = BallastKeeper::new(&file, Arc::clone(&standing));
+        tasks.begin(Checkpoint(copy), &standing)?;
+        tasks.begin(ballast, &standing)?;
         Ok(Self {
-            stop,
+            _tasks: tasks,
             _listens: listens,
         })
-    }
-}
-
-impl Drop for LocalSpend {
-    fn drop(&mut self) {
-        self.stop.now();
     }
 }
 

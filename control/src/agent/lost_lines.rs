@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use memchr::memchr_iter;
-use tokio::runtime::{Builder, Runtime};
 
 use super::ledger_file::FileMark;
 use super::standing::AgentProgress;
@@ -28,7 +27,6 @@ const PART: usize = 256 << 10;
 #[derive(Debug)]
 pub struct LostLines {
     admin: AdminPlace,
-    runtime: Runtime,
     files: WrittenLines,
     process: Option<ProcessLines>,
     standing: Arc<AgentProgress>,
@@ -36,22 +34,13 @@ pub struct LostLines {
 
 impl LostLines {
     /// Those of the Envoy with this admin interface and this ledger.
-    ///
-    /// # Errors
-    /// No request can be sent.
-    pub fn new(
-        admin: AdminPlace,
-        ledger: PathBuf,
-        standing: Arc<AgentProgress>,
-    ) -> Result<Self, String> {
-        let runtime = Builder::new_current_thread().enable_all().build();
-        Ok(Self {
+    pub fn new(admin: AdminPlace, ledger: PathBuf, standing: Arc<AgentProgress>) -> Self {
+        Self {
             admin,
-            runtime: runtime.map_err(|error| error.to_string())?,
             files: WrittenLines::from_end(ledger),
             process: None,
             standing,
-        })
+        }
     }
 }
 
@@ -63,10 +52,9 @@ impl PeriodicTask for LostLines {
         // Before Envoy is asked: where another process answers, the one before has written all that it ever will, and this one
         // nothing yet, for it answers here before it takes requests.
         let lines = self.files.count();
-        let admin = &self.admin;
-        let counts = async { admin.find()?.request_counts().await };
+        let counts = self.admin.find().and_then(|admin| admin.request_counts());
         // That Envoy does not answer is told by others.
-        let Ok(counts) = self.runtime.block_on(counts) else {
+        let Ok(counts) = counts else {
             return Ok(Next::Later);
         };
         let Some(before) = &mut self.process else {

@@ -18,7 +18,6 @@ mod envoy_poller;
 mod feed_reads;
 mod identity;
 mod key_copy;
-mod key_page;
 mod keys;
 mod ledger;
 mod ledger_file;
@@ -43,13 +42,11 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::runtime::Builder;
+use tokio::sync::watch;
 use trilane_console::feed::PageError;
 use trilane_console::named_file;
 
@@ -58,7 +55,6 @@ use ballast::BallastKeeper;
 pub use client::AgentCredential;
 use client::ConsoleClient;
 pub use console_url::ConsoleUrl;
-use contact::ConsoleContact;
 use credentials::CredentialCopy;
 use document::DocumentCopy;
 use envoy_poller::EnvoyPoller;
@@ -76,7 +72,7 @@ use spend::SpendFetcher;
 use spend_copy::SpendCopy;
 use standing::AgentProgress;
 use unwritten_keys::UnwrittenKeys;
-use worker::{AgentStop, PeriodicTask};
+use worker::{PeriodicTask, RunningTasks};
 
 use crate::ads::{AdsServer, SocketPlace};
 use crate::agent_feeds::{DOCUMENT_PATH, FEED_PATH, LEDGER_PATH, SPEND_PATH};
@@ -85,6 +81,7 @@ use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
 use crate::render::{self, Follower, PublishedAs};
+use crate::runtime;
 use crate::serve::{self, FeedAnswer};
 use crate::signals::Signals;
 
@@ -165,13 +162,13 @@ impl AgentPlace {
     }
 }
 
-/// An agent that runs. It ends when this is dropped.
+/// An agent that runs. It ends when this is dropped: a request that is under way ends with its time, and whatever it does is done
+/// again.
 #[derive(Debug)]
 pub struct Agent {
-    stop: AgentStop,
-    threads: Vec<JoinHandle<()>>,
-    /// Ends the listener of the feed.
-    _listens: tokio::sync::watch::Sender<bool>,
+    _tasks: RunningTasks,
+    /// Ends the listener of the feeds.
+    _listens: watch::Sender<bool>,
     acknowledged: AcknowledgedFiles,
     standing: Arc<AgentProgress>,
     metrics: AgentMetrics,
@@ -190,79 +187,17 @@ impl Agent {
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         settings.place.create()?;
-        let published = settings.published.clone();
         let opened = tokio::task::spawn_blocking(move || prepare(&settings, tell));
         let prepared = opened
             .await
             .unwrap_or_else(|error| Err(Failure::Data(error.to_string())))?;
-        let (serving, stopped) = tokio::sync::watch::channel(false);
-        let metrics = AgentMetrics {
-            standing: Arc::clone(&prepared.standing),
-            contact: prepared.contact,
-            spent: Arc::clone(&prepared.spent),
-            keys_read: prepared.served.reads(),
-            spend_read: Arc::default(),
-            without_credential: None,
-        };
-        let (served, standing) = (prepared.served, Arc::clone(&prepared.standing));
-        let keys: FeedAnswer = Arc::new(move |query| {
-            let page = served.page(query);
-            let trouble = match &page {
-                Err(PageError::Unready(why)) => Some(why.as_str()),
-                _ => None,
-            };
-            standing.note("the feed of keys", trouble);
-            page
-        });
-        let spent = Arc::clone(&prepared.spent);
-        let spend_read = Arc::clone(&metrics.spend_read);
-        let spend: FeedAnswer = Arc::new(move |query| {
-            spend_read.note();
-            spent.page(query)
-        });
-        let mut feeds = vec![
-            (FEED_PATH, keys),
-            (SPEND_PATH, spend),
-            (LEDGER_PATH, prepared.writability),
-        ];
-        feeds.extend(published.map(|file| (DOCUMENT_PATH, serve::of_published(file))));
+        let PreparedAgent {
+            agent,
+            feeds,
+            stopped,
+        } = prepared;
         tokio::spawn(serve::serve(listener, serve::of_feeds(feeds), stopped));
-        let stop = AgentStop::default();
-        let mut agent = Self {
-            stop,
-            threads: Vec::new(),
-            _listens: serving,
-            acknowledged: prepared.acknowledged,
-            standing: Arc::clone(&prepared.standing),
-            metrics,
-            published_as: prepared.published_as,
-        };
-        let standing = prepared.standing;
-        agent.follow(prepared.credentials, &standing)?;
-        agent.follow(prepared.document, &standing)?;
-        agent.follow(prepared.keys, &standing)?;
-        agent.follow(prepared.spend, &standing)?;
-        agent.follow(prepared.ledger, &standing)?;
-        if let Some(gateway) = prepared.gateway {
-            agent.follow(gateway, &standing)?;
-        }
-        if let Some(lost) = prepared.lost {
-            agent.follow(lost, &standing)?;
-        }
-        agent.follow(prepared.ballast, &standing)?;
-        agent.follow(prepared.report, &standing)?;
         Ok(agent)
-    }
-
-    fn follow<C: PeriodicTask>(
-        &mut self,
-        task: C,
-        standing: &Arc<AgentProgress>,
-    ) -> Result<(), Failure> {
-        let begun = worker::begin(task, Arc::clone(standing), self.stop.clone());
-        let thread = begun.map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
-        self.threads.push(thread);
-        Ok(())
     }
 
     /// The source of its Prometheus metrics.
@@ -302,31 +237,11 @@ impl Agent {
     }
 }
 
-impl Drop for Agent {
-    fn drop(&mut self) {
-        // A request that is under way ends with its time; whatever it does is done again.
-        self.stop.now();
-    }
-}
-
-/// An agent before its threads begin.
+/// An agent before it listens.
 struct PreparedAgent {
-    credentials: CredentialCopy,
-    document: DocumentCopy,
-    keys: KeySync,
-    spend: SpendFetcher,
-    spent: Arc<SpendCopy>,
-    contact: Arc<ConsoleContact>,
-    ledger: LedgerSender,
-    gateway: Option<EnvoyPoller>,
-    lost: Option<LostLines>,
-    ballast: BallastKeeper,
-    writability: FeedAnswer,
-    published_as: Arc<PublishedAs>,
-    report: StandingReport,
-    served: ServedKeys,
-    acknowledged: AcknowledgedFiles,
-    standing: Arc<AgentProgress>,
+    agent: Agent,
+    feeds: Vec<(&'static str, FeedAnswer)>,
+    stopped: watch::Receiver<bool>,
 }
 
 fn prepare(
@@ -337,71 +252,101 @@ fn prepare(
     let console = ConsoleClient::new(settings.console.clone(), settings.ca.as_deref());
     let console = console.map_err(Failure::Data)?;
     let standing = Arc::new(AgentProgress::new(tell));
+    let noting = || Arc::clone(&standing);
     let identity = identify(settings, &console, &standing)?;
     let console = console.with(identity.credential.clone());
     let file = place.keys();
     let of_keys = |why: String| Failure::Data(format!("the keys in {}: {why}", file.display()));
     let copy = KeyCopy::open(&file).map_err(of_keys)?;
-    let complete = Arc::new(AtomicBool::new(copy.is_complete()));
     let unwritten = Arc::<UnwrittenKeys>::default();
-    let served = ServedKeys::open(&file, Arc::clone(&complete), Arc::clone(&unwritten));
-    let served = served.map_err(of_keys)?;
-    let mut document = DocumentCopy::new(console.clone(), place.document(), Arc::clone(&standing));
+    let served = ServedKeys::open(&file, Arc::clone(&unwritten)).map_err(of_keys)?;
+    let mut document = DocumentCopy::new(console.clone(), place.document(), noting());
     first_document(&mut document, &place.document(), &standing)?;
-    let mut credentials = CredentialCopy::new(
-        console.clone(),
-        &identity,
-        place.given(),
-        Arc::clone(&standing),
-    );
+    let mut credentials = CredentialCopy::new(console.clone(), &identity, place.given(), noting());
     // So that an Envoy which starts has them; if not, they come later.
     standing.note(CredentialCopy::NAME, credentials.read().err().as_deref());
-    let gateway = settings.admin.clone();
-    let published_as = Arc::<PublishedAs>::default();
-    let gateway = gateway
-        .map(|admin| EnvoyPoller::new(admin, Arc::clone(&standing), Arc::clone(&published_as)));
-    let gateway = gateway.transpose().map_err(Failure::Data)?;
-    let lost = settings.admin.clone();
-    let lost =
-        lost.map(|admin| LostLines::new(admin, settings.ledger.clone(), Arc::clone(&standing)));
-    let lost = lost.transpose().map_err(Failure::Data)?;
     let acknowledged = AcknowledgedFiles::default();
+    let published_as = Arc::<PublishedAs>::default();
     let file = place.spend();
     let spent = SpendCopy::open(&file).map_err(String::from);
     let spent = spent.and_then(|copy| copy.with_ledger(settings.ledger.clone()));
     let of_spend =
         |why: String| Failure::Data(format!("what is spent, in {}: {why}", file.display()));
     let spent = Arc::new(spent.map_err(of_spend)?);
-    Ok(PreparedAgent {
-        credentials,
-        spend: SpendFetcher::new(console.clone(), Arc::clone(&spent)),
+    let metrics = AgentMetrics {
+        standing: noting(),
         contact: console.contact(),
-        keys: KeySync::new(
-            console.clone(),
-            copy,
-            complete,
-            unwritten,
-            Arc::clone(&standing),
-        ),
-        ledger: LedgerSender::new(
-            console.clone(),
-            &identity.envoy,
-            settings.ledger.clone(),
-            acknowledged.clone(),
-            Arc::clone(&spent),
-            Arc::clone(&standing),
-        ),
-        spent,
-        gateway,
-        lost,
-        ballast: BallastKeeper::new(&settings.ledger, Arc::clone(&standing)),
-        writability: writability::answer(&settings.ledger, Arc::clone(&standing)),
-        published_as,
-        report: StandingReport::new(console, &identity.envoy, Arc::clone(&standing)),
-        document,
-        served,
+        spent: Arc::clone(&spent),
+        keys_read: served.reads(),
+        spend_read: Arc::default(),
+        without_credential: None,
+    };
+    let (ledger, envoy) = (&settings.ledger, &identity.envoy);
+    let mut feeds = vec![
+        (FEED_PATH, key_feed(served, noting())),
+        (SPEND_PATH, spend_feed(&metrics)),
+        (LEDGER_PATH, writability::answer(ledger, noting())),
+    ];
+    let published = settings.published.clone();
+    feeds.extend(published.map(|file| (DOCUMENT_PATH, serve::of_published(file))));
+    let sender = LedgerSender::new(
+        console.clone(),
+        envoy,
+        ledger.clone(),
+        acknowledged.clone(),
+        Arc::clone(&spent),
+        noting(),
+    );
+    let keys = KeySync::new(console.clone(), copy, unwritten, noting());
+    let report = StandingReport::new(console.clone(), envoy, noting());
+    let mut tasks = RunningTasks::default();
+    tasks.begin(credentials, &standing)?;
+    tasks.begin(document, &standing)?;
+    tasks.begin(keys, &standing)?;
+    tasks.begin(SpendFetcher::new(console, spent), &standing)?;
+    tasks.begin(sender, &standing)?;
+    tasks.begin(BallastKeeper::new(ledger, noting()), &standing)?;
+    tasks.begin(report, &standing)?;
+    if let Some(admin) = settings.admin.clone() {
+        let poller = EnvoyPoller::new(admin.clone(), noting(), Arc::clone(&published_as));
+        tasks.begin(poller, &standing)?;
+        tasks.begin(LostLines::new(admin, ledger.clone(), noting()), &standing)?;
+    }
+    let (listens, stopped) = watch::channel(false);
+    let agent = Agent {
+        _tasks: tasks,
+        _listens: listens,
         acknowledged,
         standing,
+        metrics,
+        published_as,
+    };
+    Ok(PreparedAgent {
+        agent,
+        feeds,
+        stopped,
+    })
+}
+
+/// Answers gateways that ask for keys. What is in the way of an answer is noted.
+fn key_feed(served: ServedKeys, standing: Arc<AgentProgress>) -> FeedAnswer {
+    Arc::new(move |query| {
+        let page = served.page(query);
+        let trouble = match &page {
+            Err(PageError::Unready(why)) => Some(why.as_str()),
+            _ => None,
+        };
+        standing.note("the feed of keys", trouble);
+        page
+    })
+}
+
+/// Answers gateways that ask for what is spent.
+fn spend_feed(metrics: &AgentMetrics) -> FeedAnswer {
+    let (spent, reads) = (Arc::clone(&metrics.spent), Arc::clone(&metrics.spend_read));
+    Arc::new(move |query| {
+        reads.note();
+        spent.page(query)
     })
 }
 
@@ -462,22 +407,13 @@ fn first_document(
 /// # Errors
 /// It cannot start.
 pub fn run(args: AgentArgs) -> Result<(), Failure> {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
-    let ended = runtime.block_on(serve_until_signal(args));
-    runtime.shutdown_background();
-    ended
+    runtime::run(1, serve_until_signal(args))
 }
 
 async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
     let printer = EventPrinter::new(args.json);
     let mut signals = Signals::catch()?;
-    let listener = serve::bind(&args.listen).await.map_err(Failure::Data)?;
-    let address = listener.local_addr();
-    let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
+    let (listener, address) = serve::bind(&args.listen).await.map_err(Failure::Data)?;
     let place = AgentPlace::new(args.data.clone());
     let settings = AgentSettings {
         console: args.console.clone(),

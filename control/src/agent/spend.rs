@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use trilane_console::api::SpendFeedPage;
 
-use super::client::{ConsoleClient, ConsoleError};
+use super::client::{ConsoleClient, page_path};
 use super::spend_copy::SpendCopy;
 use super::unsent_spend::FilePositions;
 use super::worker::{Next, PeriodicTask};
@@ -42,28 +41,13 @@ impl PeriodicTask for SpendFetcher {
         let acknowledged = self
             .acknowledged
             .get_or_insert_with(|| self.copy.unsent().acknowledged());
-        let path = self.copy.cursor().map_or_else(
-            || PATH.to_owned(),
-            |cursor| {
-                format!(
-                    "{PATH}&cursor={}",
-                    utf8_percent_encode(&cursor, NON_ALPHANUMERIC)
-                )
-            },
-        );
-        let answer = match self.console.get(&path, None, &[]) {
-            Ok(Some(answer)) => answer,
-            Ok(None) => return Err("the console answers without a page".to_owned()),
-            // A console of an earlier release knows of none: its gateways count by themselves.
-            Err(ConsoleError::NotFound) => {
-                self.copy.has_none()?;
-                return Ok(Next::Later);
-            }
-            Err(error) => return Err(error.to_string()),
-        };
+        let path = page_path(PATH, self.copy.cursor().as_deref());
+        let answer = self.console.get(&path, None, &[]);
+        let answer = answer.map_err(|error| error.to_string())?;
+        let answer = answer.ok_or("the console answers without a page")?;
         let page: SpendFeedPage = serde_json::from_slice(&answer.body).map_err(|error| {
             let column = error.column();
-            format!("a page of spend cannot be read (column {column}): is the console of a later release?")
+            format!("a page of spend cannot be read (column {column})")
         })?;
         if page.more {
             self.copy.take(&page, None)?;

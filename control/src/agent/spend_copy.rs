@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use percent_encoding::percent_decode_str;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
-use serde_json::{Value, json};
 use time::OffsetDateTime;
 use trilane::money::Amount;
+use trilane::spend::{BudgetSpendDocument, SpendPageDocument, SpendSubjectDocument};
 use trilane_console::api::{SpendFeedAmount, SpendFeedPage, SpendFeedSubject};
 use trilane_console::feed::PageError;
 use trilane_console::ledger::Sum;
@@ -252,11 +252,11 @@ impl SpendCopy {
         rows.truncate(limit);
         let last = rows.last().map(|(version, _)| *version);
         let next = if more { last.unwrap_or(head) } else { head };
-        let subjects: Result<Vec<Value>, String> = rows
+        let subjects: Result<Vec<_>, String> = rows
             .iter()
             .map(|(_, told)| {
                 let subject = serde_json::from_str(told).map_err(|error| error.to_string())?;
-                self.told_to(&subject, &asked)
+                self.told_to(subject, &asked)
             })
             .collect();
         let mut subjects = subjects.map_err(unready)?;
@@ -277,39 +277,54 @@ impl SpendCopy {
                 let known = copy
                     .subject(&name)
                     .map_err(|error| unready(error.to_string()))?;
-                subjects.push(self.told_to(&known, &asked).map_err(unready)?);
+                subjects.push(self.told_to(known, &asked).map_err(unready)?);
             }
         }
-        let cursor = format!("{}.{next}.{mark}", copy.feed);
-        let page = json!({"cursor": cursor, "more": more, "subjects": subjects});
-        Ok(page.to_string().into_bytes())
+        let page = SpendPageDocument {
+            cursor: format!("{}.{next}.{mark}", copy.feed).into(),
+            more,
+            subjects,
+        };
+        serde_json::to_vec(&page).map_err(|error| unready(error.to_string()))
     }
 }
 
 impl SpendCopy {
     /// Gives a gateway's page its figures of a subject.
-    fn told_to(&self, subject: &SpendFeedSubject, asked: &AskedPage) -> Result<Value, String> {
-        let name = (subject.kind.clone(), subject.id.clone());
+    fn told_to(
+        &self,
+        subject: SpendFeedSubject,
+        asked: &AskedPage,
+    ) -> Result<SpendSubjectDocument<'static>, String> {
+        let name = (subject.kind, subject.id);
         let mut elsewhere = self
             .unsent
             .elsewhere(&name, &asked.currency, &asked.instance);
-        for amount in &subject.spent {
+        for amount in subject.spent {
             if amount.currency == asked.currency {
-                let rest = spent_elsewhere(amount, &asked.instance)?;
-                let sum = elsewhere.entry(amount.period.clone()).or_default();
+                let rest = spent_elsewhere(&amount, &asked.instance)?;
+                let sum = elsewhere.entry(amount.period).or_default();
                 *sum = sum.plus(rest);
             }
         }
         let told = elsewhere
             .into_iter()
             .filter(|(_, rest)| *rest != Amount::ZERO);
-        let told: serde_json::Map<_, _> = told
-            .map(|(period, rest)| (period, rest.min(MOST_SPENT).to_string().into()))
-            .collect();
+        let told = told.map(|(period, rest)| {
+            let rest = rest.min(MOST_SPENT).to_string();
+            (period.into(), rest.into())
+        });
         let has_budget = subject.per_day.is_some() || subject.per_month.is_some();
-        let budget =
-            has_budget.then(|| json!({"per_day": subject.per_day, "per_month": subject.per_month}));
-        Ok(json!({"kind": subject.kind, "id": subject.id, "elsewhere": told, "budget": budget}))
+        let (kind, id) = name;
+        Ok(SpendSubjectDocument {
+            kind: kind.into(),
+            id: id.into(),
+            budget: has_budget.then_some(BudgetSpendDocument {
+                per_day: subject.per_day,
+                per_month: subject.per_month,
+            }),
+            elsewhere: told.collect(),
+        })
     }
 }
 

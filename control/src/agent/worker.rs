@@ -1,34 +1,20 @@
 //! Threads that do one thing again and again.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::Duration;
 
 use super::standing::AgentProgress;
+use crate::failure::Failure;
 
 /// The longest pause after failures.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Ends the threads of an agent.
-#[derive(Debug, Clone, Default)]
-pub struct AgentStop(Arc<(Mutex<bool>, Condvar)>);
-
-impl AgentStop {
-    /// Lets all threads end that wait for it.
-    pub fn now(&self) {
-        let (stopped, condition) = &*self.0;
-        *stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        condition.notify_all();
-    }
-
-    /// Waits for so long. Whether they are to end.
-    pub fn within(&self, pause: Duration) -> bool {
-        let (stopped, condition) = &*self.0;
-        let guard = stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = condition.wait_timeout_while(guard, pause, |stopped| !*stopped);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
+/// Tasks with a thread each, which end when this is dropped.
+#[derive(Debug, Default)]
+pub struct RunningTasks(Vec<Sender<Infallible>>);
 
 /// Whether there is more to do at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,41 +39,49 @@ pub trait PeriodicTask: Send + 'static {
     fn run(&mut self) -> Result<Next, String>;
 }
 
-/// Begins a thread for it, which ends with `stop`. A failure is told once while it lasts, and tried again ever later.
-///
-/// # Errors
-/// The thread cannot be started.
-pub fn begin<C: PeriodicTask>(
-    mut task: C,
-    standing: Arc<AgentProgress>,
-    stop: AgentStop,
-) -> std::io::Result<JoinHandle<()>> {
-    standing.is_up_to_date(C::NAME);
-    let go_on = move || {
-        let mut pause = C::PAUSE;
-        loop {
-            let done = task.run();
-            standing.note(C::NAME, done.as_ref().err().map(String::as_str));
-            if matches!(done, Ok(Next::Later)) {
-                standing.is_up_to_date(C::NAME);
-            }
-            let wait = match done {
-                Ok(next) => {
-                    pause = C::PAUSE;
-                    match next {
-                        Next::AtOnce => Duration::ZERO,
-                        Next::Later => pause,
+impl RunningTasks {
+    /// Begins a thread for a task. A failure is told once while it lasts, and tried again ever later.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn begin<C: PeriodicTask>(
+        &mut self,
+        mut task: C,
+        standing: &Arc<AgentProgress>,
+    ) -> Result<(), Failure> {
+        standing.is_up_to_date(C::NAME);
+        let standing = Arc::clone(standing);
+        let (goes_on, ended) = mpsc::channel();
+        let go_on = move || {
+            let mut pause = C::PAUSE;
+            loop {
+                let done = task.run();
+                standing.note(C::NAME, done.as_ref().err().map(String::as_str));
+                let wait = match done {
+                    Ok(next) => {
+                        pause = C::PAUSE;
+                        match next {
+                            Next::AtOnce => Duration::ZERO,
+                            Next::Later => {
+                                standing.is_up_to_date(C::NAME);
+                                pause
+                            }
+                        }
                     }
+                    Err(_) => {
+                        pause = pause.saturating_mul(2).min(LONGEST);
+                        pause
+                    }
+                };
+                if ended.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected) {
+                    return;
                 }
-                Err(_) => {
-                    pause = pause.saturating_mul(2).min(LONGEST);
-                    pause
-                }
-            };
-            if stop.within(wait) {
-                return;
             }
-        }
-    };
-    thread::Builder::new().name(C::NAME.to_owned()).spawn(go_on)
+        };
+        let thread = thread::Builder::new().name(C::NAME.to_owned());
+        let begun = thread.spawn(go_on);
+        begun.map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
+        self.0.push(goes_on);
+        Ok(())
+    }
 }

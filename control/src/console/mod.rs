@@ -15,7 +15,6 @@ mod webhooks;
 use std::path::PathBuf;
 
 use serde_json::json;
-use tokio::runtime::Builder;
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::maintenance::Retention;
@@ -26,6 +25,7 @@ use trilane_console::vendors::VendorAccess;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
+use crate::runtime;
 use crate::serve::bind;
 use crate::signals::Signals;
 use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile};
@@ -47,15 +47,8 @@ pub fn run(args: &ConsoleArgs) -> Result<(), Failure> {
     if let Some(command) = &args.command {
         return tools::run(command);
     }
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
-    let ended = runtime.block_on(serve(args));
-    // What is under way was given its time; a transaction that is cut changes nothing.
-    runtime.shutdown_background();
-    ended
+    // What is under way at the end was given its time; a transaction that is cut changes nothing.
+    runtime::run(THREADS, serve(args))
 }
 
 async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
@@ -82,9 +75,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
     };
     // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;
-    let listener = bind(&args.listen).await.map_err(Failure::Data)?;
-    let listens = listener.local_addr();
-    let listens = listens.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
+    let (listener, listens) = bind(&args.listen).await.map_err(Failure::Data)?;
     if !listens.ip().is_loopback() && !args.behind_tls_proxy {
         let text = format!(
             "{listens} is no address of loopback, and there is no TLS here: let a proxy end it, and say so with --behind-tls-proxy"

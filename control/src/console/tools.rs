@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use time::OffsetDateTime;
-use tokio::runtime::Builder;
 use trilane_console::intake::{LedgerBatch, void};
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
@@ -18,18 +17,15 @@ use super::args::{
 use super::{database, now, operator, sealing_keys};
 use crate::failure::Failure;
 use crate::key::Delivery;
+use crate::runtime;
 
 /// Does one of them.
 ///
 /// # Errors
 /// The reason that it was not done.
 pub fn run(command: &ConsoleCommand) -> Result<(), Failure> {
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
-    let said = runtime.block_on(async {
-        match command {
+    runtime::run(1, async {
+        let said = match command {
             ConsoleCommand::Reseal(args) => reseal(args).await,
             ConsoleCommand::AdminToken(args) => admin_token(args).await,
             ConsoleCommand::SignInLink(args) => sign_in_link(args).await,
@@ -38,10 +34,10 @@ pub fn run(command: &ConsoleCommand) -> Result<(), Failure> {
             ConsoleCommand::Approve(args) => approve(args).await,
             ConsoleCommand::EnrolmentSecret(args) => enrolment_secret(args).await,
             ConsoleCommand::Void(args) => void_lines(args).await,
-        }
-    })?;
-    crate::terminal::say(&said);
-    Ok(())
+        }?;
+        crate::terminal::say(&said);
+        Ok(())
+    })
 }
 
 fn failed(error: impl std::fmt::Display) -> Failure {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::{Builder, Runtime};
 use trilane::config::some_of;
 
 use super::stop::Stop;
@@ -34,7 +33,6 @@ pub enum Acknowledged {
 #[derive(Debug)]
 pub struct EnvoyAsked<'a> {
     admin: &'a AdminPlace,
-    runtime: Runtime,
     /// The number of rejected updates of clusters before the write; `None`: Envoy did not answer in time.
     refused: Option<u64>,
 }
@@ -45,18 +43,12 @@ impl<'a> EnvoyAsked<'a> {
     /// # Errors
     /// It is not there.
     pub fn new(admin: &'a AdminPlace) -> Result<Self, String> {
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
-        let refused = match runtime.block_on(async { admin.find()?.refused_clusters().await }) {
+        let refused = match admin.find().and_then(|found| found.refused_clusters()) {
             Ok(refused) => Some(refused),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => None,
             Err(error) => return Err(error.to_string()),
         };
-        Ok(Self {
-            admin,
-            runtime,
-            refused,
-        })
+        Ok(Self { admin, refused })
     }
 
     /// Waits until it has these clusters, by name and digest.
@@ -94,20 +86,17 @@ impl<'a> EnvoyAsked<'a> {
 
     /// The clusters that it does not have, and whether it has refused some meanwhile.
     fn missing(&self, needed: &BTreeMap<String, String>) -> io::Result<(Vec<String>, bool)> {
-        self.runtime.block_on(async {
-            let admin = self.admin.find()?;
-            // First: what is refused after this is found the next time.
-            let refused = admin.refused_clusters().await?;
-            let there = admin.active_clusters().await?;
-            let is_missing =
-                |(name, digest): &(&String, &String)| there.get(*name) != Some(*digest);
-            let missing = needed.iter().filter(is_missing);
-            let missing = missing.map(|(name, _)| name.clone()).collect();
-            // One that is warming is not refused.
-            let has_refused = self.refused.is_some_and(|before| refused > before)
-                && admin.warming_clusters().await? == 0;
-            Ok((missing, has_refused))
-        })
+        let admin = self.admin.find()?;
+        // First: what is refused after this is found the next time.
+        let refused = admin.refused_clusters()?;
+        let there = admin.active_clusters()?;
+        let is_missing = |(name, digest): &(&String, &String)| there.get(*name) != Some(*digest);
+        let missing = needed.iter().filter(is_missing);
+        let missing = missing.map(|(name, _)| name.clone()).collect();
+        // One that is warming is not refused.
+        let has_refused =
+            self.refused.is_some_and(|before| refused > before) && admin.warming_clusters()? == 0;
+        Ok((missing, has_refused))
     }
 }
 

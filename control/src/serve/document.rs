@@ -3,19 +3,23 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 use trilane_console::named_file;
 
-use super::watch::{FileState, ReloadableFile};
 use crate::document;
 use crate::event_printer::EventPrinter;
 use crate::watched_files::WatchedFiles;
 
 /// The most that the gateway reads, in bytes (its `source.max_bytes`).
 const MAX_BYTES: usize = 31_000_000;
+/// The interval between checks of the file: half the gateway's default poll interval.
+const EVERY: Duration = Duration::from_millis(250);
 
 /// A valid document.
 #[derive(Debug)]
@@ -87,19 +91,29 @@ impl DocumentFile {
         let bytes = Bytes::from(bytes);
         Ok((Served { bytes, etag }, sizes, notes))
     }
-}
 
-impl ReloadableFile for DocumentFile {
-    fn file(&self) -> PathBuf {
-        self.file.clone()
+    /// Loads it. Returns the file as it was then; `None`: it seems to be written at this moment, and has to be read again.
+    pub async fn load(self: Arc<Self>) -> Option<WatchedFiles> {
+        // A load that was aborted (the command stops) has to be repeated.
+        spawn_blocking(move || self.take_up()).await.ok().flatten()
     }
 
-    fn take_up(&self) -> FileState {
+    /// Loads it after every change.
+    pub async fn follow(self: Arc<Self>, mut seen: Option<WatchedFiles>) {
+        loop {
+            sleep(EVERY).await;
+            if seen.as_ref().is_none_or(WatchedFiles::have_changed) {
+                seen = Arc::clone(&self).load().await;
+            }
+        }
+    }
+
+    fn take_up(&self) -> Option<WatchedFiles> {
         let mut seen = WatchedFiles::default();
         seen.note(&self.file);
         let read = self.read();
         if seen.have_changed() {
-            return FileState::No;
+            return None;
         }
         let name = self.file.display().to_string();
         match read {
@@ -109,7 +123,7 @@ impl ReloadableFile for DocumentFile {
                     .as_ref()
                     .is_some_and(|served| served.etag == document.etag)
                 {
-                    return FileState::Yes;
+                    return Some(seen);
                 }
                 let facts = json!({"file": name, "etag": document.etag, "groups": groups, "keys": keys, "notes": notes});
                 let mut text = format!("document {name}: groups {groups}, keys {keys}");
@@ -129,6 +143,6 @@ impl ReloadableFile for DocumentFile {
                 self.printer.refused("the document", &name, &problems, left);
             }
         }
-        FileState::Yes
+        Some(seen)
     }
 }

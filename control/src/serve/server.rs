@@ -1,6 +1,7 @@
 //! The listener and its connections.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
@@ -21,12 +22,17 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     watch: |_| {},
 };
 
-/// Opens the listener.
+/// Opens a listener. Returns its address as well.
 ///
 /// # Errors
 /// The reason that it cannot listen, and the remedy.
-pub async fn bind(address: &str) -> Result<TcpListener, String> {
-    TcpListener::bind(address).await.map_err(|error| {
+pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), String> {
+    let opened = TcpListener::bind(address).await;
+    let opened = opened.and_then(|listener| {
+        let at = listener.local_addr()?;
+        Ok((listener, at))
+    });
+    opened.map_err(|error| {
         let advice = match error.kind() {
             io::ErrorKind::AddrInUse => {
                 "stop the process that listens there, or give port 0 to get a free one"

@@ -20,7 +20,6 @@ use super::plan::{ConsolePlan, Plan};
 use super::tell;
 use crate::agent::{Agent, AgentSettings, ConsoleUrl};
 use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
-use crate::envoy_admin::AdminPlace;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::host_port::HostPort;
@@ -87,8 +86,7 @@ impl ConsoleLink {
                 (url.map_err(Failure::Data)?, None, None, None)
             }
         };
-        let listener = listen(Ipv4Addr::LOCALHOST, 0).await?;
-        let feed = address(&listener)?;
+        let (listener, feed) = listen(Ipv4Addr::LOCALHOST, 0).await?;
         let settings = AgentSettings {
             console: url.clone(),
             ca,
@@ -96,7 +94,7 @@ impl ConsoleLink {
             envoy_id,
             place,
             ledger: plan.ledger.clone(),
-            admin: Some(AdminPlace::ToldIn(plan.run.admin_address())),
+            admin: Some(plan.run.admin()),
             published: Some(plan.run.document()),
         };
         let told = |line: &str| tell(&format!("agent: {line}"));
@@ -171,8 +169,7 @@ async fn start_console(
         None => Ipv4Addr::LOCALHOST,
         Some(_) => Ipv4Addr::UNSPECIFIED,
     };
-    let listener = listen(host, port).await?;
-    let address = address(&listener)?;
+    let (listener, address) = listen(host, port).await?;
     plan.data.create_console()?;
     let directory = plan.data.console();
     let database = directory.to_string_lossy();
@@ -194,17 +191,14 @@ async fn start_console(
     Ok((console, address))
 }
 
-async fn listen(host: Ipv4Addr, port: u16) -> Result<TcpListener, Failure> {
+/// Opens a listener. Returns the address by which this machine reaches it.
+async fn listen(host: Ipv4Addr, port: u16) -> Result<(TcpListener, HostPort), Failure> {
     let address = HostPort::new(&host.to_string(), port).to_string();
-    let listener = serve::bind(&address).await;
-    listener.map_err(|why| match port {
-        0 => Failure::Data(why),
-        _ => Failure::Data(format!("{why}. Choose another with --console-port PORT")),
-    })
-}
-
-fn address(listener: &TcpListener) -> Result<HostPort, Failure> {
-    let address = listener.local_addr();
-    let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
-    Ok(HostPort::loopback(address.port()))
+    match serve::bind(&address).await {
+        Ok((listener, at)) => Ok((listener, HostPort::loopback(at.port()))),
+        Err(why) if port == 0 => Err(Failure::Data(why)),
+        Err(why) => Err(Failure::Data(format!(
+            "{why}. Choose another with --console-port PORT"
+        ))),
+    }
 }

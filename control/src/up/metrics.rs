@@ -28,14 +28,11 @@ pub async fn serve(
         return Ok(None);
     }
     let sources = link.map_or_else(Vec::new, |link| link.metrics(warnings));
-    let told = gateway.plan.run.admin_address();
+    let admin = gateway.plan.run.admin();
     let relayed = RelayedPage {
         path: METRICS,
         kind: KIND,
-        read: Box::new(move || {
-            let told = told.clone();
-            Box::pin(async move { Admin::at(&told)?.metrics().await })
-        }),
+        read: Box::new(move || Box::pin(admin.clone().ask(Admin::metrics))),
     };
     let served = address.serve(
         sources,

@@ -36,12 +36,11 @@ mod size;
 mod supervisor;
 mod watchdog;
 
-use tokio::runtime::Builder;
-
 pub use launcher::LaunchArgs;
 pub use settings::UpArgs;
 
 use crate::failure::Failure;
+use crate::runtime;
 
 /// Runs a gateway until a signal.
 ///
@@ -51,14 +50,7 @@ pub fn run(args: UpArgs) -> Result<(), Failure> {
     let plan = plan::Plan::new(args)?;
     // The demonstration's simulators have threads of their own. Envoy is started from this one, which lives as long as the
     // process: its end is what an Envoy without a supervisor notices.
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Data(format!("cannot begin: {error}")))?;
-    let ended = runtime.block_on(supervisor::run(plan));
-    runtime.shutdown_background();
-    ended
+    runtime::run(2, supervisor::run(plan))
 }
 
 /// Becomes Envoy: see [`launcher`].

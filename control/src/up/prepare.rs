@@ -271,9 +271,7 @@ fn ads(plan: &Plan, link: Option<&ConsoleLink>) -> Result<AdsServer, Failure> {
 /// Begins to tell what the ledger has spent. It listens on a port of its own.
 async fn local_spend(plan: &Plan) -> Result<(LocalSpend, HostPort), Failure> {
     let listener = serve::bind(&HostPort::loopback(0).to_string()).await;
-    let listener = listener.map_err(Failure::Data)?;
-    let address = listener.local_addr();
-    let address = address.map_err(|error| Failure::Data(format!("cannot listen: {error}")))?;
+    let (listener, address) = listener.map_err(Failure::Data)?;
     let (checkpoint, ledger, document) =
         (plan.run.spend(), plan.ledger.clone(), plan.run.document());
     // It may have much to read.

@@ -16,9 +16,8 @@ use super::prepare::PreparedGateway;
 use super::refusal::Refusals;
 use super::watchdog::{EnvoyHang, Watchdog};
 use super::{metrics, overview, tell};
-use crate::envoy_admin::{self, Admin};
+use crate::envoy_admin::{Admin, AdminPlace};
 use crate::failure::Failure;
-use crate::ledger_ballast::LedgerBallast;
 use crate::render::Follower;
 use crate::signals::{EndSignal, TerminalSignals};
 
@@ -160,8 +159,12 @@ async fn first_ready(
 
 /// Whether the gateway is ready.
 async fn ready(gateway: &PreparedGateway) -> Result<Admin, String> {
-    envoy_admin::ready(&gateway.plan.reached_at(gateway.port.number)).await?;
-    Admin::at(&gateway.plan.run.admin_address()).map_err(|error| error.to_string())
+    let served_at = AdminPlace::At(gateway.plan.reached_at(gateway.port.number));
+    let admin = match served_at.ask(Admin::is_ready).await {
+        Ok(()) => gateway.plan.run.admin().find(),
+        Err(error) => Err(error),
+    };
+    admin.map_err(|error| error.to_string())
 }
 
 /// A gateway that runs.
@@ -179,15 +182,13 @@ struct Supervisor {
     aside: Option<PathBuf>,
     /// The reason that the latest rotation failed.
     not_rotated: String,
-    /// The room that is kept beside the ledger. With a console the agent keeps it.
-    ballast: Option<LedgerBallast>,
     /// The number of ledger lines that were lost, and the time of that count.
     lost: (u64, Instant),
 }
 
 fn watchdog(gateway: &PreparedGateway) -> Watchdog {
     Watchdog {
-        admin_address: gateway.plan.run.admin_address(),
+        admin: gateway.plan.run.admin(),
         patience: gateway.plan.unresponsive_after,
     }
 }
@@ -195,9 +196,7 @@ fn watchdog(gateway: &PreparedGateway) -> Watchdog {
 impl Supervisor {
     fn new(gateway: PreparedGateway, envoy: EnvoyProcess) -> Self {
         let log = LogReader::from_end(gateway.plan.run.envoy_log());
-        let ballast = LedgerBallast::beside(&gateway.plan.ledger);
         Self {
-            ballast: gateway.console.is_none().then_some(ballast),
             hang: watchdog(&gateway).hang(true),
             gateway,
             envoy,
@@ -296,10 +295,6 @@ impl Supervisor {
             tell(&format!("ledger: cannot be rotated: {why}"));
         }
         self.not_rotated = why;
-        // Why it cannot be kept, the rotation says as well.
-        if let Some(Ok(Some(said))) = self.ballast.as_ref().map(LedgerBallast::keep) {
-            tell(&format!("ledger: {said}"));
-        }
         self.count_lost().await;
     }
 
@@ -310,13 +305,14 @@ impl Supervisor {
             return Ok(());
         }
         // Without an Envoy that opens the file again its lines would go on going to the old one.
-        let admin = Admin::at(&self.gateway.plan.run.admin_address())?;
+        let admin = self.gateway.plan.run.admin();
+        admin.find()?;
         let aside = match self.aside.clone() {
             Some(aside) => aside,
             None => self.gateway.ledger.set_aside(now)?,
         };
         self.aside = Some(aside.clone());
-        admin.reopen_logs().await?;
+        admin.ask(Admin::reopen_logs).await?;
         self.aside = None;
         tell(&format!("ledger: {} is complete", aside.display()));
         Ok(())
@@ -340,8 +336,8 @@ impl Supervisor {
             return;
         }
         let plan = &self.gateway.plan;
-        let count = async { Admin::at(&plan.run.admin_address())?.lost_lines().await };
-        let lost = count.await.unwrap_or(before);
+        let lost = plan.run.admin().ask(Admin::lost_lines).await;
+        let lost = lost.unwrap_or(before);
         if lost > before {
             let file = plan.ledger.display();
             tell(&format!(
@@ -374,10 +370,8 @@ impl Supervisor {
     /// Waits until no request is in flight, for as long as the plan says.
     async fn drain(&mut self) {
         let patience = self.gateway.plan.drain;
-        let Ok(admin) = Admin::at(&self.gateway.plan.run.admin_address()) else {
-            return;
-        };
-        if admin.drain().await.is_err() {
+        let admin = self.gateway.plan.run.admin();
+        if admin.clone().ask(Admin::drain).await.is_err() {
             return; // it is not there, or not well
         }
         tell(&format!(
@@ -387,12 +381,12 @@ impl Supervisor {
         let begun = Instant::now();
         sleep(SETTLE.min(patience)).await;
         while begun.elapsed() < patience && self.envoy.has_ended().is_none() {
-            match admin.active_requests().await {
+            match admin.clone().ask(Admin::active_requests).await {
                 Ok(0) | Err(_) => return,
                 Ok(_) => sleep(PERIODIC_TASKS).await,
             }
         }
-        if let Ok(left @ 1..) = admin.active_requests().await {
+        if let Ok(left @ 1..) = admin.ask(Admin::active_requests).await {
             tell(&format!("draining: {left} requests are cut off"));
         }
     }

@@ -4,13 +4,12 @@
 //! drained. It answers however many requests there are. The workers are watched by Envoy itself, which ends if one hangs
 //! (`watchdogs` of its configuration): requests by which they could be asked would stand in the ledger.
 
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use tokio::time::{sleep, timeout};
 
-use crate::envoy_admin::Admin;
+use crate::envoy_admin::{Admin, AdminPlace};
 
 /// The longest interval between checks of Envoy.
 const EVERY: Duration = Duration::from_secs(5);
@@ -27,8 +26,8 @@ pub type EnvoyHang = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// The liveness check of an Envoy.
 #[derive(Debug, Clone)]
 pub struct Watchdog {
-    /// The file with the address of the admin interface.
-    pub admin_address: PathBuf,
+    /// The admin interface.
+    pub admin: AdminPlace,
     /// The time for which Envoy may answer nothing.
     pub patience: Duration,
 }
@@ -60,8 +59,8 @@ impl Watchdog {
 
     async fn answers(&self) -> bool {
         let within = ANSWER.min(self.patience);
-        let admin = async { Admin::at(&self.admin_address)?.answers().await };
-        matches!(timeout(within, admin).await, Ok(Ok(())))
+        let answers = self.admin.clone().ask(Admin::answers);
+        matches!(timeout(within, answers).await, Ok(Ok(())))
     }
 }
 
@@ -105,17 +104,14 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn what_is_a_hang() {
-        let place = tempfile::tempdir().unwrap();
         let mut cases = Vec::new();
         for (case, admin, want) in [
             ("it answers", ListenerBehavior::Answer, false),
             ("its main thread hangs", ListenerBehavior::Nothing, true),
             ("nothing is heard", ListenerBehavior::Close, true),
         ] {
-            let admin_address = place.path().join(case);
-            std::fs::write(&admin_address, listener(admin).await.to_string()).unwrap();
             let watchdog = Watchdog {
-                admin_address,
+                admin: AdminPlace::At(listener(admin).await),
                 patience: Duration::from_millis(300),
             };
             let seen = tokio::spawn(timeout(Duration::from_secs(2), watchdog.hang(true)));

@@ -38,7 +38,7 @@ def change(database: Path, turn: int) -> float:
 
 def has_all(copy: Path, turn: int) -> bool:
     with contextlib.closing(sqlite3.connect(f"file:{copy}?mode=ro", uri=True, timeout=5)) as connection:
-        query = "SELECT count(*) FROM keys WHERE told ->> '$.id' LIKE 'bench-%' AND coalesce(told ->> '$.disabled', 0) = ?"
+        query = "SELECT count(*) FROM keys WHERE change ->> '$.id' LIKE 'bench-%' AND coalesce(change ->> '$.disabled', 0) = ?"
         (count,) = connection.execute(query, (turn % 2,)).fetchone()
     return bool(count == CHANGES)
 

@@ -38,7 +38,7 @@ def sums_of(place: Path, lines: bytes) -> dict[str, tuple[int, str]]:
 def keys_here(agent: Path) -> set[str]:
     """The keys that a gateway's agent has."""
     with contextlib.closing(sqlite3.connect(f"file:{agent}/keys.db?mode=ro", uri=True)) as copy:
-        return {str(row[0]) for row in copy.execute("SELECT told ->> '$.id' FROM keys WHERE removed_at IS NULL")}
+        return {str(row[0]) for row in copy.execute("SELECT change ->> '$.id' FROM keys WHERE removed_at IS NULL")}
 
 
 @pytest.mark.parametrize("kind", [SqliteBackedUp, PostgresBackedUp])

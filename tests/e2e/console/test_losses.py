@@ -159,7 +159,7 @@ def test_a_copy_of_keys_that_cannot_be_written(tmp_path: Path) -> None:
         until(lambda: ask(up.url, keys["disabled"]) == 200, 25)
         copy.execute("ROLLBACK")
         up.until("the copy of keys: goes on")
-        ids = "SELECT told ->> '$.id' AS id FROM keys WHERE removed_at IS NULL ORDER BY id"
+        ids = "SELECT change ->> '$.id' AS id FROM keys WHERE removed_at IS NULL ORDER BY id"
         until(lambda: [row[0] for row in copy.execute(ids)] == ["disabled", "new", "plain"], 15)
         copy.close()
         for number in (1, 2):
