@@ -1,14 +1,16 @@
 //! From which address a request comes: that of its connection, or behind proxies that are trusted the one that they tell.
 
+use core::convert::Infallible;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use core::str::FromStr;
 use std::sync::Arc;
 
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::HeaderMap;
+use http::request::Parts;
 
 /// The header in which each proxy notes from where it was asked, behind what others have noted.
 const FORWARDED: &str = "x-forwarded-for";
@@ -148,6 +150,24 @@ pub fn counted(address: &str) -> String {
             format!("{}/64", core::net::Ipv6Addr::from_bits(network))
         }
         _ => address.to_owned(),
+    }
+}
+
+/// The address that a request comes from, as [`find`] has noted it.
+pub fn address(request: &Parts) -> String {
+    let address = request.extensions.get::<ClientAddress>();
+    address.map_or_else(String::new, |ClientAddress(address)| address.clone())
+}
+
+/// The address that a request comes from.
+#[derive(Debug)]
+pub struct RemoteAddress(pub String);
+
+impl<S: Sync> FromRequestParts<S> for RemoteAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(address(parts)))
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use axum::serve::Listener;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::api::Reporter;
+use crate::cases::Reporter;
 
 /// The interval between two reports of connections that were closed: whoever connects must not fill the log.
 const REPORTS: Duration = Duration::from_secs(60);

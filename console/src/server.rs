@@ -8,7 +8,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::{Router, middleware};
 
-use crate::api::{self, ApiProblem, ConsoleState};
+use crate::api;
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::connections::{self, ConnectionLimits, ConnectionTimeouts};
 use crate::peer_listener::PeerListener;
 use crate::store::Workload;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rooms import ROOT, circle, faults, imports, rooms
+from rooms import ROOT, circle, faults, imports, rooms, sources
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
@@ -38,3 +38,13 @@ def test_a_circle_is_seen() -> None:
     assert "store" in found["intake"]
     found["store"].add("intake")
     assert {"store", "intake"} <= circle(found)
+
+
+def test_two_faces_of_the_use_cases() -> None:
+    """API and pages call the use cases, and neither calls the other. A use case knows nothing of HTTP servers."""
+    console = ROOT / "console" / "src"
+    found = imports(console)
+    assert "cases" in found["api"] & found["pages"]
+    assert "api" not in found["pages"] | found["cases"]
+    assert "pages" not in found["api"] | found["cases"]
+    assert not [path for path in sources("cases", console) if "axum" in path.read_text(encoding="utf-8")]

@@ -1,172 +1,29 @@
-//! Published documents.
+//! The API of documents.
 
 use axum::Json;
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use http::StatusCode;
 
-use super::caller::Caller;
-pub use super::document_reach::DocumentReach;
-use super::document_reach::FleetReports;
-use super::paging::{ItemPage, PageParams};
-use super::parts::{Body, InPath, Params, etag, if_match};
-use super::problem::ApiProblem;
-use super::state::ConsoleState;
-use crate::documents as life;
-use crate::store::documents::{self, PublishedDocument};
-use crate::timestamp::moment;
+use super::answers::Tagged;
+use super::parts::{Body, Call, IfMatch, InPath, Params, handlers};
+use crate::cases::ApiProblem;
+use crate::cases::documents::{self, DocumentHead, DocumentView, PublishAgainBody};
+use crate::cases::paging::{ItemPage, PageParams};
 
-/// A published document without its text.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct DocumentHead {
-    /// The version of the document, from 1. The greatest is in force.
-    pub(crate) version: i64,
-    /// The digest of what gateways get.
-    pub(crate) sha256: String,
-    /// The id of the person who published it.
-    pub(crate) author: String,
-    /// The publisher's note on the reason for this version.
-    pub(crate) note: String,
-    /// The version that it publishes again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) again: Option<i64>,
-    /// The time of publication, as RFC 3339.
-    pub(crate) published_at: String,
-    /// The rollout of the document. Absent if it was published just now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reach: Option<DocumentReach>,
-}
+handlers! {
+    /// Every version, the latest first, without its text.
+    #[utoipa::path(get, operation_id = "list_documents", path = "/api/v1/documents", tag = "documents", params(PageParams),
+        responses((status = 200, body = ItemPage<DocumentHead>)))]
+    list(page: Params<PageParams>) -> Json<ItemPage<DocumentHead>> = documents::list(page);
 
-/// A published document.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct DocumentView {
-    #[serde(flatten)]
-    pub(crate) head: DocumentHead,
-    /// The text of the document, as it was written.
-    pub(crate) body: String,
-}
+    /// The version in force.
+    #[utoipa::path(get, operation_id = "get_current_document", path = "/api/v1/documents/current", tag = "documents",
+        responses((status = 200, body = DocumentView, headers(("etag" = String)))))]
+    current() -> Tagged<DocumentView> = documents::current();
 
-/// The request to publish an older version again, with the reason.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PublishAgainBody {
-    /// The publisher's note on the reason for this version.
-    #[schema(max_length = 1000)]
-    pub(crate) note: String,
-}
-
-/// Makes the view of a document without its text.
-pub fn head(document: &PublishedDocument) -> DocumentHead {
-    DocumentHead {
-        version: document.version,
-        sha256: document.etag.clone(),
-        author: document.author.clone(),
-        note: document.note.clone(),
-        again: document.again,
-        published_at: moment(document.published_at),
-        reach: None,
-    }
-}
-
-async fn answer(
-    state: &ConsoleState,
-    document: Option<PublishedDocument>,
-) -> Result<Response, ApiProblem> {
-    let document = document.ok_or_else(ApiProblem::not_found)?;
-    let view = DocumentView {
-        head: DocumentHead {
-            reach: Some(reach(state, &document).await?),
-            ..head(&document)
-        },
-        body: document.body,
-    };
-    Ok((etag(document.version), Json(view)).into_response())
-}
-
-/// Counts the Envoys that have a document.
-///
-/// # Errors
-/// Those of the database.
-pub(crate) async fn reach(
-    state: &ConsoleState,
-    document: &PublishedDocument,
-) -> Result<DocumentReach, ApiProblem> {
-    let mut transaction = state.store.read().await?;
-    let reports = FleetReports::read(&mut transaction).await?;
-    transaction.rollback().await;
-    Ok(reports.of(&document.etag))
-}
-
-/// Every version, the latest first, without its text.
-#[utoipa::path(get, operation_id = "list_documents", path = "/api/v1/documents", tag = "documents", params(PageParams),
-    responses((status = 200, body = ItemPage<DocumentHead>)))]
-pub async fn list(
-    State(state): State<ConsoleState>,
-    Params(page): Params<PageParams>,
-) -> Result<Json<ItemPage<DocumentHead>>, ApiProblem> {
-    let limit = page.limit()?;
-    let before: i64 = page.after()?.unwrap_or(i64::MAX);
-    let mut transaction = state.store.read().await?;
-    let history = documents::history(&mut transaction, before, limit.to_fetch()).await?;
-    let reports = FleetReports::read(&mut transaction).await?;
-    transaction.rollback().await;
-    let page = limit.page(
-        history,
-        |document| document.version,
-        |document| DocumentHead {
-            reach: Some(reports.of(&document.etag)),
-            ..head(&document)
-        },
-    );
-    Ok(Json(page))
-}
-
-/// The version in force.
-#[utoipa::path(get, operation_id = "get_current_document", path = "/api/v1/documents/current", tag = "documents",
-    responses((status = 200, body = DocumentView, headers(("etag" = String)))))]
-pub async fn current(State(state): State<ConsoleState>) -> Result<Response, ApiProblem> {
-    let document = in_force(&state).await?;
-    answer(&state, document).await
-}
-
-/// The version in force, if there is one.
-///
-/// # Errors
-/// Those of the database.
-pub(crate) async fn in_force(
-    state: &ConsoleState,
-) -> Result<Option<PublishedDocument>, ApiProblem> {
-    let mut transaction = state.store.read().await?;
-    let document = documents::current(&mut transaction).await?;
-    transaction.rollback().await;
-    Ok(document)
-}
-
-/// One version, if there is it.
-///
-/// # Errors
-/// Those of the database.
-pub(crate) async fn version(
-    state: &ConsoleState,
-    version: i64,
-) -> Result<Option<PublishedDocument>, ApiProblem> {
-    let mut transaction = state.store.read().await?;
-    let document = documents::find(&mut transaction, version).await?;
-    transaction.rollback().await;
-    Ok(document)
-}
-
-/// One version.
-#[utoipa::path(get, operation_id = "get_document", path = "/api/v1/documents/{version}", tag = "documents", params(("version" = i64, Path)),
-    responses((status = 200, body = DocumentView, headers(("etag" = String)))))]
-pub async fn get(
-    State(state): State<ConsoleState>,
-    InPath(version): InPath<i64>,
-) -> Result<Response, ApiProblem> {
-    let document = self::version(&state, version).await?;
-    answer(&state, document).await
+    /// One version.
+    #[utoipa::path(get, operation_id = "get_document", path = "/api/v1/documents/{version}", tag = "documents", params(("version" = i64, Path)),
+        responses((status = 200, body = DocumentView, headers(("etag" = String)))))]
+    get(version: InPath<i64>) -> Tagged<DocumentView> = documents::get(version);
 }
 
 /// Publishes an older version again: it is the newest then.
@@ -174,30 +31,11 @@ pub async fn get(
     params(("version" = i64, Path), ("If-Match" = String, Header, description = "the ETag of the version in force")),
     responses((status = 201, body = DocumentHead)))]
 pub async fn publish_again(
-    State(state): State<ConsoleState>,
-    caller: Caller,
+    call: Call,
     InPath(version): InPath<i64>,
-    headers: HeaderMap,
+    IfMatch(seen): IfMatch,
     Body(body): Body<PublishAgainBody>,
-) -> Result<Response, ApiProblem> {
-    if body.note.len() > 1000 || body.note.contains('\0') {
-        return Err(ApiProblem::invalid(
-            "note",
-            "must be at most 1000 bytes, none of them zero",
-        ));
-    }
-    let current = if_match(&headers)?;
-    let (store, actor) = (&state.store, caller.actor());
-    let again = life::publish_again(store, version, current, &body.note, &actor, state.now());
-    let document = again.await.map_err(|error| match error {
-        // Its ETag was named.
-        error @ life::DocumentError::Outdated { .. } => ApiProblem::precondition(error.to_string()),
-        error => error.into(),
-    })?;
-    let answer = (
-        StatusCode::CREATED,
-        etag(document.version),
-        Json(head(&document)),
-    );
-    Ok(answer.into_response())
+) -> Result<(StatusCode, Tagged<DocumentHead>), ApiProblem> {
+    let head = documents::publish_again(&call.state, &call.caller, version, seen, body).await?;
+    Ok((StatusCode::CREATED, Tagged(head)))
 }

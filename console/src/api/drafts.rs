@@ -1,269 +1,54 @@
-//! Drafts of the configuration document.
+//! The API of drafts.
 
 use axum::Json;
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
+use http::StatusCode;
 
-use super::caller::Caller;
-use super::documents::{DocumentHead, head};
-use super::once::{IdempotentRequest, IdempotentResponse};
-use super::paging::{ItemPage, PageParams};
-use super::parts::{Body, InPath, Params, etag, if_match};
-use super::problem::{ApiProblem, PlacedProblem, placed};
-use super::state::ConsoleState;
-use crate::documents::{self as life, NewDraft, budget_losses};
-use crate::in_transaction;
-use crate::secret;
-use crate::store::drafts::{self, Draft};
-use crate::store::{Transaction, audit, documents};
-use crate::timestamp::moment;
+use super::answers::{Done, Tagged};
+use super::parts::{Body, Call, IfMatch, InPath, OnceKey, Params, handlers};
+use crate::cases::ApiProblem;
+use crate::cases::documents::DocumentHead;
+use crate::cases::drafts::{self, CheckView, DiffView, DraftBody, DraftHead, DraftView};
+use crate::cases::once::IdempotentResponse;
+use crate::cases::paging::{ItemPage, PageParams};
 
-/// A draft without its text.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct DraftHead {
-    /// The id of the draft.
-    pub(crate) id: String,
-    /// Grows with each change; its ETag.
-    pub(crate) revision: i64,
-    /// The version that was in force when it was begun; 0: none was.
-    pub(crate) based_on: i64,
-    /// The id of the person who last changed it.
-    pub(crate) author: String,
-    /// The purpose of the draft, in words.
-    pub(crate) note: String,
-    /// The time at which the draft was begun, as RFC 3339.
-    pub(crate) created_at: String,
-    /// The time of the latest change, as RFC 3339.
-    pub(crate) changed_at: String,
-}
+handlers! {
+    /// Drafts in the order of their ids, without their texts.
+    #[utoipa::path(get, operation_id = "list_drafts", path = "/api/v1/drafts", tag = "documents", params(PageParams),
+        responses((status = 200, body = ItemPage<DraftHead>)))]
+    list(page: Params<PageParams>) -> Json<ItemPage<DraftHead>> = drafts::list(page);
 
-/// A draft.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct DraftView {
-    #[serde(flatten)]
-    pub(crate) head: DraftHead,
-    /// The document, as it is written.
-    pub(crate) body: String,
-}
+    /// Begins a draft. It need not be valid yet.
+    #[utoipa::path(post, operation_id = "create_draft", path = "/api/v1/drafts", tag = "documents", request_body = DraftBody,
+        params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+        responses((status = 201, body = DraftView)))]
+    create(once: OnceKey, body: Body<DraftBody>) -> IdempotentResponse<DraftView> = drafts::create(once.as_deref(), body);
 
-/// A draft to be begun or changed.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DraftBody {
-    /// The document. A new draft without one begins with the version in force.
-    pub(crate) body: Option<String>,
-    /// The purpose of the draft, in words.
-    #[serde(default)]
-    #[schema(max_length = 1000)]
-    pub(crate) note: String,
-    /// Whether to base the draft on the version in force, which the sender has seen.
-    #[serde(default)]
-    pub(crate) rebase: bool,
-}
+    /// One draft; its ETag is what changes of it name.
+    #[utoipa::path(get, operation_id = "get_draft", path = "/api/v1/drafts/{id}", tag = "documents", params(("id" = String, Path)),
+        responses((status = 200, body = DraftView, headers(("etag" = String)))))]
+    get(id: InPath<String>) -> Tagged<DraftView> = drafts::get(&id);
 
-/// The result of checking a draft as a gateway would.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CheckView {
-    /// Whether it would be taken.
-    pub(crate) valid: bool,
-    /// The problems that make the draft invalid, each with its place.
-    pub(crate) problems: Vec<PlacedProblem>,
-    /// The valid settings that look unintended, each with its place.
-    pub(crate) warnings: Vec<PlacedProblem>,
-    /// The number of groups in the draft.
-    pub(crate) groups: usize,
-    /// The number of keys in the draft.
-    pub(crate) keys: usize,
-}
+    /// Changes a draft: its text if one is given, and its note.
+    #[utoipa::path(put, operation_id = "change_draft", path = "/api/v1/drafts/{id}", tag = "documents", request_body = DraftBody,
+        params(("id" = String, Path), ("If-Match" = String, Header, description = "the ETag of the draft")),
+        responses((status = 200, body = DraftView, headers(("etag" = String)))))]
+    change(id: InPath<String>, seen: IfMatch, body: Body<DraftBody>) -> Tagged<DraftView> = drafts::change(&id, seen, body);
 
-/// The differences between a draft and the version in force.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct DiffView {
-    /// The version in force; 0: none is.
-    from: i64,
-    /// The JSON Patch (RFC 6902) from that version to the draft; missing if either is not JSON.
-    #[schema(value_type = Option<Vec<Object>>)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    patch: Option<json_patch::Patch>,
-}
+    /// Removes a draft.
+    #[utoipa::path(delete, operation_id = "remove_draft", path = "/api/v1/drafts/{id}", tag = "documents",
+        params(("id" = String, Path), ("If-Match" = String, Header, description = "the ETag of the draft")),
+        responses((status = 204)))]
+    remove(id: InPath<String>, seen: IfMatch) -> Done = drafts::remove(&id, seen);
 
-pub(super) fn draft_head(draft: &Draft) -> DraftHead {
-    DraftHead {
-        id: draft.id.clone(),
-        revision: draft.revision,
-        based_on: draft.based_on,
-        author: draft.author.clone(),
-        note: draft.note.clone(),
-        created_at: moment(draft.created_at),
-        changed_at: moment(draft.changed_at),
-    }
-}
+    /// Checks a draft as a gateway would, with the filter's own code.
+    #[utoipa::path(get, operation_id = "check_draft", path = "/api/v1/drafts/{id}/check", tag = "documents", params(("id" = String, Path)),
+        responses((status = 200, body = CheckView)))]
+    check(id: InPath<String>) -> Json<CheckView> = drafts::check(&id);
 
-fn view(draft: Draft) -> DraftView {
-    DraftView {
-        head: draft_head(&draft),
-        body: draft.body,
-    }
-}
-
-/// Drafts in the order of their ids, without their texts.
-#[utoipa::path(get, operation_id = "list_drafts", path = "/api/v1/drafts", tag = "documents", params(PageParams),
-    responses((status = 200, body = ItemPage<DraftHead>)))]
-pub async fn list(
-    State(state): State<ConsoleState>,
-    Params(page): Params<PageParams>,
-) -> Result<Json<ItemPage<DraftHead>>, ApiProblem> {
-    let limit = page.limit()?;
-    let after: String = page.after()?.unwrap_or_default();
-    let mut transaction = state.store.read().await?;
-    let drafts = drafts::list(&mut transaction, &after, limit.to_fetch()).await?;
-    transaction.rollback().await;
-    let page = limit.page(drafts, |draft| draft.id.clone(), |draft| draft_head(&draft));
-    Ok(Json(page))
-}
-
-/// Begins a draft. It need not be valid yet.
-#[utoipa::path(post, operation_id = "create_draft", path = "/api/v1/drafts", tag = "documents", request_body = DraftBody,
-    params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
-    responses((status = 201, body = DraftView)))]
-pub async fn create(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    headers: HeaderMap,
-    Body(body): Body<DraftBody>,
-) -> Result<IdempotentResponse, ApiProblem> {
-    check_texts(&body)?;
-    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/drafts", &body)?;
-    let new = NewDraft {
-        id: format!("draft_{}", secret::new_id().map_err(ApiProblem::internal)?),
-        body: body.body.clone(),
-        note: body.note.clone(),
-    };
-    let now = state.now();
-    in_transaction!(state.store, transaction => {
-        if let Some(answer) = once.given(transaction).await? {
-            return Ok(answer);
-        }
-        let draft = life::begin(transaction, &new, &caller.actor(), now).await?;
-        once.answer(transaction, StatusCode::CREATED, &view(draft), None, now).await
-    })
-}
-
-/// One draft; its ETag is what changes of it name.
-#[utoipa::path(get, operation_id = "get_draft", path = "/api/v1/drafts/{id}", tag = "documents", params(("id" = String, Path)),
-    responses((status = 200, body = DraftView, headers(("etag" = String)))))]
-pub async fn get(
-    State(state): State<ConsoleState>,
-    InPath(id): InPath<String>,
-) -> Result<Response, ApiProblem> {
-    let draft = read(&state, &id).await?;
-    Ok((etag(draft.revision), Json(view(draft))).into_response())
-}
-
-/// Changes a draft: its text if one is given, and its note.
-#[utoipa::path(put, operation_id = "change_draft", path = "/api/v1/drafts/{id}", tag = "documents", request_body = DraftBody,
-    params(("id" = String, Path), ("If-Match" = String, Header, description = "the ETag of the draft")),
-    responses((status = 200, body = DraftView, headers(("etag" = String)))))]
-pub async fn change(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    InPath(id): InPath<String>,
-    headers: HeaderMap,
-    Body(body): Body<DraftBody>,
-) -> Result<Response, ApiProblem> {
-    check_texts(&body)?;
-    let was = if_match(&headers)?;
-    let draft = read(&state, &id).await?;
-    let changed = Draft {
-        body: body.body.unwrap_or(draft.body.clone()),
-        note: body.note,
-        changed_at: state.now(),
-        ..draft
-    };
-    let store = &state.store;
-    let draft = life::change(store, &changed, was, body.rebase, &caller.actor()).await?;
-    Ok((etag(draft.revision), Json(view(draft))).into_response())
-}
-
-/// Removes a draft.
-#[utoipa::path(delete, operation_id = "remove_draft", path = "/api/v1/drafts/{id}", tag = "documents",
-    params(("id" = String, Path), ("If-Match" = String, Header, description = "the ETag of the draft")),
-    responses((status = 204)))]
-pub async fn remove(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    InPath(id): InPath<String>,
-    headers: HeaderMap,
-) -> Result<StatusCode, ApiProblem> {
-    let was = if_match(&headers)?;
-    in_transaction!(state.store, transaction => {
-        if id.contains('\0') {
-            return Err(ApiProblem::not_found());
-        }
-        let draft = life::find_locked(transaction, &id, was).await?;
-        drafts::remove(transaction, &draft).await?;
-        let entry = caller.actor().entry(state.now(), "draft.remove", &id);
-        audit::insert(transaction, &entry).await?;
-        Ok(StatusCode::NO_CONTENT)
-    })
-}
-
-/// Checks a draft as a gateway would, with the filter's own code.
-#[utoipa::path(get, operation_id = "check_draft", path = "/api/v1/drafts/{id}/check", tag = "documents", params(("id" = String, Path)),
-    responses((status = 200, body = CheckView)))]
-pub async fn check(
-    State(state): State<ConsoleState>,
-    InPath(id): InPath<String>,
-) -> Result<Json<CheckView>, ApiProblem> {
-    let draft = read(&state, &id).await?;
-    Ok(Json(match life::check(&draft.body, &state.prices) {
-        Ok(checked) => {
-            let mut transaction = state.store.read().await?;
-            let losses = budget_losses::warnings(&mut transaction, &checked.served).await?;
-            transaction.rollback().await;
-            let mut warnings = checked.warnings;
-            warnings.0.extend(losses.0);
-            CheckView {
-                valid: true,
-                problems: Vec::new(),
-                warnings: placed(warnings),
-                groups: checked.groups,
-                keys: checked.keys,
-            }
-        }
-        Err(problems) => CheckView {
-            valid: false,
-            problems: placed(problems),
-            warnings: Vec::new(),
-            groups: 0,
-            keys: 0,
-        },
-    }))
-}
-
-/// The differences between a draft and the version in force.
-#[utoipa::path(get, operation_id = "diff_draft", path = "/api/v1/drafts/{id}/diff", tag = "documents", params(("id" = String, Path)),
-    responses((status = 200, body = DiffView)))]
-pub async fn diff(
-    State(state): State<ConsoleState>,
-    InPath(id): InPath<String>,
-) -> Result<Json<DiffView>, ApiProblem> {
-    let mut transaction = state.store.read().await?;
-    let draft = find(&mut transaction, &id).await?;
-    let current = documents::current(&mut transaction).await?;
-    transaction.rollback().await;
-    let from = current.as_ref().map_or(0, |current| current.version);
-    let current = current.map_or_else(|| "{}".to_owned(), |current| current.body);
-    let json = |text: &str| serde_json::from_str::<Value>(text).ok();
-    let both = json(&current).zip(json(&draft.body));
-    Ok(Json(DiffView {
-        from,
-        patch: both.map(|(current, draft)| json_patch::diff(&current, &draft)),
-    }))
+    /// The differences between a draft and the version in force.
+    #[utoipa::path(get, operation_id = "diff_draft", path = "/api/v1/drafts/{id}/diff", tag = "documents", params(("id" = String, Path)),
+        responses((status = 200, body = DiffView)))]
+    diff(id: InPath<String>) -> Json<DiffView> = drafts::diff(&id);
 }
 
 /// Publishes a draft, which is gone then.
@@ -271,52 +56,10 @@ pub async fn diff(
     params(("id" = String, Path), ("If-Match" = String, Header, description = "the ETag of the draft")),
     responses((status = 201, body = DocumentHead)))]
 pub async fn publish(
-    State(state): State<ConsoleState>,
-    caller: Caller,
+    call: Call,
     InPath(id): InPath<String>,
-    headers: HeaderMap,
-) -> Result<Response, ApiProblem> {
-    let was = if_match(&headers)?;
-    find(&mut state.store.read().await?, &id).await?;
-    let (store, actor) = (&state.store, caller.actor());
-    let document = life::publish(store, &id, was, &state.prices, &actor, state.now()).await?;
-    let answer = (
-        StatusCode::CREATED,
-        etag(document.version),
-        Json(head(&document)),
-    );
-    Ok(answer.into_response())
-}
-
-/// A draft as it is, for a page.
-///
-/// # Errors
-/// There is no draft of this id.
-pub(crate) async fn read(state: &ConsoleState, id: &str) -> Result<Draft, ApiProblem> {
-    let mut transaction = state.store.read().await?;
-    let draft = find(&mut transaction, id).await?;
-    transaction.rollback().await;
-    Ok(draft)
-}
-
-async fn find(transaction: &mut Transaction, id: &str) -> Result<Draft, ApiProblem> {
-    if id.contains('\0') {
-        return Err(ApiProblem::not_found());
-    }
-    let draft = drafts::find(transaction, id).await?;
-    draft.ok_or_else(ApiProblem::not_found)
-}
-
-/// Rejects texts with a zero byte, and notes of more than 1000 bytes.
-fn check_texts(body: &DraftBody) -> Result<(), ApiProblem> {
-    if body.body.as_ref().is_some_and(|body| body.contains('\0')) {
-        return Err(ApiProblem::invalid("body", "has a zero byte"));
-    }
-    if body.note.len() > 1000 || body.note.contains('\0') {
-        return Err(ApiProblem::invalid(
-            "note",
-            "must be at most 1000 bytes, none of them zero",
-        ));
-    }
-    Ok(())
+    IfMatch(seen): IfMatch,
+) -> Result<(StatusCode, Tagged<DocumentHead>), ApiProblem> {
+    let head = drafts::publish(&call.state, &call.caller, &id, seen).await?;
+    Ok((StatusCode::CREATED, Tagged(head)))
 }

@@ -1,249 +1,42 @@
-//! Envoys and their agents.
+//! The API of envoys.
 
 use axum::Json;
 use axum::extract::State;
-use http::StatusCode;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
-use super::caller::{Caller, RemoteAddress};
-use super::fields;
-use super::paging::{ItemPage, PageParams};
-use super::parts::{Body, InPath, Params};
-use super::problem::ApiProblem;
-use super::role::Role;
-use super::state::ConsoleState;
+use super::answers::{Accepted, Created, Done};
+use super::parts::{Body, InPath, Params, handlers};
+use crate::cases::envoys::{self, EnrolBody, EnrolledView, EnrolmentView, EnvoyView, NewEnvoyBody};
+use crate::cases::paging::{ItemPage, PageParams};
+use crate::cases::voids::{self, VoidTime, VoidView, VoidableView};
+use crate::cases::{ApiProblem, ConsoleState};
+use crate::client_address::RemoteAddress;
 use crate::envoy_report::EnvoyReport;
-use crate::envoys::{self, EnrolledBySecret};
-use crate::in_transaction;
-use crate::intake::LedgerBatch;
-use crate::secret::{self, NewSecret};
-use crate::store::envoys::{self as stored, Envoy};
-use crate::timestamp::moment;
-use crate::{envoy_clock, timestamp};
 
-/// An Envoy.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct EnvoyView {
-    /// The id of the Envoy.
-    pub(crate) id: String,
-    /// The name of the Envoy.
-    pub(crate) name: String,
-    /// `new`: its agent has not enrolled. `enrolled`. `revoked`: it may do nothing any more.
-    pub(crate) state: &'static str,
-    /// Until when its agent may enrol.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) enrol_until: Option<String>,
-    /// The time at which the agent enrolled, as RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) enrolled_at: Option<String>,
-    /// The fingerprint of its agent's credential, where it has enrolled. The agent's log says the same.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fingerprint: Option<String>,
-    /// Whether its agent gets credentials of accounts: `trilane console approve FINGERPRINT`, on the console's machine.
-    pub(crate) approved: bool,
-    /// The time of the agent's latest report, as RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) seen_at: Option<String>,
-    /// The report that its agent sent then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) report: Option<EnvoyReport>,
-    /// The offset of the agent's clock from the console's at that time, in milliseconds; less than 0: it was behind.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) clock_offset_ms: Option<i64>,
-    /// The time at which the Envoy was added, as RFC 3339.
-    pub(crate) created_at: String,
-}
+handlers! {
+    /// Envoys in the order of their ids.
+    #[utoipa::path(get, operation_id = "list_envoys", path = "/api/v1/envoys", tag = "agents", params(PageParams),
+        responses((status = 200, body = ItemPage<EnvoyView>)))]
+    list(page: Params<PageParams>) -> Json<ItemPage<EnvoyView>> = envoys::list(page);
 
-/// An Envoy to be added.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewEnvoyBody {
-    /// The id of the Envoy: letters, digits, `-` `_` `.` `:`.
-    #[schema(min_length = 1, max_length = 128)]
-    pub(crate) id: String,
-    /// The name of the Envoy; the id unless it is given.
-    #[schema(max_length = 128)]
-    pub(crate) name: Option<String>,
-}
+    /// One Envoy.
+    #[utoipa::path(get, operation_id = "get_envoy", path = "/api/v1/envoys/{id}", tag = "agents", params(("id" = String, Path)),
+        responses((status = 200, body = EnvoyView)))]
+    get(id: InPath<String>) -> Json<EnvoyView> = envoys::get(&id);
 
-/// A token with which an agent enrols.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct EnrolmentView {
-    /// The Envoy's id.
-    pub(crate) envoy: String,
-    /// The token, shown this once, good once.
-    pub(crate) token: String,
-    /// Until when it is good.
-    pub(crate) expires_at: String,
-}
+    /// Adds an Envoy. Its agent enrols with the token that is shown this once.
+    #[utoipa::path(post, operation_id = "create_envoy", path = "/api/v1/envoys", tag = "agents", request_body = NewEnvoyBody,
+        responses((status = 201, body = EnrolmentView)))]
+    create(new: Body<NewEnvoyBody>) -> Created<EnrolmentView> = envoys::create(new);
 
-/// An agent that wants to enrol.
-#[derive(Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_debug_implementations, reason = "it has a secret")]
-pub struct EnrolBody {
-    /// The enrolment token, or an enrolment secret.
-    #[schema(max_length = 128)]
-    pub token: String,
-    /// With an enrolment secret: the id of its Envoy, which is added if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 128)]
-    pub envoy: Option<String>,
-}
+    /// Another token with which the agent of an Envoy enrols, shown this once. The credential that it has stays good until then.
+    #[utoipa::path(post, operation_id = "let_envoy_enrol", path = "/api/v1/envoys/{id}/enrolment", tag = "agents", params(("id" = String, Path)),
+        responses((status = 201, body = EnrolmentView)))]
+    let_enrol(id: InPath<String>) -> Created<EnrolmentView> = envoys::let_enrol(&id);
 
-/// An agent that has enrolled.
-#[derive(Serialize, Deserialize, ToSchema)]
-#[expect(missing_debug_implementations, reason = "it has a secret")]
-pub struct EnrolledView {
-    /// The id of its Envoy.
-    pub envoy: String,
-    /// The agent's credential: a token of the API.
-    pub token: String,
-}
-
-fn view(envoy: Envoy) -> EnvoyView {
-    let state = match (envoy.disabled, envoy.enrolled_at) {
-        (true, _) => "revoked",
-        (false, None) => "new",
-        (false, Some(_)) => "enrolled",
-    };
-    EnvoyView {
-        id: envoy.id,
-        name: envoy.name,
-        state,
-        enrol_until: envoy.enrol_until.map(moment),
-        enrolled_at: envoy.enrolled_at.map(moment),
-        fingerprint: envoy.credential.as_deref().map(envoys::fingerprint),
-        approved: envoy.approved,
-        seen_at: envoy.seen_at.map(moment),
-        report: envoy
-            .report
-            .and_then(|report| serde_json::from_str(&report).ok()),
-        clock_offset_ms: envoy.clock_offset,
-        created_at: moment(envoy.created_at),
-    }
-}
-
-/// Envoys in the order of their ids.
-#[utoipa::path(get, operation_id = "list_envoys", path = "/api/v1/envoys", tag = "agents", params(PageParams),
-    responses((status = 200, body = ItemPage<EnvoyView>)))]
-pub async fn list(
-    State(state): State<ConsoleState>,
-    Params(page): Params<PageParams>,
-) -> Result<Json<ItemPage<EnvoyView>>, ApiProblem> {
-    let limit = page.limit()?;
-    let after: String = page.after()?.unwrap_or_default();
-    let mut transaction = state.store.read().await?;
-    let envoys = stored::list(&mut transaction, &after, limit.to_fetch()).await?;
-    transaction.rollback().await;
-    Ok(Json(limit.page(envoys, |envoy| envoy.id.clone(), view)))
-}
-
-/// One Envoy.
-#[utoipa::path(get, operation_id = "get_envoy", path = "/api/v1/envoys/{id}", tag = "agents", params(("id" = String, Path)),
-    responses((status = 200, body = EnvoyView)))]
-pub async fn get(
-    State(state): State<ConsoleState>,
-    InPath(id): InPath<String>,
-) -> Result<Json<EnvoyView>, ApiProblem> {
-    if id.contains('\0') {
-        return Err(ApiProblem::not_found());
-    }
-    let mut transaction = state.store.read().await?;
-    let envoy = stored::find(&mut transaction, &id).await?;
-    transaction.rollback().await;
-    envoy
-        .map(|envoy| Json(view(envoy)))
-        .ok_or_else(ApiProblem::not_found)
-}
-
-/// Adds an Envoy. Its agent enrols with the token that is shown this once.
-#[utoipa::path(post, operation_id = "create_envoy", path = "/api/v1/envoys", tag = "agents", request_body = NewEnvoyBody,
-    responses((status = 201, body = EnrolmentView)))]
-pub async fn create(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    Body(new): Body<NewEnvoyBody>,
-) -> Result<(StatusCode, Json<EnrolmentView>), ApiProblem> {
-    check_id(&new.id).map_err(|reason| ApiProblem::invalid("id", reason))?;
-    let name = new.name.unwrap_or_else(|| new.id.clone());
-    if !fields::is_name(&name) {
-        return Err(ApiProblem::invalid("name", fields::NAME));
-    }
-    let (now, actor) = (state.now(), caller.actor());
-    let token = NewSecret::enrolment().map_err(ApiProblem::internal)?;
-    in_transaction!(state.store, transaction => {
-        if !envoys::add(transaction, &new.id, &name, &actor, now).await? {
-            return Err(ApiProblem::conflict("this id is another Envoy's or a person's"));
-        }
-        envoys::let_enrol(transaction, &new.id, &token, &actor, now).await?;
-        Ok::<_, ApiProblem>(())
-    })?;
-    Ok((StatusCode::CREATED, Json(enrolment(&new.id, &token, now))))
-}
-
-/// Another token with which the agent of an Envoy enrols, shown this once. The credential that it has stays good until then.
-#[utoipa::path(post, operation_id = "let_envoy_enrol", path = "/api/v1/envoys/{id}/enrolment", tag = "agents", params(("id" = String, Path)),
-    responses((status = 201, body = EnrolmentView)))]
-pub async fn let_enrol(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    InPath(id): InPath<String>,
-) -> Result<(StatusCode, Json<EnrolmentView>), ApiProblem> {
-    if id.contains('\0') {
-        return Err(ApiProblem::not_found());
-    }
-    let (now, actor) = (state.now(), caller.actor());
-    let token = NewSecret::enrolment().map_err(ApiProblem::internal)?;
-    let known = in_transaction!(state.store, transaction => {
-        envoys::let_enrol(transaction, &id, &token, &actor, now).await
-    })?;
-    if !known {
-        return Err(ApiProblem::not_found());
-    }
-    Ok((StatusCode::CREATED, Json(enrolment(&id, &token, now))))
-}
-
-fn enrolment(id: &str, token: &NewSecret, now: i64) -> EnrolmentView {
-    EnrolmentView {
-        envoy: id.to_owned(),
-        token: token.reveal().to_owned(),
-        expires_at: moment(now.saturating_add(envoys::ENROL_WITHIN)),
-    }
-}
-
-/// Revokes the credential of an Envoy's agent. Its Envoy goes on with what it has; what it has sent stays.
-#[utoipa::path(delete, operation_id = "revoke_envoy", path = "/api/v1/envoys/{id}", tag = "agents", params(("id" = String, Path)),
-    responses((status = 204)))]
-pub async fn revoke(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    InPath(id): InPath<String>,
-) -> Result<StatusCode, ApiProblem> {
-    if id.contains('\0') {
-        return Err(ApiProblem::not_found());
-    }
-    let (now, actor) = (state.now(), caller.actor());
-    let revoked = in_transaction!(state.store, transaction => {
-        envoys::revoke(transaction, &id, &actor, now).await
-    })?;
-    revoked
-        .map(|_| StatusCode::NO_CONTENT)
-        .ok_or_else(ApiProblem::not_found)
-}
-
-fn enrolled_as(envoy: String, credential: &NewSecret) -> (StatusCode, Json<EnrolledView>) {
-    let token = credential.reveal().to_owned();
-    (StatusCode::CREATED, Json(EnrolledView { envoy, token }))
-}
-
-/// Whether an Envoy may have this id: it stands in the ledger's positions.
-fn check_id(id: &str) -> Result<(), &'static str> {
-    let batch = LedgerBatch::new(id, "file", 0, &[], false);
-    batch
-        .map(drop)
-        .map_err(|_| "must be 1 to 128 letters, digits or any of - _ . :")
+    /// Revokes the credential of an Envoy's agent. Its Envoy goes on with what it has; what it has sent stays.
+    #[utoipa::path(delete, operation_id = "revoke_envoy", path = "/api/v1/envoys/{id}", tag = "agents", params(("id" = String, Path)),
+        responses((status = 204)))]
+    revoke(id: InPath<String>) -> Done = envoys::revoke(&id);
 }
 
 /// Exchanges an enrolment token, which is good once, or an enrolment secret for the credential of an agent. It needs no other token.
@@ -253,81 +46,29 @@ pub async fn enrol(
     State(state): State<ConsoleState>,
     RemoteAddress(address): RemoteAddress,
     Body(asked): Body<EnrolBody>,
-) -> Result<(StatusCode, Json<EnrolledView>), ApiProblem> {
-    let credential = NewSecret::token().map_err(ApiProblem::internal)?;
-    let token_id = format!("token_{}", secret::new_id().map_err(ApiProblem::internal)?);
-    let now = state.now();
-    let token = asked.token.trim();
-    if secret::is_enrolment_secret(token) {
-        let id = asked.envoy.unwrap_or_default();
-        check_id(&id).map_err(|reason| ApiProblem::invalid("envoy", reason))?;
-        let enrolled = in_transaction!(state.store, transaction => {
-            let of = (token, id.as_str());
-            envoys::enrol_by_secret(transaction, of, &credential, &token_id, &address, now).await
-        })?;
-        return match enrolled {
-            EnrolledBySecret::Enrolled => Ok(enrolled_as(id, &credential)),
-            EnrolledBySecret::Taken => Err(ApiProblem::conflict(
-                "this id is a person's, or that of an Envoy that was added here and enrols with a token of its own",
-            )),
-            EnrolledBySecret::Refused => Err(ApiProblem::new(
-                StatusCode::UNAUTHORIZED,
-                "/problems/enrolment-refused",
-                "this enrolment secret has expired, was removed, or never was one, or this Envoy was revoked",
-            )),
-        };
-    }
-    let enrolled = in_transaction!(state.store, transaction => {
-        envoys::enrol(transaction, token, &credential, &token_id, &address, now).await
-    })?;
-    let refused = || {
-        let detail =
-            "this enrolment token was used, has expired, or never was one; an admin makes another";
-        ApiProblem::new(
-            StatusCode::UNAUTHORIZED,
-            "/problems/enrolment-refused",
-            detail,
-        )
-    };
-    let envoy = enrolled.ok_or_else(refused)?;
-    Ok(enrolled_as(envoy, &credential))
+) -> Result<Created<EnrolledView>, ApiProblem> {
+    Ok(envoys::enrol(&state, &address, asked).await?.into())
 }
 
-/// Says what is in force on an Envoy.
-#[utoipa::path(put, operation_id = "report_envoy", path = "/api/v1/envoys/{id}/report", tag = "agents", params(("id" = String, Path)),
-    request_body = EnvoyReport, responses((status = 204)))]
-pub async fn report(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    InPath(id): InPath<String>,
-    Body(report): Body<EnvoyReport>,
-) -> Result<StatusCode, ApiProblem> {
-    // Before anything is waited for.
-    let now = state.now();
-    if caller.role == Role::Agent && caller.id != id {
-        return Err(ApiProblem::forbidden("an agent reports of its own Envoy"));
-    }
-    let text = serde_json::to_string(&report).unwrap_or_default();
-    if text.len() > MOST || text.contains("\\u0000") || id.contains('\0') {
-        return Err(ApiProblem::invalid(
-            "",
-            "must be at most 8 KiB without zero bytes",
-        ));
-    }
-    if !report.is_within_bounds() {
-        let reason = "version, document, in_force and clock have at most 64 characters, numbers 63 bits, and troubles are at most 10";
-        return Err(ApiProblem::invalid("", reason));
-    }
-    let clock = report.clock.as_deref().and_then(timestamp::parse);
-    let offset = clock.map(|clock| envoy_clock::offset(clock, now));
-    let known = in_transaction!(state.store, transaction => {
-        stored::note_report(transaction, &id, &text, offset, now).await
-    })?;
-    if !known {
-        return Err(ApiProblem::not_found());
-    }
-    Ok(StatusCode::NO_CONTENT)
-}
+handlers! {
+    /// Says what is in force on an Envoy.
+    #[utoipa::path(put, operation_id = "report_envoy", path = "/api/v1/envoys/{id}/report", tag = "agents", params(("id" = String, Path)),
+        request_body = EnvoyReport, responses((status = 204)))]
+    report(id: InPath<String>, report: Body<EnvoyReport>) -> Done = envoys::report(&id, report);
 
-/// The longest report, in bytes.
-const MOST: usize = 8 << 10;
+    /// The times of which an Envoy's lines are void, in their order.
+    #[utoipa::path(get, operation_id = "list_voids", path = "/api/v1/envoys/{id}/voids", tag = "agents",
+        params(("id" = String, Path), PageParams), responses((status = 200, body = ItemPage<VoidView>)))]
+    voids(id: InPath<String>, page: Params<PageParams>) -> Json<ItemPage<VoidView>> = voids::list(&id, page);
+
+    /// Counts the lines of an Envoy that a void of this time would take away, as far as lines are kept.
+    #[utoipa::path(get, operation_id = "count_voidable", path = "/api/v1/envoys/{id}/voids/preview", tag = "agents",
+        params(("id" = String, Path), VoidTime), responses((status = 200, body = VoidableView)))]
+    preview_void(id: InPath<String>, time: Params<VoidTime>) -> Json<VoidableView> = voids::preview(&id, time);
+
+    /// Makes the lines of an Envoy void whose requests began in this time: those that were counted are taken from all sums soon after
+    /// the response, and those that come are kept aside. 409 while the data of a person is erased.
+    #[utoipa::path(post, operation_id = "void_lines", path = "/api/v1/envoys/{id}/voids", tag = "agents",
+        params(("id" = String, Path)), request_body = VoidTime, responses((status = 202, body = VoidView)))]
+    begin_void(id: InPath<String>, time: Body<VoidTime>) -> Accepted<VoidView> = voids::begin(&id, time);
+}

@@ -19,15 +19,12 @@ use utoipa::{PartialSchema as _, ToSchema as _};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::problem::{ApiProblem, PlacedProblem};
-use super::state::ConsoleState;
 use super::{
-    account_test, account_tests, audit, budgets, credentials, documents, drafts, envoys, erasures,
-    feed, hour_counts, keys, ledger, me, nearly_spent, one_request, people, report, requests,
-    setup, sign_in, spend, spend_feed, storage, team_members, teams, tokens, usage, usage_top,
-    vendor_models, voids, webhooks,
+    audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, people, report,
+    requests, setup, sign_in, storage, teams, tokens, usage, webhooks,
 };
-use super::{holder, key_models, key_rotation, sign_in_links};
+use crate::cases::problem::PlacedProblem;
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::intake::LedgerBatch;
 
 /// The longest document, as JSON text within JSON.
@@ -113,40 +110,40 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .layer(DefaultBodyLimit::max(LedgerBatch::LONGEST));
     let (open, of_open) = OpenApiRouter::<ConsoleState>::new()
         .routes(routes!(envoys::enrol))
-        .routes(routes!(me::key::get))
+        .routes(routes!(me::held_key))
         .split_for_parts();
     let (router, mut document) = OpenApiRouter::<ConsoleState>::with_openapi(document)
         .routes(routes!(me::me))
-        .routes(routes!(me::teams::list))
-        .routes(routes!(me::keys::list, me::keys::create))
-        .routes(routes!(me::keys::change))
-        .routes(routes!(me::keys::rotate))
+        .routes(routes!(me::teams))
+        .routes(routes!(me::keys, me::create_key))
+        .routes(routes!(me::change_key))
+        .routes(routes!(me::rotate_key))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::get, keys::change, keys::remove))
-        .routes(routes!(key_models::list))
-        .routes(routes!(holder::get))
-        .routes(routes!(key_rotation::rotate))
+        .routes(routes!(keys::models))
+        .routes(routes!(keys::remaining))
+        .routes(routes!(keys::rotate))
         .routes(routes!(usage::list))
-        .routes(routes!(usage_top::list))
-        .routes(routes!(spend::get))
+        .routes(routes!(usage::top))
+        .routes(routes!(usage::spend))
         .routes(routes!(budgets::list))
-        .routes(routes!(nearly_spent::list))
+        .routes(routes!(budgets::nearly_spent))
         .routes(routes!(budgets::get, budgets::set, budgets::remove))
-        .routes(routes!(hour_counts::first_bytes))
-        .routes(routes!(hour_counts::attempts))
+        .routes(routes!(usage::first_bytes))
+        .routes(routes!(usage::attempts))
         .routes(routes!(requests::list))
-        .routes(routes!(one_request::get))
+        .routes(routes!(requests::get))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::remove))
         .routes(routes!(people::list, people::create))
         .routes(routes!(people::change))
-        .routes(routes!(erasures::begin))
-        .routes(routes!(erasures::list))
-        .routes(routes!(sign_in_links::create, sign_in_links::revoke))
+        .routes(routes!(people::erase))
+        .routes(routes!(people::erasures))
+        .routes(routes!(people::create_link, people::revoke_link))
         .routes(routes!(teams::list, teams::create))
         .routes(routes!(teams::get, teams::change, teams::remove))
-        .routes(routes!(team_members::list))
-        .routes(routes!(team_members::set, team_members::remove))
+        .routes(routes!(teams::members))
+        .routes(routes!(teams::set_member, teams::remove_member))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::remove))
         .routes(routes!(audit::list))
@@ -155,17 +152,17 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(envoys::get, envoys::revoke))
         .routes(routes!(envoys::let_enrol))
         .routes(routes!(envoys::report))
-        .routes(routes!(voids::list, voids::begin))
-        .routes(routes!(voids::preview))
+        .routes(routes!(envoys::voids, envoys::begin_void))
+        .routes(routes!(envoys::preview_void))
         .routes(routes!(feed::keys))
         .routes(routes!(feed::document))
-        .routes(routes!(spend_feed::read))
-        .routes(routes!(credentials::for_agents))
+        .routes(routes!(feed::spend))
+        .routes(routes!(feed::credentials))
         .routes(routes!(credentials::list))
         .routes(routes!(credentials::put, credentials::remove))
-        .routes(routes!(account_test::test))
-        .routes(routes!(account_tests::list))
-        .routes(routes!(vendor_models::list))
+        .routes(routes!(credentials::test_account))
+        .routes(routes!(credentials::account_tests))
+        .routes(routes!(setup::vendor_models))
         .routes(routes!(setup::get))
         .routes(routes!(setup::put, setup::remove))
         .merge(documents)

@@ -1,18 +1,60 @@
 //! Parts of requests, whose faults are told as problems.
 
+use core::convert::Infallible;
 use core::fmt;
 use core::marker::PhantomData;
 
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use http::StatusCode;
-use http::header::{ETAG, HeaderMap, HeaderValue, IF_MATCH};
+use http::header::{HeaderMap, HeaderValue, IF_MATCH};
 use http::request::Parts;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::problem::ApiProblem;
+use crate::cases::{ApiProblem, Caller, ConsoleState};
+
+/// Makes handlers: each takes the parts of its request and calls its use case.
+macro_rules! handlers {
+    ($(
+        $(#[$about:meta])*
+        $name:ident($($input:ident: $part:ident $(<$of:ty>)?),*) -> $answer:ty = $thing:ident::$case:ident($($given:expr),*);
+    )*) => {$(
+        $(#[$about])*
+        pub async fn $name(
+            call: $crate::api::parts::Call,
+            $($part($input): $part $(<$of>)?),*
+        ) -> Result<$answer, $crate::cases::ApiProblem> {
+            Ok($thing::$case(&call.state, &call.caller $(, $given)*).await?.into())
+        }
+    )*};
+}
+pub(super) use handlers;
+
+/// The console, and the caller of a request.
+#[derive(Debug)]
+pub struct Call {
+    /// The console's state.
+    pub state: ConsoleState,
+    /// The sender of the request.
+    pub caller: Caller,
+}
+
+impl FromRequestParts<ConsoleState> for Call {
+    type Rejection = ApiProblem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &ConsoleState,
+    ) -> Result<Self, ApiProblem> {
+        let caller = parts.extensions.get::<Caller>().cloned();
+        Ok(Self {
+            state: state.clone(),
+            caller: caller.ok_or_else(ApiProblem::unauthorized)?,
+        })
+    }
+}
 
 /// The body of a request, as JSON.
 #[derive(Debug)]
@@ -101,33 +143,56 @@ impl From<PathRejection> for ApiProblem {
     }
 }
 
-/// The number that `If-Match` names, as [`etag`] writes it.
-///
-/// # Errors
-/// 428: it is not there. 412: it is not one of ours.
-pub fn if_match(headers: &HeaderMap) -> Result<i64, ApiProblem> {
-    let Some(value) = headers.get(IF_MATCH) else {
-        let detail = "name what you have seen: If-Match with the ETag of it";
-        let status = StatusCode::PRECONDITION_REQUIRED;
-        return Err(ApiProblem::new(
-            status,
-            "/problems/precondition-required",
-            detail,
-        ));
-    };
-    let number = value.to_str().ok().and_then(|text| {
-        let text = text.trim().strip_prefix('"')?.strip_suffix('"')?;
-        text.parse::<i64>()
-            .ok()
-            .filter(|number| number.to_string() == text)
-    });
-    number.ok_or_else(|| ApiProblem::precondition("If-Match is not the ETag of what there is"))
+/// The `Idempotency-Key` of a request.
+#[derive(Debug)]
+pub struct OnceKey(pub Option<String>);
+
+impl<S: Sync> FromRequestParts<S> for OnceKey {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let value = parts.headers.get("idempotency-key");
+        // What is no text is not valid either.
+        let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
+        Ok(Self(value.map(text)))
+    }
 }
 
-/// The header that [`if_match`] reads.
-pub fn etag(number: i64) -> [(http::HeaderName, HeaderValue); 1] {
-    let value = HeaderValue::from_str(&format!("\"{number}\""));
-    [(ETAG, value.unwrap_or(HeaderValue::from_static("\"0\"")))]
+/// The number that `If-Match` names, as the `ETag` of a response has it.
+#[derive(Debug)]
+pub struct IfMatch(pub i64);
+
+impl IfMatch {
+    /// # Errors
+    /// 428: it is not there. 412: it is not one of ours.
+    fn read(headers: &HeaderMap) -> Result<Self, ApiProblem> {
+        let Some(value) = headers.get(IF_MATCH) else {
+            let detail = "name what you have seen: If-Match with the ETag of it";
+            let status = StatusCode::PRECONDITION_REQUIRED;
+            return Err(ApiProblem::new(
+                status,
+                "/problems/precondition-required",
+                detail,
+            ));
+        };
+        let number = value.to_str().ok().and_then(|text| {
+            let text = text.trim().strip_prefix('"')?.strip_suffix('"')?;
+            text.parse::<i64>()
+                .ok()
+                .filter(|number| number.to_string() == text)
+        });
+        number
+            .map(Self)
+            .ok_or_else(|| ApiProblem::precondition("If-Match is not the ETag of what there is"))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = ApiProblem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiProblem> {
+        Self::read(&parts.headers)
+    }
 }
 
 #[cfg(test)]
@@ -150,12 +215,9 @@ mod tests {
             if let Some(value) = value {
                 headers.insert(IF_MATCH, HeaderValue::from_static(value));
             }
-            let got = if_match(&headers).map_err(|problem| {
-                use axum::response::IntoResponse as _;
-                problem.into_response().status().as_u16()
-            });
+            let got = IfMatch::read(&headers).map(|IfMatch(number)| number);
+            let got = got.map_err(|problem| problem.status());
             assert_eq!(got, want, "{case}");
         }
-        assert_eq!(etag(7)[0].1, "\"7\"");
     }
 }

@@ -1,229 +1,51 @@
-//! People.
+//! The API of people.
 
 use axum::Json;
-use axum::extract::State;
-use http::{HeaderMap, StatusCode};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
-use super::caller::Caller;
-use super::fields;
-use super::once::{IdempotentRequest, IdempotentResponse};
-use super::paging::{ItemPage, PageParams};
-use super::parts::{Body, InPath, Params};
-use super::problem::ApiProblem;
-use super::role::Role;
-use super::state::ConsoleState;
-use crate::in_transaction;
-use crate::store::people::{self, Person};
-use crate::store::{Transaction, audit, sign_in_links};
-use crate::timestamp::moment;
+use super::answers::{Accepted, Created, Done};
+use super::parts::{Body, InPath, OnceKey, Params, handlers};
+use crate::cases::erasures::{self, ErasureView};
+use crate::cases::once::IdempotentResponse;
+use crate::cases::paging::{ItemPage, PageParams};
+use crate::cases::people::{self, NewPersonBody, PersonChangeBody, PersonView};
+use crate::cases::sign_in_links::{self, SignInLink};
 
-/// A person.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct PersonView {
-    /// The id, which is the owner of this person's keys. For an agent: the id of its Envoy.
-    pub(crate) id: String,
-    /// The name.
-    pub(crate) name: String,
-    /// `admin`, `member`, `viewer` or `agent`.
-    pub(crate) role: String,
-    /// Whether nothing is allowed any more.
-    pub(crate) disabled: bool,
-    /// Since when.
-    pub(crate) created_at: String,
-    /// Until when a link that signs this person in is good, if one was made and not used; in lists.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) link_until: Option<String>,
-}
+handlers! {
+    /// People in the order of their ids.
+    #[utoipa::path(get, operation_id = "list_people", path = "/api/v1/people", tag = "people", params(PageParams),
+        responses((status = 200, body = ItemPage<PersonView>)))]
+    list(page: Params<PageParams>) -> Json<ItemPage<PersonView>> = people::list(page);
 
-/// A person to be added.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewPersonBody {
-    /// The id, which is the owner of this person's keys. For an agent: the id of its Envoy.
-    #[schema(min_length = 1, max_length = 128, pattern = "^[!-@\\[-~]+$")]
-    pub(crate) id: String,
-    /// The name.
-    #[schema(max_length = 128)]
-    pub(crate) name: String,
-    /// The role, which decides the routes that the person may use.
-    pub(crate) role: Role,
-}
+    /// Adds a person.
+    #[utoipa::path(post, operation_id = "create_person", path = "/api/v1/people", tag = "people", request_body = NewPersonBody,
+        params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+        responses((status = 201, body = PersonView)))]
+    create(once: OnceKey, new: Body<NewPersonBody>) -> IdempotentResponse<PersonView> = people::create(once.as_deref(), new);
 
-/// The changes to a person.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PersonChangeBody {
-    /// Another name.
-    #[schema(max_length = 128)]
-    pub(crate) name: Option<String>,
-    /// Another role.
-    pub(crate) role: Option<Role>,
-    /// Whether nothing is allowed any more.
-    pub(crate) disabled: Option<bool>,
-}
+    /// Changes a person. Whoever is disabled, or gets another role, is that from the next request on, and signed out; this person's
+    /// tokens end, for good.
+    #[utoipa::path(patch, operation_id = "change_person", path = "/api/v1/people/{id}", tag = "people", params(("id" = String, Path)),
+        request_body = PersonChangeBody, responses((status = 200, body = PersonView)))]
+    change(id: InPath<String>, change: Body<PersonChangeBody>) -> Json<PersonView> = people::change(&id, change);
 
-fn view(person: Person) -> PersonView {
-    PersonView {
-        id: person.id,
-        name: person.name,
-        role: person.role,
-        disabled: person.disabled,
-        created_at: moment(person.created_at),
-        link_until: None,
-    }
-}
+    /// Erases a person's data: the person, sessions, tokens and keys are gone with the response, the id in all tables soon after.
+    /// Usage and spend stay under a pseudonym, exact to the last digit.
+    #[utoipa::path(delete, operation_id = "erase_person_data", path = "/api/v1/people/{id}/data", tag = "people",
+        params(("id" = String, Path)), responses((status = 202, body = ErasureView)))]
+    erase(id: InPath<String>) -> Accepted<ErasureView> = erasures::begin(&id);
 
-fn told(person: &Person) -> String {
-    serde_json::to_string(&view(person.clone())).unwrap_or_default()
-}
+    /// Erasures, the latest first.
+    #[utoipa::path(get, operation_id = "list_erasures", path = "/api/v1/erasures", tag = "people", params(PageParams),
+        responses((status = 200, body = ItemPage<ErasureView>)))]
+    erasures(page: Params<PageParams>) -> Json<ItemPage<ErasureView>> = erasures::list(page);
 
-/// The answer to who would make an agent of a person, or a person of an agent.
-const NO_AGENT: &str =
-    "agent is no person's: Envoys are added (POST /api/v1/envoys), and their agents enrol";
+    /// Makes a link that signs a person in, once, within a day. One that was made before is void.
+    #[utoipa::path(post, operation_id = "create_sign_in_link", path = "/api/v1/people/{id}/sign-in-link", tag = "people",
+        params(("id" = String, Path)), responses((status = 201, body = SignInLink)))]
+    create_link(id: InPath<String>) -> Created<SignInLink> = sign_in_links::create(&id);
 
-fn check_name(name: &str) -> Result<(), ApiProblem> {
-    if !name.is_empty() && !fields::is_name(name) {
-        return Err(ApiProblem::invalid(
-            "name",
-            "must be at most 128 bytes without control characters",
-        ));
-    }
-    Ok(())
-}
-
-/// People in the order of their ids.
-#[utoipa::path(get, operation_id = "list_people", path = "/api/v1/people", tag = "people", params(PageParams),
-    responses((status = 200, body = ItemPage<PersonView>)))]
-pub async fn list(
-    State(state): State<ConsoleState>,
-    Params(page): Params<PageParams>,
-) -> Result<Json<ItemPage<PersonView>>, ApiProblem> {
-    let limit = page.limit()?;
-    let after: String = page.after()?.unwrap_or_default();
-    let mut transaction = state.store.read().await?;
-    let people = people::list(&mut transaction, &after, limit.to_fetch()).await?;
-    let mut page = limit.page(people, |person| person.id.clone(), view);
-    for person in &mut page.items {
-        let until = sign_in_links::good_until(&mut transaction, &person.id, state.now()).await?;
-        person.link_until = until.map(moment);
-    }
-    transaction.rollback().await;
-    Ok(Json(page))
-}
-
-/// Adds a person.
-#[utoipa::path(post, operation_id = "create_person", path = "/api/v1/people", tag = "people", request_body = NewPersonBody,
-    params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
-    responses((status = 201, body = PersonView)))]
-pub async fn create(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    headers: HeaderMap,
-    Body(new): Body<NewPersonBody>,
-) -> Result<IdempotentResponse, ApiProblem> {
-    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/people", &new)?;
-    check_name(&new.name)?;
-    if !people::is_id(&new.id) {
-        return Err(ApiProblem::invalid("id", people::ID));
-    }
-    if new.role == Role::Agent {
-        return Err(ApiProblem::invalid("role", NO_AGENT));
-    }
-    let now = state.now();
-    let person = Person {
-        id: new.id.clone(),
-        name: new.name.clone(),
-        role: new.role.name().to_owned(),
-        disabled: false,
-        created_at: now,
-    };
-    in_transaction!(state.store, transaction => {
-        if let Some(answer) = once.given(transaction).await? {
-            return Ok(answer);
-        }
-        if people::find(transaction, &person.id).await?.is_some() {
-            return Err(ApiProblem::conflict("this id is another person's"));
-        }
-        people::insert(transaction, &person).await?;
-        let mut entry = caller.actor().entry(now, "person.create", &person.id);
-        entry.after = Some(told(&person));
-        audit::insert(transaction, &entry).await?;
-        once.answer(transaction, StatusCode::CREATED, &view(person.clone()), None, now).await
-    })
-}
-
-/// One person.
-///
-/// # Errors
-/// 404: there is none of this id.
-pub(crate) async fn find(state: &ConsoleState, id: &str) -> Result<PersonView, ApiProblem> {
-    if id.contains('\0') {
-        return Err(ApiProblem::not_found());
-    }
-    let mut transaction = state.store.read().await?;
-    let person = people::find(&mut transaction, id).await?;
-    transaction.rollback().await;
-    person.map(view).ok_or_else(ApiProblem::not_found)
-}
-
-/// Notes tokens that have ended with a change of their person.
-async fn note_ended(
-    transaction: &mut Transaction,
-    caller: &Caller,
-    tokens: &[String],
-    now: i64,
-) -> Result<(), ApiProblem> {
-    for token in tokens {
-        let entry = caller.actor().entry(now, "token.remove", token);
-        audit::insert(transaction, &entry).await?;
-    }
-    Ok(())
-}
-
-/// Changes a person. Whoever is disabled, or gets another role, is that from the next request on, and signed out; this person's
-/// tokens end, for good.
-#[utoipa::path(patch, operation_id = "change_person", path = "/api/v1/people/{id}", tag = "people", params(("id" = String, Path)),
-    request_body = PersonChangeBody, responses((status = 200, body = PersonView)))]
-pub async fn change(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    InPath(id): InPath<String>,
-    Body(change): Body<PersonChangeBody>,
-) -> Result<Json<PersonView>, ApiProblem> {
-    if let Some(name) = &change.name {
-        check_name(name)?;
-    }
-    if id.contains('\0') {
-        return Err(ApiProblem::not_found());
-    }
-    in_transaction!(state.store, transaction => {
-        people::lock(transaction).await?;
-        let before = people::find_locked(transaction, &id).await?;
-        let before = before.ok_or_else(ApiProblem::not_found)?;
-        let mut person = Person::clone(&before);
-        if let Some(name) = &change.name {
-            person.name.clone_from(name);
-        }
-        if let Some(role) = change.role {
-            if role == Role::Agent || before.role == Role::Agent.name() {
-                return Err(ApiProblem::invalid("role", NO_AGENT));
-            }
-            role.name().clone_into(&mut person.role);
-        }
-        if let Some(disabled) = change.disabled {
-            person.disabled = disabled;
-        }
-        let ended = people::update(transaction, &before, &person).await?;
-        if people::count_admins(transaction).await? == 0 {
-            return Err(ApiProblem::conflict("this is the last admin: nobody could change anything any more"));
-        }
-        let mut entry = caller.actor().entry(state.now(), "person.change", &id);
-        entry.before = Some(told(&before));
-        entry.after = Some(told(&person));
-        audit::insert(transaction, &entry).await?;
-        note_ended(transaction, &caller, &ended, state.now()).await?;
-        Ok(Json(view(person)))
-    })
+    /// Voids the link that signs a person in, if one is good. Whoever is signed in by it already stays so.
+    #[utoipa::path(delete, operation_id = "revoke_sign_in_link", path = "/api/v1/people/{id}/sign-in-link", tag = "people",
+        params(("id" = String, Path)), responses((status = 204)))]
+    revoke_link(id: InPath<String>) -> Done = sign_in_links::revoke(&id);
 }

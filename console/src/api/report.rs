@@ -4,8 +4,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::problem::FailureReason;
-use super::state::ConsoleState;
+use crate::cases::{ConsoleState, FailureReason};
 
 /// Reports the reason that a response has.
 pub async fn report(State(state): State<ConsoleState>, request: Request, next: Next) -> Response {

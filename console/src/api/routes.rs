@@ -1,11 +1,11 @@
-//! The authorization table: the roles that may use each route. Every request is checked against it.
+//! The right that each route needs. Every request is checked against it before it is read; the use cases check it again.
 
 use http::Method;
 
-use super::problem::ApiProblem;
-use super::role::Role::{self, Admin, Agent, Member, Viewer};
+use crate::cases::Role;
+use crate::cases::rights::{self, Right};
 
-/// A route, and who may use it. Members see what is their own; the handlers see to that.
+/// A route, and who may use it. Members see what is their own; the use cases see to that.
 #[derive(Debug, Clone)]
 pub struct ApiRoute {
     /// The method.
@@ -16,122 +16,234 @@ pub struct ApiRoute {
     pub roles: &'static [Role],
 }
 
-const fn route(method: Method, path: &'static str, roles: &'static [Role]) -> ApiRoute {
+const fn route(method: Method, path: &'static str, right: Right) -> ApiRoute {
     ApiRoute {
         method,
         path,
-        roles,
+        roles: right.0,
     }
 }
 
-/// Everybody with a token.
-const ALL: &[Role] = &[Admin, Member, Viewer, Agent];
-/// People.
-const PEOPLE: &[Role] = &[Admin, Member, Viewer];
-/// Those who change what is their own.
-const OWNING: &[Role] = &[Admin, Member];
-/// Those who see everything.
-const SEEING: &[Role] = &[Admin, Viewer];
-/// Those who change something.
-const ADMIN: &[Role] = &[Admin];
-/// The roles for routes that the agent beside an Envoy uses.
-const ENVOY: &[Role] = &[Admin, Agent];
-
-/// Agents alone: not even an admin sees a credential again.
-const AGENT: &[Role] = &[Agent];
-
 /// Every route that wants a token.
 pub const ROUTES: &[ApiRoute] = &[
-    route(Method::GET, "/api/v1/me", ALL),
-    route(Method::GET, "/api/v1/me/teams", PEOPLE),
-    route(Method::GET, "/api/v1/me/keys", PEOPLE),
-    route(Method::POST, "/api/v1/me/keys", OWNING),
-    route(Method::PATCH, "/api/v1/me/keys/{id}", OWNING),
-    route(Method::POST, "/api/v1/me/keys/{id}/rotate", OWNING),
-    route(Method::GET, "/api/v1/keys", PEOPLE),
-    route(Method::POST, "/api/v1/keys", ADMIN),
-    route(Method::GET, "/api/v1/keys/{id}", PEOPLE),
-    route(Method::PATCH, "/api/v1/keys/{id}", ADMIN),
-    route(Method::DELETE, "/api/v1/keys/{id}", ADMIN),
-    route(Method::GET, "/api/v1/keys/{id}/models", PEOPLE),
-    route(Method::GET, "/api/v1/keys/{id}/remaining", PEOPLE),
-    route(Method::POST, "/api/v1/keys/{id}/rotate", ADMIN),
-    route(Method::GET, "/api/v1/usage", PEOPLE),
-    route(Method::GET, "/api/v1/usage/top", PEOPLE),
-    route(Method::GET, "/api/v1/spend", PEOPLE),
-    route(Method::GET, "/api/v1/budgets", SEEING),
-    route(Method::GET, "/api/v1/budgets/nearly-spent", SEEING),
-    route(Method::GET, "/api/v1/budgets/{kind}/{id}", PEOPLE),
-    route(Method::PUT, "/api/v1/budgets/{kind}/{id}", ADMIN),
-    route(Method::DELETE, "/api/v1/budgets/{kind}/{id}", ADMIN),
-    route(Method::GET, "/api/v1/webhooks", SEEING),
-    route(Method::POST, "/api/v1/webhooks", ADMIN),
-    route(Method::DELETE, "/api/v1/webhooks/{id}", ADMIN),
-    route(Method::GET, "/api/v1/first-bytes", SEEING),
-    route(Method::GET, "/api/v1/attempts", SEEING),
-    route(Method::GET, "/api/v1/requests", PEOPLE),
-    route(Method::GET, "/api/v1/requests/{id}", PEOPLE),
-    route(Method::GET, "/api/v1/documents", SEEING),
-    route(Method::GET, "/api/v1/documents/current", SEEING),
-    route(Method::GET, "/api/v1/documents/{version}", SEEING),
-    route(Method::POST, "/api/v1/documents/{version}/publish", ADMIN),
-    route(Method::GET, "/api/v1/drafts", SEEING),
-    route(Method::POST, "/api/v1/drafts", ADMIN),
-    route(Method::GET, "/api/v1/drafts/{id}", SEEING),
-    route(Method::PUT, "/api/v1/drafts/{id}", ADMIN),
-    route(Method::DELETE, "/api/v1/drafts/{id}", ADMIN),
-    route(Method::GET, "/api/v1/drafts/{id}/check", SEEING),
-    route(Method::GET, "/api/v1/drafts/{id}/diff", SEEING),
-    route(Method::POST, "/api/v1/drafts/{id}/publish", ADMIN),
-    route(Method::GET, "/api/v1/people", SEEING),
-    route(Method::POST, "/api/v1/people", ADMIN),
-    route(Method::PATCH, "/api/v1/people/{id}", ADMIN),
-    route(Method::DELETE, "/api/v1/people/{id}/data", ADMIN),
-    route(Method::GET, "/api/v1/erasures", SEEING),
-    route(Method::POST, "/api/v1/people/{id}/sign-in-link", ADMIN),
-    route(Method::DELETE, "/api/v1/people/{id}/sign-in-link", ADMIN),
-    route(Method::GET, "/api/v1/teams", SEEING),
-    route(Method::POST, "/api/v1/teams", ADMIN),
-    route(Method::GET, "/api/v1/teams/{id}", SEEING),
-    route(Method::PATCH, "/api/v1/teams/{id}", ADMIN),
-    route(Method::DELETE, "/api/v1/teams/{id}", ADMIN),
-    route(Method::GET, "/api/v1/teams/{id}/members", SEEING),
-    route(Method::PUT, "/api/v1/teams/{id}/members/{person}", ADMIN),
-    route(Method::DELETE, "/api/v1/teams/{id}/members/{person}", ADMIN),
-    route(Method::GET, "/api/v1/tokens", PEOPLE),
-    route(Method::POST, "/api/v1/tokens", PEOPLE),
-    route(Method::DELETE, "/api/v1/tokens/{id}", PEOPLE),
-    route(Method::GET, "/api/v1/audit", SEEING),
-    route(Method::GET, "/api/v1/envoys", SEEING),
-    route(Method::POST, "/api/v1/envoys", ADMIN),
-    route(Method::GET, "/api/v1/envoys/{id}", SEEING),
-    route(Method::DELETE, "/api/v1/envoys/{id}", ADMIN),
-    route(Method::POST, "/api/v1/envoys/{id}/enrolment", ADMIN),
-    route(Method::PUT, "/api/v1/envoys/{id}/report", ENVOY),
-    route(Method::GET, "/api/v1/envoys/{id}/voids", SEEING),
-    route(Method::POST, "/api/v1/envoys/{id}/voids", ADMIN),
-    route(Method::GET, "/api/v1/envoys/{id}/voids/preview", SEEING),
-    route(Method::GET, "/api/v1/ledger/{envoy}/{file}", ENVOY),
-    route(Method::POST, "/api/v1/ledger/{envoy}/{file}", ENVOY),
-    route(Method::GET, "/api/v1/ledger/{envoy}/{file}/aside", SEEING),
-    route(Method::GET, "/api/v1/feed/keys", ENVOY),
-    route(Method::GET, "/api/v1/feed/document", ENVOY),
-    route(Method::GET, "/api/v1/feed/spend", ENVOY),
-    route(Method::GET, "/api/v1/feed/credentials", AGENT),
-    route(Method::GET, "/api/v1/credentials", SEEING),
-    route(Method::PUT, "/api/v1/credentials/{name}", ADMIN),
-    route(Method::DELETE, "/api/v1/credentials/{name}", ADMIN),
+    route(Method::GET, "/api/v1/me", rights::SEE_ONESELF),
+    route(Method::GET, "/api/v1/me/teams", rights::SEE_OWN_KEYS),
+    route(Method::GET, "/api/v1/me/keys", rights::SEE_OWN_KEYS),
+    route(Method::POST, "/api/v1/me/keys", rights::CHANGE_OWN_KEYS),
+    route(
+        Method::PATCH,
+        "/api/v1/me/keys/{id}",
+        rights::CHANGE_OWN_KEYS,
+    ),
+    route(
+        Method::POST,
+        "/api/v1/me/keys/{id}/rotate",
+        rights::CHANGE_OWN_KEYS,
+    ),
+    route(Method::GET, "/api/v1/keys", rights::SEE_KEYS),
+    route(Method::POST, "/api/v1/keys", rights::CHANGE_KEYS),
+    route(Method::GET, "/api/v1/keys/{id}", rights::SEE_KEYS),
+    route(Method::PATCH, "/api/v1/keys/{id}", rights::CHANGE_KEYS),
+    route(Method::DELETE, "/api/v1/keys/{id}", rights::CHANGE_KEYS),
+    route(Method::GET, "/api/v1/keys/{id}/models", rights::SEE_KEYS),
+    route(Method::GET, "/api/v1/keys/{id}/remaining", rights::SEE_KEYS),
+    route(
+        Method::POST,
+        "/api/v1/keys/{id}/rotate",
+        rights::CHANGE_KEYS,
+    ),
+    route(Method::GET, "/api/v1/usage", rights::SEE_USAGE),
+    route(Method::GET, "/api/v1/usage/top", rights::SEE_USAGE),
+    route(Method::GET, "/api/v1/spend", rights::SEE_USAGE),
+    route(Method::GET, "/api/v1/budgets", rights::SEE_BUDGETS),
+    route(
+        Method::GET,
+        "/api/v1/budgets/nearly-spent",
+        rights::SEE_BUDGETS,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/budgets/{kind}/{id}",
+        rights::SEE_BUDGET,
+    ),
+    route(
+        Method::PUT,
+        "/api/v1/budgets/{kind}/{id}",
+        rights::CHANGE_BUDGETS,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/budgets/{kind}/{id}",
+        rights::CHANGE_BUDGETS,
+    ),
+    route(Method::GET, "/api/v1/webhooks", rights::SEE_WEBHOOKS),
+    route(Method::POST, "/api/v1/webhooks", rights::CHANGE_WEBHOOKS),
+    route(
+        Method::DELETE,
+        "/api/v1/webhooks/{id}",
+        rights::CHANGE_WEBHOOKS,
+    ),
+    route(Method::GET, "/api/v1/first-bytes", rights::SEE_COUNTS),
+    route(Method::GET, "/api/v1/attempts", rights::SEE_COUNTS),
+    route(Method::GET, "/api/v1/requests", rights::SEE_REQUESTS),
+    route(Method::GET, "/api/v1/requests/{id}", rights::SEE_REQUESTS),
+    route(Method::GET, "/api/v1/documents", rights::SEE_DOCUMENTS),
+    route(
+        Method::GET,
+        "/api/v1/documents/current",
+        rights::SEE_DOCUMENTS,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/documents/{version}",
+        rights::SEE_DOCUMENTS,
+    ),
+    route(
+        Method::POST,
+        "/api/v1/documents/{version}/publish",
+        rights::CHANGE_DOCUMENTS,
+    ),
+    route(Method::GET, "/api/v1/drafts", rights::SEE_DOCUMENTS),
+    route(Method::POST, "/api/v1/drafts", rights::CHANGE_DOCUMENTS),
+    route(Method::GET, "/api/v1/drafts/{id}", rights::SEE_DOCUMENTS),
+    route(Method::PUT, "/api/v1/drafts/{id}", rights::CHANGE_DOCUMENTS),
+    route(
+        Method::DELETE,
+        "/api/v1/drafts/{id}",
+        rights::CHANGE_DOCUMENTS,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/drafts/{id}/check",
+        rights::SEE_DOCUMENTS,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/drafts/{id}/diff",
+        rights::SEE_DOCUMENTS,
+    ),
+    route(
+        Method::POST,
+        "/api/v1/drafts/{id}/publish",
+        rights::CHANGE_DOCUMENTS,
+    ),
+    route(Method::GET, "/api/v1/people", rights::SEE_PEOPLE),
+    route(Method::POST, "/api/v1/people", rights::CHANGE_PEOPLE),
+    route(Method::PATCH, "/api/v1/people/{id}", rights::CHANGE_PEOPLE),
+    route(
+        Method::DELETE,
+        "/api/v1/people/{id}/data",
+        rights::CHANGE_PEOPLE,
+    ),
+    route(Method::GET, "/api/v1/erasures", rights::SEE_PEOPLE),
+    route(
+        Method::POST,
+        "/api/v1/people/{id}/sign-in-link",
+        rights::CHANGE_PEOPLE,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/people/{id}/sign-in-link",
+        rights::CHANGE_PEOPLE,
+    ),
+    route(Method::GET, "/api/v1/teams", rights::SEE_TEAMS),
+    route(Method::POST, "/api/v1/teams", rights::CHANGE_TEAMS),
+    route(Method::GET, "/api/v1/teams/{id}", rights::SEE_TEAMS),
+    route(Method::PATCH, "/api/v1/teams/{id}", rights::CHANGE_TEAMS),
+    route(Method::DELETE, "/api/v1/teams/{id}", rights::CHANGE_TEAMS),
+    route(Method::GET, "/api/v1/teams/{id}/members", rights::SEE_TEAMS),
+    route(
+        Method::PUT,
+        "/api/v1/teams/{id}/members/{person}",
+        rights::CHANGE_TEAMS,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/teams/{id}/members/{person}",
+        rights::CHANGE_TEAMS,
+    ),
+    route(Method::GET, "/api/v1/tokens", rights::USE_TOKENS),
+    route(Method::POST, "/api/v1/tokens", rights::USE_TOKENS),
+    route(Method::DELETE, "/api/v1/tokens/{id}", rights::USE_TOKENS),
+    route(Method::GET, "/api/v1/audit", rights::SEE_AUDIT),
+    route(Method::GET, "/api/v1/envoys", rights::SEE_ENVOYS),
+    route(Method::POST, "/api/v1/envoys", rights::CHANGE_ENVOYS),
+    route(Method::GET, "/api/v1/envoys/{id}", rights::SEE_ENVOYS),
+    route(Method::DELETE, "/api/v1/envoys/{id}", rights::CHANGE_ENVOYS),
+    route(
+        Method::POST,
+        "/api/v1/envoys/{id}/enrolment",
+        rights::CHANGE_ENVOYS,
+    ),
+    route(Method::PUT, "/api/v1/envoys/{id}/report", rights::RUN_ENVOY),
+    route(Method::GET, "/api/v1/envoys/{id}/voids", rights::SEE_ENVOYS),
+    route(
+        Method::POST,
+        "/api/v1/envoys/{id}/voids",
+        rights::CHANGE_ENVOYS,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/envoys/{id}/voids/preview",
+        rights::SEE_ENVOYS,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/ledger/{envoy}/{file}",
+        rights::RUN_ENVOY,
+    ),
+    route(
+        Method::POST,
+        "/api/v1/ledger/{envoy}/{file}",
+        rights::RUN_ENVOY,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/ledger/{envoy}/{file}/aside",
+        rights::SEE_ENVOYS,
+    ),
+    route(Method::GET, "/api/v1/feed/keys", rights::RUN_ENVOY),
+    route(Method::GET, "/api/v1/feed/document", rights::RUN_ENVOY),
+    route(Method::GET, "/api/v1/feed/spend", rights::RUN_ENVOY),
+    route(
+        Method::GET,
+        "/api/v1/feed/credentials",
+        rights::TAKE_CREDENTIALS,
+    ),
+    route(Method::GET, "/api/v1/credentials", rights::SEE_CREDENTIALS),
+    route(
+        Method::PUT,
+        "/api/v1/credentials/{name}",
+        rights::CHANGE_CREDENTIALS,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/credentials/{name}",
+        rights::CHANGE_CREDENTIALS,
+    ),
     route(
         Method::POST,
         "/api/v1/accounts/{group}/{account}/test",
-        ADMIN,
+        rights::CHANGE_CREDENTIALS,
     ),
-    route(Method::GET, "/api/v1/account-tests", SEEING),
-    route(Method::POST, "/api/v1/vendors/models", ADMIN),
-    route(Method::GET, "/api/v1/storage", SEEING),
-    route(Method::GET, "/api/v1/setup", SEEING),
-    route(Method::PUT, "/api/v1/setup/vendors/{group}", ADMIN),
-    route(Method::DELETE, "/api/v1/setup/vendors/{group}", ADMIN),
+    route(
+        Method::GET,
+        "/api/v1/account-tests",
+        rights::SEE_CREDENTIALS,
+    ),
+    route(Method::POST, "/api/v1/vendors/models", rights::CHANGE_SETUP),
+    route(Method::GET, "/api/v1/storage", rights::SEE_STORAGE),
+    route(Method::GET, "/api/v1/setup", rights::SEE_SETUP),
+    route(
+        Method::PUT,
+        "/api/v1/setup/vendors/{group}",
+        rights::CHANGE_SETUP,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/setup/vendors/{group}",
+        rights::CHANGE_SETUP,
+    ),
 ];
 
 /// Every route that wants none: what it is given says who it is.
@@ -140,20 +252,15 @@ pub const OPEN: &[(Method, &str)] = &[
     (Method::GET, "/api/v1/me/key"),
 ];
 
-/// Whether a role may use a route. What is not in the table is nobody's.
-pub fn allows(method: &Method, path: &str, role: Role) -> bool {
+/// The roles that may use a route. What is not in the table is nobody's.
+pub fn right(method: &Method, path: &str) -> Right {
     // HEAD is answered by the handler of GET.
     let method = if method == Method::HEAD {
         &Method::GET
     } else {
         method
     };
-    ROUTES
-        .iter()
-        .any(|route| route.method == *method && route.path == path && route.roles.contains(&role))
-}
-
-/// Makes the error for a role that may not use a route.
-pub fn forbidden(role: Role) -> ApiProblem {
-    ApiProblem::forbidden(format!("the role {} may not do this", role.name()))
+    let mut routes = ROUTES.iter();
+    let found = routes.find(|route| route.method == *method && route.path == path);
+    Right(found.map_or(&[], |route| route.roles))
 }

@@ -6,11 +6,9 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue};
 use http::request::Parts;
 
-use super::caller::{Caller, address};
-use super::problem::ApiProblem;
-use super::role::Role;
 use super::routes;
-use super::state::ConsoleState;
+use crate::cases::{ApiProblem, Caller, ConsoleState, Role};
+use crate::client_address::address;
 use crate::secret;
 use crate::store::api_tokens;
 
@@ -56,14 +54,13 @@ async fn caller(
     transaction.rollback().await;
     let (token, person) = found.ok_or_else(ApiProblem::unauthorized)?;
     let role = Role::parse(&person.role).ok_or_else(ApiProblem::unauthorized)?;
-    if !routes::allows(&request.method, path.as_str(), role) {
-        return Err(routes::forbidden(role));
-    }
-    Ok(Caller {
+    let caller = Caller {
         id: person.id,
         name: person.name,
         role,
         token,
         address: address(request),
-    })
+    };
+    caller.must(routes::right(&request.method, path.as_str()))?;
+    Ok(caller)
 }

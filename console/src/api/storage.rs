@@ -1,31 +1,13 @@
-//! The disk use of the database.
+//! The API of storage.
 
 use axum::Json;
-use axum::extract::State;
-use serde::Serialize;
-use utoipa::ToSchema;
 
-use super::problem::ApiProblem;
-use super::state::ConsoleState;
-use crate::store::disk_use;
+use super::parts::handlers;
+use crate::cases::storage::{self, StorageView};
 
-/// The disk use of the database, in bytes.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct StorageView {
-    /// All of it, with SQLite's log.
-    pub(crate) bytes: i64,
-    /// Room for more on the file system of SQLite's file; absent for PostgreSQL, which is elsewhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) disk_free_bytes: Option<i64>,
-}
-
-/// The disk use of the database, and the room that is left on its disk.
-#[utoipa::path(get, operation_id = "get_storage", path = "/api/v1/storage", tag = "storage",
-    responses((status = 200, body = StorageView)))]
-pub async fn get(State(state): State<ConsoleState>) -> Result<Json<StorageView>, ApiProblem> {
-    let room = disk_use::read(&state.store).await?;
-    Ok(Json(StorageView {
-        bytes: room.bytes,
-        disk_free_bytes: room.disk_free,
-    }))
+handlers! {
+    /// The disk use of the database, and the room that is left on its disk.
+    #[utoipa::path(get, operation_id = "get_storage", path = "/api/v1/storage", tag = "storage",
+        responses((status = 200, body = StorageView)))]
+    get() -> Json<StorageView> = storage::get();
 }

@@ -1,271 +1,55 @@
-//! Teams: keys name one, budgets may be one's, and its members may make keys of it by themselves as far as it lets them.
+//! The API of teams.
 
 use axum::Json;
-use axum::extract::State;
-use http::{HeaderMap, StatusCode};
-use serde::{Deserialize, Serialize};
-use trilane::config::Problems;
-use utoipa::ToSchema;
 
-use super::caller::Caller;
-use super::fields;
-use super::member_budgets;
-use super::once::{IdempotentRequest, IdempotentResponse};
-use super::paging::{ItemPage, PageParams};
-use super::parts::{Body, InPath, Params};
-use super::problem::ApiProblem;
-use super::state::ConsoleState;
-use crate::allowance::KeyAllowance;
-use crate::in_transaction;
-use crate::store::erasures::Pseudonyms;
-use crate::store::teams::{self, Team};
-use crate::store::{LockedRow, Transaction, audit};
-use crate::timestamp::moment;
+use super::answers::Done;
+use super::parts::{Body, InPath, OnceKey, Params, handlers};
+use crate::cases::once::IdempotentResponse;
+use crate::cases::paging::{ItemPage, PageParams};
+use crate::cases::team_members::{self, TeamMemberBody, TeamMemberView};
+use crate::cases::teams::{self, NewTeamBody, TeamChangeBody, TeamView};
 
-/// A team.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct TeamView {
-    /// The id, which keys name as their `team`.
-    pub(crate) id: String,
-    /// The name.
-    pub(crate) name: String,
-    /// The keys that members may create without an admin; missing: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) allowance: Option<KeyAllowance>,
-    /// Since when.
-    pub(crate) created_at: String,
-}
+handlers! {
+    /// Teams in the order of their ids.
+    #[utoipa::path(get, operation_id = "list_teams", path = "/api/v1/teams", tag = "teams", params(PageParams),
+        responses((status = 200, body = ItemPage<TeamView>)))]
+    list(page: Params<PageParams>) -> Json<ItemPage<TeamView>> = teams::list(page);
 
-/// A team to be added.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewTeamBody {
-    /// The id, which keys name as their `team`.
-    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
-    pub(crate) id: String,
-    /// The name; the id unless it is given.
-    #[schema(max_length = 128)]
-    pub(crate) name: Option<String>,
-    /// The keys that members may create without an admin; missing: none.
-    pub(crate) allowance: Option<KeyAllowance>,
-}
+    /// One team.
+    #[utoipa::path(get, operation_id = "get_team", path = "/api/v1/teams/{id}", tag = "teams", params(("id" = String, Path)),
+        responses((status = 200, body = TeamView)))]
+    get(id: InPath<String>) -> Json<TeamView> = teams::get(&id);
 
-/// The changes to a team: absent fields stay.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TeamChangeBody {
-    /// Another name.
-    #[schema(max_length = 128)]
-    pub(crate) name: Option<String>,
-    /// The keys that members may create without an admin, replaced as a whole; `null`: none. Existing keys stay as they are.
-    #[serde(default, deserialize_with = "fields::given")]
-    #[schema(value_type = Option<KeyAllowance>)]
-    pub(crate) allowance: Option<Option<KeyAllowance>>,
-}
+    /// Adds a team.
+    #[utoipa::path(post, operation_id = "create_team", path = "/api/v1/teams", tag = "teams", request_body = NewTeamBody,
+        params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+        responses((status = 201, body = TeamView)))]
+    create(once: OnceKey, new: Body<NewTeamBody>) -> IdempotentResponse<TeamView> = teams::create(once.as_deref(), new);
 
-impl From<Team> for TeamView {
-    fn from(team: Team) -> Self {
-        Self {
-            allowance: KeyAllowance::stored(team.allowance.as_deref()),
-            id: team.id,
-            name: team.name,
-            created_at: moment(team.created_at),
-        }
-    }
-}
+    /// Changes a team. Keys that its members have made stay as they are; what a member may spend with all of them follows the allowance.
+    #[utoipa::path(patch, operation_id = "change_team", path = "/api/v1/teams/{id}", tag = "teams", params(("id" = String, Path)),
+        request_body = TeamChangeBody, responses((status = 200, body = TeamView)))]
+    change(id: InPath<String>, change: Body<TeamChangeBody>) -> Json<TeamView> = teams::change(&id, change);
 
-fn told(team: &Team) -> String {
-    serde_json::to_string(&TeamView::from(team.clone())).unwrap_or_default()
-}
+    /// Removes a team with its memberships. Keys go on naming it, and its budget goes on holding.
+    #[utoipa::path(delete, operation_id = "remove_team", path = "/api/v1/teams/{id}", tag = "teams", params(("id" = String, Path)),
+        responses((status = 204)))]
+    remove(id: InPath<String>) -> Done = teams::remove(&id);
 
-/// Whether this is the id of a team, as keys may name it.
-fn is_id(text: &str) -> bool {
-    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-    (1..=64).contains(&text.len()) && text.bytes().all(is_sign)
-}
+    /// The members of a team, in the order of their ids.
+    #[utoipa::path(get, operation_id = "list_team_members", path = "/api/v1/teams/{id}/members", tag = "teams",
+        params(("id" = String, Path), PageParams), responses((status = 200, body = ItemPage<TeamMemberView>)))]
+    members(id: InPath<String>, page: Params<PageParams>) -> Json<ItemPage<TeamMemberView>> = team_members::list(&id, page);
 
-fn check(name: &str, allowance: Option<&KeyAllowance>) -> Result<(), ApiProblem> {
-    let mut problems = Problems::default();
-    if !name.is_empty() && !fields::is_name(name) {
-        problems.push(
-            "name",
-            "must be at most 128 bytes without control characters",
-        );
-    }
-    let Problems(found) = allowance.map(KeyAllowance::problems).unwrap_or_default();
-    for problem in found {
-        problems.push(format!("allowance.{}", problem.path), problem.reason);
-    }
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(ApiProblem::of(problems))
-    }
-}
+    /// Adds a person to a team, or changes what the person is in it. Done again, it changes nothing. With all keys of the team that a
+    /// member has and had it may spend what the allowance comes to.
+    #[utoipa::path(put, operation_id = "set_team_member", path = "/api/v1/teams/{id}/members/{person}", tag = "teams",
+        params(("id" = String, Path), ("person" = String, Path)), request_body = TeamMemberBody,
+        responses((status = 200, body = TeamMemberView)))]
+    set_member(of: InPath<(String, String)>, body: Body<TeamMemberBody>) -> Json<TeamMemberView> = team_members::set(&of.0, &of.1, body);
 
-fn written(allowance: &KeyAllowance) -> String {
-    let limits = allowance.limits.clone().map(fields::without_signs);
-    let allowance = KeyAllowance {
-        limits,
-        ..allowance.clone()
-    };
-    // Texts and numbers, into memory: it cannot fail.
-    serde_json::to_string(&allowance).unwrap_or_default()
-}
-
-/// The team of this id.
-///
-/// # Errors
-/// There is no such team.
-pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Team, ApiProblem> {
-    if !is_id(id) {
-        return Err(ApiProblem::not_found());
-    }
-    let team = teams::find(transaction, id).await?;
-    team.ok_or_else(ApiProblem::not_found)
-}
-
-/// The team of this id, to be changed or removed, or to get and lose members.
-///
-/// # Errors
-/// There is no such team.
-pub async fn find_locked(
-    transaction: &mut Transaction,
-    id: &str,
-) -> Result<LockedRow<Team>, ApiProblem> {
-    if !is_id(id) {
-        return Err(ApiProblem::not_found());
-    }
-    let team = teams::find_locked(transaction, id).await?;
-    team.ok_or_else(ApiProblem::not_found)
-}
-
-/// Teams in the order of their ids.
-#[utoipa::path(get, operation_id = "list_teams", path = "/api/v1/teams", tag = "teams", params(PageParams),
-    responses((status = 200, body = ItemPage<TeamView>)))]
-pub async fn list(
-    State(state): State<ConsoleState>,
-    Params(page): Params<PageParams>,
-) -> Result<Json<ItemPage<TeamView>>, ApiProblem> {
-    let limit = page.limit()?;
-    let after: String = page.after()?.unwrap_or_default();
-    let mut transaction = state.store.read().await?;
-    let found = teams::list(&mut transaction, &after, limit.to_fetch()).await?;
-    transaction.rollback().await;
-    Ok(Json(limit.page(
-        found,
-        |team| team.id.clone(),
-        TeamView::from,
-    )))
-}
-
-/// One team.
-#[utoipa::path(get, operation_id = "get_team", path = "/api/v1/teams/{id}", tag = "teams", params(("id" = String, Path)),
-    responses((status = 200, body = TeamView)))]
-pub async fn get(
-    State(state): State<ConsoleState>,
-    InPath(id): InPath<String>,
-) -> Result<Json<TeamView>, ApiProblem> {
-    let mut transaction = state.store.read().await?;
-    let team = find(&mut transaction, &id).await?;
-    transaction.rollback().await;
-    Ok(Json(team.into()))
-}
-
-/// Adds a team.
-#[utoipa::path(post, operation_id = "create_team", path = "/api/v1/teams", tag = "teams", request_body = NewTeamBody,
-    params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
-    responses((status = 201, body = TeamView)))]
-pub async fn create(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    headers: HeaderMap,
-    Body(new): Body<NewTeamBody>,
-) -> Result<IdempotentResponse, ApiProblem> {
-    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/teams", &new)?;
-    let name = new.name.clone().filter(|name| !name.is_empty());
-    let name = name.unwrap_or_else(|| new.id.clone());
-    check(&name, new.allowance.as_ref())?;
-    if !is_id(&new.id) {
-        return Err(ApiProblem::invalid(
-            "id",
-            "must be 1 to 64 letters, digits or any of - _ . :",
-        ));
-    }
-    let now = state.now();
-    let team = Team {
-        id: new.id.clone(),
-        name,
-        allowance: new.allowance.as_ref().map(written),
-        created_at: now,
-    };
-    in_transaction!(state.store, transaction => {
-        let erased = Pseudonyms::read(transaction).await?;
-        if let Some(answer) = once.given(transaction).await? {
-            return Ok(answer);
-        }
-        if teams::find(transaction, &team.id).await?.is_some() {
-            return Err(ApiProblem::conflict("this id is another team's"));
-        }
-        teams::insert(transaction, &team).await?;
-        member_budgets::renew(transaction, &erased, &team, now).await?;
-        let mut entry = caller.actor().entry(now, "team.create", &team.id);
-        entry.after = Some(told(&team));
-        audit::insert(transaction, &entry).await?;
-        once.answer(transaction, StatusCode::CREATED, &TeamView::from(team.clone()), None, now).await
-    })
-}
-
-/// Changes a team. Keys that its members have made stay as they are; what a member may spend with all of them follows the allowance.
-#[utoipa::path(patch, operation_id = "change_team", path = "/api/v1/teams/{id}", tag = "teams", params(("id" = String, Path)),
-    request_body = TeamChangeBody, responses((status = 200, body = TeamView)))]
-pub async fn change(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    InPath(id): InPath<String>,
-    Body(change): Body<TeamChangeBody>,
-) -> Result<Json<TeamView>, ApiProblem> {
-    let allowance = change.allowance.as_ref().and_then(Option::as_ref);
-    check(change.name.as_deref().unwrap_or_default(), allowance)?;
-    in_transaction!(state.store, transaction => {
-        let erased = Pseudonyms::read(transaction).await?;
-        let before = find_locked(transaction, &id).await?;
-        let mut team = Team::clone(&before);
-        if let Some(name) = &change.name {
-            team.name.clone_from(name);
-        }
-        if let Some(allowance) = &change.allowance {
-            team.allowance = allowance.as_ref().map(written);
-        }
-        if team != *before {
-            let now = state.now();
-            teams::update(transaction, &before, &team).await?;
-            if team.allowance != before.allowance {
-                member_budgets::renew(transaction, &erased, &team, now).await?;
-            }
-            let mut entry = caller.actor().entry(now, "team.change", &id);
-            entry.before = Some(told(&before));
-            entry.after = Some(told(&team));
-            audit::insert(transaction, &entry).await?;
-        }
-        Ok(Json(TeamView::from(team)))
-    })
-}
-
-/// Removes a team with its memberships. Keys go on naming it, and its budget goes on holding.
-#[utoipa::path(delete, operation_id = "remove_team", path = "/api/v1/teams/{id}", tag = "teams", params(("id" = String, Path)),
-    responses((status = 204)))]
-pub async fn remove(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    InPath(id): InPath<String>,
-) -> Result<StatusCode, ApiProblem> {
-    in_transaction!(state.store, transaction => {
-        let before = find_locked(transaction, &id).await?;
-        teams::remove(transaction, &before).await?;
-        let mut entry = caller.actor().entry(state.now(), "team.remove", &id);
-        entry.before = Some(told(&before));
-        audit::insert(transaction, &entry).await?;
-        Ok(StatusCode::NO_CONTENT)
-    })
+    /// Takes a person out of a team. Keys that this person has made stay, and so does what they may spend together.
+    #[utoipa::path(delete, operation_id = "remove_team_member", path = "/api/v1/teams/{id}/members/{person}", tag = "teams",
+        params(("id" = String, Path), ("person" = String, Path)), responses((status = 204)))]
+    remove_member(of: InPath<(String, String)>) -> Done = team_members::remove(&of.0, &of.1);
 }

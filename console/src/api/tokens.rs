@@ -1,182 +1,27 @@
-//! Tokens of the API. A new one is shown once.
+//! The API of tokens.
 
 use axum::Json;
-use axum::extract::State;
-use http::{HeaderMap, StatusCode};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
-use super::caller::Caller;
-use super::fields;
-use super::once::{IdempotentRequest, IdempotentResponse};
-use super::paging::{ItemPage, PageParams};
-use super::parts::{Body, InPath, Params};
-use super::problem::ApiProblem;
-use super::role::Role;
-use super::state::ConsoleState;
-use crate::in_transaction;
-use crate::secret::{self, NewSecret};
-use crate::store::api_tokens::{self, ApiToken};
-use crate::store::{audit, people};
-use crate::timestamp;
-use crate::timestamp::moment;
+use super::answers::Done;
+use super::parts::{Body, InPath, OnceKey, Params, handlers};
+use crate::cases::once::IdempotentResponse;
+use crate::cases::paging::{ItemPage, PageParams};
+use crate::cases::tokens::{self, CreatedToken, NewTokenBody, TokenView};
 
-/// A token, as far as it may be seen.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct TokenView {
-    /// The id of the token.
-    pub(crate) id: String,
-    /// The id of the person it belongs to.
-    pub(crate) person: String,
-    /// The purpose of the token, in words.
-    pub(crate) name: String,
-    /// The last characters of the token.
-    pub(crate) hint: String,
-    /// The time at which the token expires, as RFC 3339; absent: never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) expires_at: Option<String>,
-    /// The time at which the token was created, as RFC 3339.
-    pub(crate) created_at: String,
-}
+handlers! {
+    /// Tokens in the order of their ids; one's own, but for admins.
+    #[utoipa::path(get, operation_id = "list_tokens", path = "/api/v1/tokens", tag = "people", params(PageParams),
+        responses((status = 200, body = ItemPage<TokenView>)))]
+    list(page: Params<PageParams>) -> Json<ItemPage<TokenView>> = tokens::list(page);
 
-/// A new token.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CreatedToken {
-    /// The token itself, shown this once. Missing where the request came again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<String>,
-    /// The token as later responses show it, without its value.
-    token: TokenView,
-}
+    /// Makes a token, which is shown this once.
+    #[utoipa::path(post, operation_id = "create_token", path = "/api/v1/tokens", tag = "people", request_body = NewTokenBody,
+        params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+        responses((status = 201, body = CreatedToken)))]
+    create(once: OnceKey, new: Body<NewTokenBody>) -> IdempotentResponse<CreatedToken> = tokens::create(once.as_deref(), new);
 
-/// A token to be made.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewTokenBody {
-    /// The purpose of the token, in words.
-    #[schema(min_length = 1, max_length = 128)]
-    pub(crate) name: String,
-    /// The id of the person it belongs to; by default the sender. Only admins may name another.
-    pub(crate) person: Option<String>,
-    /// The time at which the token expires, as RFC 3339.
-    pub(crate) expires_at: Option<String>,
-}
-
-fn view(token: ApiToken) -> TokenView {
-    TokenView {
-        id: token.id,
-        person: token.person_id,
-        name: token.name,
-        hint: token.hint,
-        expires_at: token.expires_at.map(moment),
-        created_at: moment(token.created_at),
-    }
-}
-
-/// Returns the only person whose tokens the caller may see and remove; `None`: all.
-fn only_person(caller: &Caller) -> Option<&str> {
-    (caller.role != Role::Admin).then_some(caller.id.as_str())
-}
-
-/// Tokens in the order of their ids; one's own, but for admins.
-#[utoipa::path(get, operation_id = "list_tokens", path = "/api/v1/tokens", tag = "people", params(PageParams),
-    responses((status = 200, body = ItemPage<TokenView>)))]
-pub async fn list(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    Params(page): Params<PageParams>,
-) -> Result<Json<ItemPage<TokenView>>, ApiProblem> {
-    let limit = page.limit()?;
-    let after: String = page.after()?.unwrap_or_default();
-    let mut transaction = state.store.read().await?;
-    let (only, limit_to) = (only_person(&caller), limit.to_fetch());
-    let tokens = api_tokens::list(&mut transaction, only, &after, limit_to).await?;
-    transaction.rollback().await;
-    Ok(Json(limit.page(tokens, |token| token.id.clone(), view)))
-}
-
-/// Makes a token, which is shown this once.
-#[utoipa::path(post, operation_id = "create_token", path = "/api/v1/tokens", tag = "people", request_body = NewTokenBody,
-    params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
-    responses((status = 201, body = CreatedToken)))]
-pub async fn create(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    headers: HeaderMap,
-    Body(new): Body<NewTokenBody>,
-) -> Result<IdempotentResponse, ApiProblem> {
-    let once = IdempotentRequest::new(&caller, &headers, "POST /api/v1/tokens", &new)?;
-    if !fields::is_name(&new.name) {
-        return Err(ApiProblem::invalid("name", fields::NAME));
-    }
-    let person = new.person.clone().unwrap_or_else(|| caller.id.clone());
-    if only_person(&caller).is_some_and(|only| only != person) {
-        return Err(ApiProblem::forbidden("only admins make tokens for others"));
-    }
-    let now = state.now();
-    let expires_at = match &new.expires_at {
-        None => None,
-        Some(text) => {
-            let time = timestamp::parse(text);
-            let at = time.map(|time| time.unix_timestamp().saturating_mul(1_000_000));
-            let at = at.filter(|at| *at > now);
-            let wrong = || ApiProblem::invalid("expires_at", "must be an RFC 3339 time to come");
-            Some(at.ok_or_else(wrong)?)
-        }
-    };
-    let value = NewSecret::token().map_err(ApiProblem::internal)?;
-    let token = ApiToken {
-        id: format!("token_{}", secret::new_id().map_err(ApiProblem::internal)?),
-        digest: value.digest(),
-        person_id: person,
-        name: new.name.clone(),
-        hint: value.hint().to_owned(),
-        expires_at,
-        created_at: now,
-    };
-    in_transaction!(state.store, transaction => {
-        if let Some(answer) = once.given(transaction).await? {
-            return Ok(answer);
-        }
-        let person = match token.person_id.contains('\0') {
-            true => None,
-            false => people::find_locked(transaction, &token.person_id).await?,
-        };
-        match person {
-            None => return Err(ApiProblem::invalid("person", "there is nobody with this id")),
-            Some(person) if person.disabled => return Err(ApiProblem::invalid("person", "is disabled")),
-            Some(person) if person.role == Role::Agent.name() => {
-                let reason = "is the agent of an Envoy, whose credential comes from its enrolment alone";
-                return Err(ApiProblem::invalid("person", reason));
-            }
-            Some(_) => {}
-        }
-        api_tokens::insert(transaction, &token).await?;
-        let mut entry = caller.actor().entry(now, "token.create", &token.id);
-        entry.after = serde_json::to_string(&view(token.clone())).ok();
-        audit::insert(transaction, &entry).await?;
-        let created = CreatedToken { value: Some(value.reveal().to_owned()), token: view(token.clone()) };
-        once.answer(transaction, StatusCode::CREATED, &created, Some("value"), now).await
-    })
-}
-
-/// Removes a token: it is refused from the next request on.
-#[utoipa::path(delete, operation_id = "remove_token", path = "/api/v1/tokens/{id}", tag = "people", params(("id" = String, Path)),
-    responses((status = 204)))]
-pub async fn remove(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    InPath(id): InPath<String>,
-) -> Result<StatusCode, ApiProblem> {
-    if id.contains('\0') {
-        return Err(ApiProblem::not_found());
-    }
-    in_transaction!(state.store, transaction => {
-        if !api_tokens::remove(transaction, &id, only_person(&caller)).await? {
-            return Err(ApiProblem::not_found());
-        }
-        let entry = caller.actor().entry(state.now(), "token.remove", &id);
-        audit::insert(transaction, &entry).await?;
-        Ok(StatusCode::NO_CONTENT)
-    })
+    /// Removes a token: it is refused from the next request on.
+    #[utoipa::path(delete, operation_id = "remove_token", path = "/api/v1/tokens/{id}", tag = "people", params(("id" = String, Path)),
+        responses((status = 204)))]
+    remove(id: InPath<String>) -> Done = tokens::remove(&id);
 }

@@ -1,243 +1,38 @@
-//! Usage and charges.
-
-use std::collections::BTreeMap;
+//! The API of usage.
 
 use axum::Json;
-use axum::extract::State;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use super::caller::Caller;
-use super::paging::{ItemPage, PageParams, cursor};
-use super::parts::Params;
-use super::problem::ApiProblem;
-use super::state::ConsoleState;
-use crate::ledger::{Measure, SignedSum};
-use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
+use super::parts::{Params, handlers};
+use crate::cases::hour_counts::{self, AttemptsList, CountParams, FirstBytesList};
+use crate::cases::paging::{ItemPage, PageParams};
+use crate::cases::spend::{self, SpendParams, SpendView};
+use crate::cases::usage::{self, UsageParams, UsageView};
+use crate::cases::usage_top::{self, TopList, TopParams};
 
-/// The grouping and filters of a query for usage.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(default)]
-pub struct UsageParams {
-    /// The columns to group by, separated by commas: hour, day, month, key, owner, team, group, source, account, model, entry, outcome.
-    #[param(pattern = "^[a-z,]*$")]
-    pub(crate) by: String,
-    /// From this hour on, by the beginning of requests, in UTC: `2026-11-24T17`, or a day.
-    pub(crate) since: Option<String>,
-    /// Before this hour.
-    pub(crate) until: Option<String>,
-    /// Of this key only.
-    pub(crate) key: Option<String>,
-    /// Of this owner only.
-    pub(crate) owner: Option<String>,
-    /// Of this team only: the one that the key belonged to at the time of the request.
-    pub(crate) team: Option<String>,
-    /// Of this group only.
-    pub(crate) group: Option<String>,
-    /// Of this model only.
-    pub(crate) model: Option<String>,
-    /// Of this upstream account only.
-    pub(crate) account: Option<String>,
-}
+handlers! {
+    /// Sums of usage and charges, as `trilane usage` adds them up. Members see their own.
+    #[utoipa::path(get, operation_id = "list_usage", path = "/api/v1/usage", tag = "usage", params(UsageParams, PageParams),
+        responses((status = 200, body = ItemPage<UsageView>)))]
+    list(asked: Params<UsageParams>, page: Params<PageParams>) -> Json<ItemPage<UsageView>> = usage::list(asked, page);
 
-/// Usage with the same values, in one currency.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct UsageView {
-    /// The values that were asked for, by their names. Empty where requests have none.
-    pub(crate) values: BTreeMap<&'static str, String>,
-    /// The same, and the currency, as the cursor has them.
-    #[serde(skip)]
-    #[schema(ignore)]
-    pub(crate) place: Vec<String>,
-    /// The currency of the charges; empty if there are none.
-    pub(crate) currency: String,
-    /// The counts, by the names that `trilane usage` gives them.
-    pub(crate) counts: BTreeMap<&'static str, u64>,
-    /// The charges, exact.
-    pub(crate) charge: String,
-    /// The part of them that is estimated.
-    pub(crate) estimated_charge: String,
-    /// The part of the charges whose cost at upstream accounts is known, exact. Only for those who see all usage, as the next two.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) costed_charge: Option<String>,
-    /// The costs of that part, exact.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cost: Option<String>,
-    /// The difference of the two, which may be less than 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) margin: Option<String>,
-}
+    /// Ranks the values of a column by their charges. Members see their own.
+    #[utoipa::path(get, operation_id = "list_top_usage", path = "/api/v1/usage/top", tag = "usage", params(TopParams),
+        responses((status = 200, body = TopList)))]
+    top(asked: Params<TopParams>) -> Json<TopList> = usage_top::list(asked);
 
-impl UsageView {
-    /// The cursor of the page after it.
-    pub(crate) fn cursor(&self) -> String {
-        cursor(&self.place)
-    }
+    /// Gives the spend of a key, a member, an owner, a team or a group in a day or month; of a key that there is, under its present owner. Members see
+    /// what is theirs.
+    #[utoipa::path(get, operation_id = "get_spend", path = "/api/v1/spend", tag = "usage", params(SpendParams),
+        responses((status = 200, body = SpendView)))]
+    spend(asked: Params<SpendParams>) -> Json<SpendView> = spend::get(asked);
 
-    /// A count by its name.
-    pub(crate) fn count(&self, name: &str) -> u64 {
-        self.counts.get(name).copied().unwrap_or_default()
-    }
-}
+    /// Times to the first byte of responses.
+    #[utoipa::path(get, operation_id = "list_first_bytes", path = "/api/v1/first-bytes", tag = "usage", params(CountParams),
+        responses((status = 200, body = FirstBytesList)))]
+    first_bytes(asked: Params<CountParams>) -> Json<FirstBytesList> = hour_counts::first_bytes(asked);
 
-/// Returns the sort key of sums in their list.
-fn place(sums: &UsageSums) -> Vec<String> {
-    let mut place = sums.values.clone();
-    place.push(sums.currency.clone());
-    place
-}
-
-/// Sums as they are shown to a caller. Members pay for their usage: what it costs is not theirs to know.
-pub(super) fn view(by: &[UsageColumn], sums: UsageSums, caller: &Caller) -> UsageView {
-    let sees_costs = caller.only_owner().is_none();
-    let margin = SignedSum::difference(&sums.costed_charge, &sums.cost);
-    let names = by.iter().map(|column| column.name());
-    let measures = Measure::ALL.into_iter().map(Measure::name);
-    UsageView {
-        place: place(&sums),
-        values: names.zip(sums.values).collect(),
-        currency: sums.currency,
-        counts: measures.zip(sums.counts).collect(),
-        charge: sums.charge.text(),
-        estimated_charge: sums.estimated_charge.text(),
-        costed_charge: sees_costs.then(|| sums.costed_charge.text()),
-        cost: sees_costs.then(|| sums.cost.text()),
-        margin: sees_costs.then(|| margin.text()),
-    }
-}
-
-fn columns(by: &str) -> Result<Vec<UsageColumn>, ApiProblem> {
-    let names = by.split(',').filter(|name| !name.is_empty());
-    let columns = names.map(|name| {
-        let mut all = UsageColumn::ALL.into_iter();
-        let known = all.find(|column| column.name() == name);
-        known.ok_or_else(|| ApiProblem::bad("by has a name that usage cannot be grouped by"))
-    });
-    let columns: Vec<_> = columns.collect::<Result<_, _>>()?;
-    let twice = (1..columns.len()).any(|place| {
-        let (before, after) = columns.split_at(place);
-        after.first().is_some_and(|column| before.contains(column))
-    });
-    if twice {
-        return Err(ApiProblem::bad("by has a name twice"));
-    }
-    Ok(columns)
-}
-
-/// The first hour of a period.
-///
-/// # Errors
-/// It is neither an hour nor a day.
-pub(super) fn hour(name: &str, text: Option<String>) -> Result<Option<String>, ApiProblem> {
-    let Some(text) = text else {
-        return Ok(None);
-    };
-    let whole = match text.len() {
-        10 => format!("{text}T00"),
-        _ => text,
-    };
-    let good = whole.len() == 13 && crate::timestamp::parse(&format!("{whole}:00:00Z")).is_some();
-    if !good {
-        return Err(ApiProblem::bad(format!(
-            "{name} must be an hour such as 2026-11-24T17, or a day"
-        )));
-    }
-    Ok(Some(whole))
-}
-
-/// Sums of usage and charges, as `trilane usage` adds them up. Members see their own.
-#[utoipa::path(get, operation_id = "list_usage", path = "/api/v1/usage", tag = "usage", params(UsageParams, PageParams),
-    responses((status = 200, body = ItemPage<UsageView>)))]
-pub async fn list(
-    State(state): State<ConsoleState>,
-    caller: Caller,
-    Params(asked): Params<UsageParams>,
-    Params(page): Params<PageParams>,
-) -> Result<Json<ItemPage<UsageView>>, ApiProblem> {
-    let limit = page.limit()?;
-    let by = columns(&asked.by)?;
-    let after: Option<Vec<String>> = page.after()?;
-    if after
-        .as_ref()
-        .is_some_and(|after| after.len() != by.len().saturating_add(1))
-    {
-        return Err(ApiProblem::bad(
-            "cursor is of a list that is grouped otherwise",
-        ));
-    }
-    if let (Some(only), Some(owner)) = (caller.only_owner(), &asked.owner)
-        && only != owner
-    {
-        return Err(ApiProblem::forbidden("members see their own usage"));
-    }
-    let names = [
-        &asked.key,
-        &asked.owner,
-        &asked.team,
-        &asked.group,
-        &asked.model,
-        &asked.account,
-    ];
-    if names.into_iter().flatten().any(|name| name.contains('\0')) {
-        return Err(ApiProblem::bad("no name has a zero byte"));
-    }
-    let query = UsageQuery {
-        by: by.clone(),
-        since: hour("since", asked.since)?,
-        until: hour("until", asked.until)?,
-        key: asked.key,
-        among: None,
-        owner: caller.only_owner().map(str::to_owned).or(asked.owner),
-        team: asked.team,
-        group: asked.group,
-        model: asked.model,
-        account: asked.account,
-        after,
-        limit: limit.to_fetch(),
-    };
-    let mut transaction = state.store.read().await?;
-    let sums = usage_hours::sums(&mut transaction, &query).await?;
-    transaction.rollback().await;
-    Ok(Json(
-        limit.page(sums, place, |sums| view(&by, sums, &caller)),
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_to_group_by() {
-        let cases = [
-            ("", Some(0)),
-            ("key", Some(1)),
-            ("key,day", Some(2)),
-            ("key,day,", Some(2)),
-            ("key,key", None),
-            ("currency", None),
-            ("Key", None),
-        ];
-        for (by, want) in cases {
-            assert_eq!(columns(by).ok().map(|columns| columns.len()), want, "{by}");
-        }
-    }
-
-    #[test]
-    fn hours() {
-        let cases = [
-            ("2026-11-24", Some("2026-11-24T00")),
-            ("2026-11-24T17", Some("2026-11-24T17")),
-            ("2026-11-31", None),
-            ("2026-11-24T24", None),
-            ("2026-11", None),
-            ("2026-11-24T17:00:00Z", None),
-            ("", None),
-        ];
-        for (text, want) in cases {
-            let got = hour("since", Some(text.to_owned())).ok().flatten();
-            assert_eq!(got.as_deref(), want, "{text}");
-        }
-    }
+    /// Outcomes of attempts at upstream accounts.
+    #[utoipa::path(get, operation_id = "list_attempts", path = "/api/v1/attempts", tag = "usage", params(CountParams),
+        responses((status = 200, body = AttemptsList)))]
+    attempts(asked: Params<CountParams>) -> Json<AttemptsList> = hour_counts::attempts(asked);
 }

@@ -8,7 +8,7 @@ use super::cookie;
 use super::form::OpenForm;
 use super::shell::Appearance;
 use super::sign_in::local_path;
-use crate::api::ConsoleState;
+use crate::cases::ConsoleState;
 
 /// Keeps the choice in a cookie.
 pub async fn choose(State(state): State<ConsoleState>, OpenForm(fields): OpenForm) -> Response {

@@ -1,17 +1,15 @@
 //! The audit: who changed what, from what to what.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::Response;
-use http::Method;
 use serde_json::Value;
 
 use super::form::Fields;
 use super::{PageProblem, PageShell, SignedIn, page, text};
-use crate::api::ConsoleState;
-use crate::api::audit::{self, AuditParams};
-use crate::api::paging::PageParams;
-use crate::api::parts::Params;
+use crate::cases::ConsoleState;
+use crate::cases::audit::{self, AuditParams};
+use crate::cases::paging::PageParams;
 use crate::documents::{Difference, differences};
 
 /// The entries of a page.
@@ -54,10 +52,8 @@ fn changes(before: Option<Value>, after: Option<Value>) -> Vec<Difference> {
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    filters: Fields,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/audit")?;
-    let filters = Fields::parse(query.unwrap_or_default().as_bytes());
     let moment = |name: &str| filters.given(name).map(|typed| text::from_local(&typed));
     let asked = AuditParams {
         actor: filters.given("actor"),
@@ -66,13 +62,8 @@ pub async fn list(
         since: moment("since"),
         until: moment("until"),
     };
-    let place = PageParams {
-        cursor: filters.given("cursor"),
-        limit: Some(ROWS),
-    };
-    let found = audit::list(State(state), Params(asked), Params(place))
-        .await?
-        .0;
+    let place = PageParams::at(filters.given("cursor"), ROWS);
+    let found = audit::list(&state, &signed_in.caller, asked, place).await?;
     let entries = found.items.into_iter().map(|entry| AuditLine {
         at: entry.at,
         actor: entry.actor,

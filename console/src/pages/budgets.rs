@@ -1,21 +1,20 @@
 //! Budgets of owners and teams, which hold for all of their keys together, and of members, which follow from allowances.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::Response;
-use http::Method;
 use trilane::limits::member_parts;
 
 use super::form::Fields;
+use super::me::sums;
 use super::nearly_spent::path_of;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, text,
 };
-use crate::api::ConsoleState;
-use crate::api::budgets::{self, BudgetBody, BudgetKind};
-use crate::api::paging::PageParams;
-use crate::api::parts::{Body, InPath, Params};
-use crate::api::spend::SpentAmount;
+use crate::cases::ConsoleState;
+use crate::cases::budgets::{self, BudgetBody, BudgetKind};
+use crate::cases::paging::PageParams;
+use crate::cases::rights;
 
 /// The budgets of a page.
 const ROWS: u16 = 50;
@@ -54,40 +53,21 @@ fn kind(name: &str) -> Option<BudgetKind> {
     }
 }
 
-fn sums(spent: &[SpentAmount]) -> String {
-    let texts: Vec<String> = spent
-        .iter()
-        .map(|spent| text::amount(&spent.currency, &spent.amount))
-        .collect();
-    if texts.is_empty() {
-        "0".to_owned()
-    } else {
-        texts.join(" + ")
-    }
-}
-
 async fn show(
-    state: ConsoleState,
+    state: &ConsoleState,
     signed_in: &SignedIn,
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/budgets")?;
-    let place = PageParams {
-        cursor,
-        limit: Some(ROWS),
-    };
-    let found = budgets::list(State(state.clone()), Params(place)).await?.0;
+    let place = PageParams::at(cursor, ROWS);
+    let found = budgets::list(state, &signed_in.caller, place).await?;
     let mut lines = Vec::new();
     for of in found.items {
         let Some(kind) = kind(&of.kind) else {
             continue;
         };
-        let path = InPath((kind, of.id.clone()));
-        let spent = budgets::get(State(state.clone()), caller.clone(), path)
-            .await?
-            .0;
+        let spent = budgets::get(state, &signed_in.caller, kind, &of.id).await?;
         let member = member_parts(&of.id).filter(|_| kind == BudgetKind::Member);
         let filter = match member {
             Some((owner, _)) => [("owner", owner)],
@@ -116,7 +96,7 @@ async fn show(
             shell: signed_in.shell("Budgets"),
             lines,
             next: found.next,
-            may_change: signed_in.may(&Method::PUT, "/api/v1/budgets/{kind}/{id}"),
+            may_change: signed_in.caller.may(rights::CHANGE_BUDGETS),
             fields,
             problems,
             kinds: vec![("team", "A team"), ("owner", "An owner of keys")],
@@ -129,12 +109,11 @@ async fn show(
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let cursor = asked.given("cursor");
     // Another link may fill the form in.
-    show(state, &signed_in, cursor, asked, FieldProblems::default()).await
+    show(&state, &signed_in, cursor, asked, FieldProblems::default()).await
 }
 
 /// Gives an owner or a team a budget, or takes it.
@@ -144,33 +123,30 @@ pub async fn save(
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
     let mut problems = FieldProblems::default();
-    let id = fields.get("id").to_owned();
+    let id = fields.get("id");
     if id.is_empty() {
         problems.push("id", "is missing");
     }
     let Some(kind) = kind(fields.get("kind")).filter(|_| problems.is_empty()) else {
-        return show(state, &signed_in, None, fields, problems).await;
+        return show(&state, &signed_in, None, fields, problems).await;
     };
     let amount = |name: &str| fields.given(name);
-    let path = InPath((kind, id));
     let saved = if fields.is_set("remove") {
-        let caller = signed_in.api(Method::DELETE, "/api/v1/budgets/{kind}/{id}")?;
-        let removed = budgets::remove(State(state.clone()), caller, path).await;
-        removed.map(|_| Notice::Removed)
+        let removed = budgets::remove(&state, &signed_in.caller, kind, id).await;
+        removed.map(|()| Notice::Removed)
     } else {
-        let caller = signed_in.api(Method::PUT, "/api/v1/budgets/{kind}/{id}")?;
         let new = BudgetBody {
             per_day: amount("per_day"),
             per_month: amount("per_month"),
         };
-        let set = budgets::set(State(state.clone()), caller, path, Body(new)).await;
+        let set = budgets::set(&state, &signed_in.caller, kind, id, new).await;
         set.map(|_| Notice::Saved)
     };
     match saved {
         Ok(notice) => Ok(done("/budgets", notice)),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
-            show(state, &signed_in, None, fields, problems).await
+            show(&state, &signed_in, None, fields, problems).await
         }
     }
 }

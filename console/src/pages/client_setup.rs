@@ -1,7 +1,7 @@
 //! Client setup: the lines of the pages in `docs/clients`, which the tests of those pages run, with a key's own address
 //! and models in place of the sample's. So there is one source, and what is copied from the console is what was tried.
 
-use crate::api::KeyModel;
+use crate::cases::KeyModel;
 
 /// The address, the key and the models that the pages have.
 const ADDRESS: &str = "http://127.0.0.1:10000";

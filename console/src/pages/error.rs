@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use super::render;
 use super::shell::{Appearance, PageShell};
-use crate::api::{ApiProblem, FailureReason};
+use crate::cases::{ApiProblem, FailureReason};
 use crate::store::StoreError;
 
 /// The reason that there is no page.

@@ -1,7 +1,7 @@
 //! The faults of a form, each at its field.
 
 use super::error::PageProblem;
-use crate::api::ApiProblem;
+use crate::cases::ApiProblem;
 
 /// The faults of a form.
 #[derive(Debug, Default)]

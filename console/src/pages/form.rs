@@ -1,13 +1,16 @@
 //! Forms that were sent.
 
+use core::convert::Infallible;
+
 use axum::RequestExt as _;
-use axum::extract::{FromRequest, FromRequestParts as _, RawForm, Request};
+use axum::extract::{FromRequest, FromRequestParts, RawForm, Request};
 use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
+use http::request::Parts;
 
 use super::error::PageProblem;
 use super::signed_in::SignedIn;
-use crate::api::{ApiProblem, ConsoleState};
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::secret;
 
 /// The field with the token of the session's forms.
@@ -82,6 +85,17 @@ impl Fields {
             .iter()
             .filter(move |(of, _)| of == name)
             .map(|(_, value)| value.as_str())
+    }
+}
+
+/// Those of the query.
+impl<S: Sync> FromRequestParts<S> for Fields {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::parse(
+            parts.uri.query().unwrap_or_default().as_bytes(),
+        ))
     }
 }
 

@@ -12,7 +12,7 @@ use futures_util::stream;
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::{PageProblem, SignedIn};
-use crate::api::{ApiProblem, ConsoleState};
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::live::LivePlace;
 
 /// After how long a browser that has lost the connection comes again.

@@ -5,9 +5,8 @@
 //! 1. Write `templates/things.html`: `{% extends "layout.html" %}`, `{% block main %}`. `templates/parts.html` has what recurs
 //!    (form fields, notices, paging, empty states, code to copy, moments, money): `{% import "parts.html" as parts %}`.
 //! 2. Write `pages/things.rs`: a struct with `#[derive(Template)]`, `shell: PageShell` and what the page shows, and a handler that
-//!    takes [`SignedIn`]. It asks `signed_in.api(Method::GET, "/api/v1/things")?` for the [`Caller`](crate::api::Caller):
-//!    the table of the API's routes decides for pages too, and there is no second one. With it, call **the handler of the
-//!    API** (`api::things::list(State(state), caller, Params(…))`): pages never use the store by themselves.
+//!    takes [`SignedIn`]. With its [`Caller`](crate::cases::Caller), call **the use case**, which checks the
+//!    right (`cases::rights`): pages never use the store by themselves.
 //! 3. A change is a POST of a form with `{% call parts::csrf(shell) %}{% endcall %}`; the handler takes [`SignedForm`], which
 //!    has checked origin and token. Then redirect: `done("/things", Notice::Saved)`. Where the API says that fields
 //!    are wrong, show the form again: `FieldProblems::of(problem)?`, which passes on what is no fault of the fields.
@@ -56,7 +55,7 @@ mod usage;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 
-use crate::api::ConsoleState;
+use crate::cases::ConsoleState;
 use crate::text;
 
 pub use error::{PageProblem, not_found};

@@ -1,17 +1,15 @@
 //! All budgets that are nearly spent.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::Response;
-use http::Method;
 use trilane::limits::member_parts;
 
 use super::form::Fields;
 use super::{PageProblem, PageShell, SignedIn, page, text};
-use crate::api::ConsoleState;
-use crate::api::nearly_spent::{self, NearlySpentView};
-use crate::api::paging::PageParams;
-use crate::api::parts::Params;
+use crate::cases::ConsoleState;
+use crate::cases::nearly_spent::{self, NearlySpentView};
+use crate::cases::paging::PageParams;
 
 /// The budgets of a page.
 const ROWS: u16 = 50;
@@ -63,15 +61,10 @@ fn line(of: NearlySpentView) -> NearlySpentLine {
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/budgets/nearly-spent")?;
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
-    let place = PageParams {
-        cursor: asked.given("cursor"),
-        limit: Some(ROWS),
-    };
-    let found = nearly_spent::list(State(state), Params(place)).await?.0;
+    let place = PageParams::at(asked.given("cursor"), ROWS);
+    let found = nearly_spent::list(&state, &signed_in.caller, place).await?;
     page(&NearlySpentPage {
         shell: signed_in.shell("Budgets nearly spent"),
         lines: found.items.into_iter().map(line).collect(),

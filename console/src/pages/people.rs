@@ -1,9 +1,8 @@
 //! People: who there is, inviting by a link, roles, and an end to it.
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{HeaderMap, Method};
 
 use super::confirm::ShownOnce;
 use super::form::Fields;
@@ -11,11 +10,11 @@ use super::text;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
 };
-use crate::api::erasures::{self, ErasureView};
-use crate::api::paging::PageParams;
-use crate::api::parts::{Body, InPath, Params};
-use crate::api::people::{self, NewPersonBody, PersonChangeBody, PersonView};
-use crate::api::{ApiProblem, ConsoleState, Role, sign_in_links};
+use crate::cases::erasures::{self, ErasureView};
+use crate::cases::paging::PageParams;
+use crate::cases::people::{self, NewPersonBody, PersonChangeBody, PersonView};
+use crate::cases::rights;
+use crate::cases::{ApiProblem, ConsoleState, Role, sign_in_links};
 
 /// The people of a page.
 const ROWS: u16 = 50;
@@ -65,29 +64,21 @@ fn path_of(act: &str, id: &str) -> String {
 }
 
 async fn show(
-    state: ConsoleState,
+    state: &ConsoleState,
     signed_in: &SignedIn,
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/people")?;
-    let place = PageParams {
-        cursor,
-        limit: Some(ROWS),
-    };
-    signed_in.api(Method::GET, "/api/v1/erasures")?;
-    let latest = PageParams {
-        cursor: None,
-        limit: Some(ERASURES),
-    };
-    let erasures = erasures::list(State(state.clone()), Params(latest)).await?;
-    let erasures = erasures.0.items.into_iter().map(|erasure| {
+    let place = PageParams::at(cursor, ROWS);
+    let latest = PageParams::first(ERASURES);
+    let erasures = erasures::list(state, &signed_in.caller, latest).await?;
+    let erasures = erasures.items.into_iter().map(|erasure| {
         let of = [("owner", erasure.pseudonym.as_str())];
         let usage = text::path_with("/usage", &of);
         (erasure, usage)
     });
-    let found = people::list(State(state), Params(place)).await?.0;
+    let found = people::list(state, &signed_in.caller, place).await?;
     let lines = found.items.into_iter().map(|person| PersonLine {
         path: path_of("", &person.id),
         keys: super::text::path_with("/keys", &[("owner", &person.id)]),
@@ -99,7 +90,7 @@ async fn show(
             shell: signed_in.shell("People"),
             people: lines.collect(),
             next: found.next,
-            may_change: signed_in.may(&Method::POST, "/api/v1/people"),
+            may_change: signed_in.caller.may(rights::CHANGE_PEOPLE),
             fields,
             problems,
             roles: ROLES.to_vec(),
@@ -113,12 +104,11 @@ async fn show(
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let cursor = asked.given("cursor");
     let (fields, problems) = (Fields::default(), FieldProblems::default());
-    show(state, &signed_in, cursor, fields, problems).await
+    show(&state, &signed_in, cursor, fields, problems).await
 }
 
 /// The role of a form.
@@ -136,7 +126,6 @@ pub async fn invite(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/people")?;
     let mut problems = FieldProblems::default();
     let new = NewPersonBody {
         id: fields.get("id").to_owned(),
@@ -144,13 +133,13 @@ pub async fn invite(
         role: role(&fields, &mut problems),
     };
     if problems.is_empty() {
-        let made = people::create(State(state.clone()), caller, HeaderMap::new(), Body(new)).await;
+        let made = people::create(&state, &signed_in.caller, None, new).await;
         match made {
-            Ok(_) => return link_page(state, &signed_in, fields.get("id")).await,
+            Ok(_) => return link_page(&state, &signed_in, fields.get("id")).await,
             Err(problem) => problems = FieldProblems::of(problem)?,
         }
     }
-    show(state, &signed_in, None, fields, problems).await
+    show(&state, &signed_in, None, fields, problems).await
 }
 
 /// Makes another link for a person, shown this once.
@@ -159,7 +148,7 @@ pub async fn link(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    link_page(state, &sent.signed_in, &id).await
+    link_page(&state, &sent.signed_in, &id).await
 }
 
 /// Voids a link that was made for a person.
@@ -168,20 +157,16 @@ pub async fn revoke_link(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let signed_in = sent.signed_in;
-    let caller = signed_in.api(Method::DELETE, "/api/v1/people/{id}/sign-in-link")?;
-    sign_in_links::revoke(State(state), caller, InPath(id)).await?;
+    sign_in_links::revoke(&state, &sent.signed_in.caller, &id).await?;
     Ok(done("/people", Notice::LinkRevoked))
 }
 
 async fn link_page(
-    state: ConsoleState,
+    state: &ConsoleState,
     signed_in: &SignedIn,
     id: &str,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::POST, "/api/v1/people/{id}/sign-in-link")?;
-    let made = sign_in_links::create(State(state), caller, InPath(id.to_owned())).await?;
-    let link = made.1.0;
+    let link = sign_in_links::create(state, &signed_in.caller, id).await?;
     page(&ShownOnce {
         shell: signed_in.shell(format!("A link for {id}")),
         crumb: ("People".to_owned(), "/people".to_owned()),
@@ -199,7 +184,7 @@ pub async fn change(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::PATCH, "/api/v1/people/{id}")?;
+    signed_in.caller.must(rights::CHANGE_PEOPLE)?;
     let mut problems = FieldProblems::default();
     let change = PersonChangeBody {
         name: None,
@@ -213,11 +198,11 @@ pub async fn change(
     if !problems.is_empty() {
         return Err(ApiProblem::invalid("role", "must be member, viewer or admin").into());
     }
-    match people::change(State(state.clone()), caller, InPath(id), Body(change)).await {
+    match people::change(&state, &signed_in.caller, &id, change).await {
         Ok(_) => Ok(done("/people", Notice::Saved)),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
-            show(state, &signed_in, None, Fields::default(), problems).await
+            show(&state, &signed_in, None, Fields::default(), problems).await
         }
     }
 }
@@ -228,11 +213,11 @@ pub async fn confirm_erase(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::DELETE, "/api/v1/people/{id}/data")?;
-    let person = people::find(&state, &id).await?;
+    signed_in.caller.must(rights::CHANGE_PEOPLE)?;
+    let person = people::find(&state, &signed_in.caller, &id).await?;
     page(&ErasePage {
         shell: signed_in.shell("Erase data"),
-        is_own: signed_in.id() == person.id,
+        is_own: signed_in.caller.id == person.id,
         action: path_of("erase", &person.id),
         person,
     })
@@ -245,13 +230,12 @@ pub async fn erase(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let signed_in = sent.signed_in;
-    let caller = signed_in.api(Method::DELETE, "/api/v1/people/{id}/data")?;
-    let begun = erasures::begin(State(state.clone()), caller, InPath(id)).await;
+    let begun = erasures::begin(&state, &signed_in.caller, &id).await;
     match begun {
         Ok(_) => Ok(done("/people", Notice::DataErased)),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
-            show(state, &signed_in, None, Fields::default(), problems).await
+            show(&state, &signed_in, None, Fields::default(), problems).await
         }
     }
 }

@@ -1,10 +1,8 @@
 //! Settings: the Envoys and their agents, webhooks, and how this console is set up.
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, Method};
-use serde_json::Value;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
@@ -12,12 +10,12 @@ use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
     text,
 };
-use crate::api::envoys::{self, EnrolmentView, EnvoyView, NewEnvoyBody};
-use crate::api::paging::PageParams;
-use crate::api::parts::{Body, InPath, Params};
-use crate::api::webhooks::{self, NewWebhookBody, WebhookView};
-use crate::api::{ApiProblem, ConsoleState};
-use crate::api::{documents, storage};
+use crate::cases::envoys::{self, EnrolmentView, EnvoyView, NewEnvoyBody};
+use crate::cases::paging::PageParams;
+use crate::cases::rights;
+use crate::cases::webhooks::{self, NewWebhookBody, WebhookView};
+use crate::cases::{ApiProblem, ConsoleState};
+use crate::cases::{documents, storage};
 
 /// The rows of a list.
 const ROWS: u16 = 100;
@@ -50,27 +48,19 @@ struct SettingsPage {
 }
 
 async fn show(
-    state: ConsoleState,
+    state: &ConsoleState,
     signed_in: &SignedIn,
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/envoys")?;
-    signed_in.api(Method::GET, "/api/v1/webhooks")?;
-    signed_in.api(Method::GET, "/api/v1/storage")?;
-    let place = |cursor| {
-        Params(PageParams {
-            cursor,
-            limit: Some(ROWS),
-        })
-    };
-    let found = envoys::list(State(state.clone()), place(cursor)).await?.0;
-    let hooks = webhooks::list(State(state.clone()), place(None)).await?.0;
-    let in_force = documents::in_force(&state)
+    let place = |cursor| PageParams::at(cursor, ROWS);
+    let found = envoys::list(state, &signed_in.caller, place(cursor)).await?;
+    let hooks = webhooks::list(state, &signed_in.caller, place(None)).await?;
+    let in_force = documents::in_force(state, &signed_in.caller)
         .await?
         .map(|document| document.etag);
-    let storage = storage::get(State(state.clone())).await?.0;
+    let storage = storage::get(state, &signed_in.caller).await?;
     let lines = found.items.into_iter().map(|envoy| {
         let report = envoy.report.as_ref();
         let troubled = report.is_some_and(|report| !report.troubles.is_empty());
@@ -100,7 +90,7 @@ async fn show(
             has_sealing_keys: state.sealing_keys.is_some(),
             room: text::bytes(storage.bytes),
             free_room: storage.disk_free_bytes.map(text::bytes),
-            may_change: signed_in.may(&Method::POST, "/api/v1/envoys"),
+            may_change: signed_in.caller.may(rights::CHANGE_ENVOYS),
             fields,
             problems,
         },
@@ -112,12 +102,11 @@ async fn show(
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let cursor = asked.given("cursor");
     show(
-        state,
+        &state,
         &signed_in,
         cursor,
         Fields::once()?,
@@ -144,16 +133,15 @@ pub async fn add_envoy(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/envoys")?;
     let new = NewEnvoyBody {
         id: fields.get("id").to_owned(),
         name: fields.given("name"),
     };
-    match envoys::create(State(state.clone()), caller, Body(new)).await {
-        Ok((_, made)) => enrolment_page(&signed_in, made.0),
+    match envoys::create(&state, &signed_in.caller, new).await {
+        Ok(made) => enrolment_page(&signed_in, made),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
-            show(state, &signed_in, None, fields, problems).await
+            show(&state, &signed_in, None, fields, problems).await
         }
     }
 }
@@ -164,11 +152,8 @@ pub async fn enrol(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent
-        .signed_in
-        .api(Method::POST, "/api/v1/envoys/{id}/enrolment")?;
-    let made = envoys::let_enrol(State(state), caller, InPath(id)).await?;
-    enrolment_page(&sent.signed_in, made.1.0)
+    let made = envoys::let_enrol(&state, &sent.signed_in.caller, &id).await?;
+    enrolment_page(&sent.signed_in, made)
 }
 
 /// Asks whether an Envoy's agent is to be revoked.
@@ -176,7 +161,7 @@ pub async fn confirm_revoke(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::DELETE, "/api/v1/envoys/{id}")?;
+    signed_in.caller.must(rights::CHANGE_ENVOYS)?;
     page(&Confirm {
         shell: signed_in.shell(format!("Revoke {id}?")),
         crumb: ("Settings".to_owned(), "/settings".to_owned()),
@@ -194,8 +179,7 @@ pub async fn revoke(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent.signed_in.api(Method::DELETE, "/api/v1/envoys/{id}")?;
-    envoys::revoke(State(state), caller, InPath(id)).await?;
+    envoys::revoke(&state, &sent.signed_in.caller, &id).await?;
     Ok(done("/settings", Notice::Removed))
 }
 
@@ -205,11 +189,6 @@ pub async fn add_webhook(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/webhooks")?;
-    let mut headers = HeaderMap::new();
-    if let Ok(value) = HeaderValue::from_str(fields.get("once")) {
-        headers.insert("idempotency-key", value);
-    }
     let typed = fields.get("thresholds").split([',', ' ', '%']);
     let typed: Vec<&str> = typed.filter(|part| !part.is_empty()).collect();
     let thresholds: Result<Vec<u32>, _> = typed.iter().map(|part| part.parse()).collect();
@@ -219,7 +198,7 @@ pub async fn add_webhook(
                 url: fields.get("url").to_owned(),
                 thresholds: (!thresholds.is_empty()).then_some(thresholds),
             };
-            webhooks::create(State(state.clone()), caller, headers, Body(new)).await
+            webhooks::create(&state, &signed_in.caller, Some(fields.get("once")), new).await
         }
         Err(_) => Err(ApiProblem::invalid(
             "thresholds",
@@ -227,20 +206,19 @@ pub async fn add_webhook(
         )),
     };
     match made {
-        Ok(made) => {
-            let secret = made.body().get("secret").and_then(Value::as_str);
-            page(&ShownOnce {
-                shell: signed_in.shell("The webhook is added"),
-                crumb: ("Settings".to_owned(), "/settings".to_owned()),
-                value: secret.map(str::to_owned),
-                is_path: false,
-                text: "Messages are signed with it, so that whoever gets them knows where they come from.".to_owned(),
-                until: None,
-            })
-        }
+        Ok(made) => page(&ShownOnce {
+            shell: signed_in.shell("The webhook is added"),
+            crumb: ("Settings".to_owned(), "/settings".to_owned()),
+            value: made.body.secret,
+            is_path: false,
+            text:
+                "Messages are signed with it, so that whoever gets them knows where they come from."
+                    .to_owned(),
+            until: None,
+        }),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
-            show(state, &signed_in, None, fields, problems).await
+            show(&state, &signed_in, None, fields, problems).await
         }
     }
 }
@@ -251,9 +229,6 @@ pub async fn remove_webhook(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent
-        .signed_in
-        .api(Method::DELETE, "/api/v1/webhooks/{id}")?;
-    webhooks::remove(State(state), caller, InPath(id)).await?;
+    webhooks::remove(&state, &sent.signed_in.caller, &id).await?;
     Ok(done("/settings", Notice::Removed))
 }

@@ -1,28 +1,29 @@
 //! The frame of a page: its title, the navigation, the person who is signed in.
 
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 
 use super::{assets, cookie};
-use crate::api::{Caller, allows};
+use crate::cases::Caller;
+use crate::cases::rights::{self, Right};
 
-/// A place in the navigation: its name, its path, and the route of the API without which it shows nothing.
-struct NavigationPlace(&'static str, &'static str, &'static str);
+/// A place in the navigation: its name, its path, and the right without which it shows nothing.
+struct NavigationPlace(&'static str, &'static str, Right);
 
 /// All places, in their order.
 const PLACES: &[NavigationPlace] = &[
-    NavigationPlace("Overview", "/", "/api/v1/first-bytes"),
-    NavigationPlace("Me", "/me", "/api/v1/me/keys"),
-    NavigationPlace("Keys", "/keys", "/api/v1/keys"),
-    NavigationPlace("Usage", "/usage", "/api/v1/usage"),
-    NavigationPlace("Requests", "/requests", "/api/v1/requests"),
-    NavigationPlace("Groups & models", "/groups", "/api/v1/documents/current"),
-    NavigationPlace("Accounts", "/accounts", "/api/v1/credentials"),
-    NavigationPlace("People", "/people", "/api/v1/people"),
-    NavigationPlace("Teams", "/teams", "/api/v1/teams"),
-    NavigationPlace("Budgets", "/budgets", "/api/v1/budgets"),
-    NavigationPlace("Tokens", "/tokens", "/api/v1/tokens"),
-    NavigationPlace("Audit", "/audit", "/api/v1/audit"),
-    NavigationPlace("Settings", "/settings", "/api/v1/envoys"),
+    NavigationPlace("Overview", "/", rights::SEE_COUNTS),
+    NavigationPlace("Me", "/me", rights::SEE_OWN_KEYS),
+    NavigationPlace("Keys", "/keys", rights::SEE_KEYS),
+    NavigationPlace("Usage", "/usage", rights::SEE_USAGE),
+    NavigationPlace("Requests", "/requests", rights::SEE_REQUESTS),
+    NavigationPlace("Groups & models", "/groups", rights::SEE_DOCUMENTS),
+    NavigationPlace("Accounts", "/accounts", rights::SEE_CREDENTIALS),
+    NavigationPlace("People", "/people", rights::SEE_PEOPLE),
+    NavigationPlace("Teams", "/teams", rights::SEE_TEAMS),
+    NavigationPlace("Budgets", "/budgets", rights::SEE_BUDGETS),
+    NavigationPlace("Tokens", "/tokens", rights::USE_TOKENS),
+    NavigationPlace("Audit", "/audit", rights::SEE_AUDIT),
+    NavigationPlace("Settings", "/settings", rights::SEE_ENVOYS),
 ];
 
 /// A link of the navigation.
@@ -122,7 +123,7 @@ impl PageShell {
     pub(super) fn show_person(&mut self, caller: &Caller, csrf: &str) {
         let seen = PLACES
             .iter()
-            .filter(|NavigationPlace(.., route)| allows(&Method::GET, route, caller.role));
+            .filter(|NavigationPlace(.., right)| caller.may(*right));
         let path = &self.path;
         let links = seen.map(|NavigationPlace(title, at, _)| NavLink {
             title,

@@ -15,7 +15,8 @@ use super::render::page;
 use super::shell::{Appearance, PageShell};
 use super::signed_in::{SignedIn, session_token};
 use super::start;
-use crate::api::{ConsoleState, RemoteAddress, Role};
+use crate::cases::{ConsoleState, Role};
+use crate::client_address::RemoteAddress;
 use crate::passwords::Password;
 use crate::sessions::{self, DEVICE, LONGEST, NewSession, SignInError, SignInSource};
 
@@ -115,8 +116,7 @@ pub async fn by_password(
 }
 
 /// Shows the page of a sign-in link: a button. Programs that open links before people do would use it up otherwise.
-pub async fn link(RawQuery(query): RawQuery, headers: HeaderMap) -> Result<Response, PageProblem> {
-    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+pub async fn link(fields: Fields, headers: HeaderMap) -> Result<Response, PageProblem> {
     page(&LinkPage {
         shell: PageShell::new("Sign in", Appearance::of(&headers)),
         token: fields.get("token").to_owned(),
@@ -228,9 +228,9 @@ pub async fn set_password(
         let page = page(&PasswordPage { shell, problems })?;
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
-    let (actor, now) = (form.signed_in.actor(), state.now());
+    let (actor, now) = (form.signed_in.caller.actor(), state.now());
     sessions::set_password(&state.store, form.signed_in.token(), password, &actor, now).await?;
-    let to = start::home(&state, form.signed_in.role()).await?;
+    let to = start::home(&state, form.signed_in.caller.role).await?;
     Ok(done(to, Notice::PasswordSet))
 }
 

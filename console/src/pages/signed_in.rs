@@ -9,14 +9,15 @@ use subtle::ConstantTimeEq as _;
 use super::cookie;
 use super::error::PageProblem;
 use super::shell::{Appearance, PageShell};
-use crate::api::{Caller, ConsoleState, Role, address, allows, forbidden};
+use crate::cases::{Caller, ConsoleState, Role};
+use crate::client_address::address;
 use crate::sessions;
-use crate::store::audit::Actor;
 
 /// The person who is signed in. A request without a session is redirected to the sign-in page.
 #[derive(Clone)]
 pub struct SignedIn {
-    caller: Caller,
+    /// The person, as use cases take it.
+    pub caller: Caller,
     token: String,
     csrf: String,
     path: String,
@@ -33,37 +34,6 @@ impl core::fmt::Debug for SignedIn {
 }
 
 impl SignedIn {
-    /// Returns the person as the caller of a handler of the API, if the role may use this route of it.
-    ///
-    /// # Errors
-    /// The role may not use it.
-    pub fn api(&self, method: Method, path: &str) -> Result<Caller, PageProblem> {
-        if self.may(&method, path) {
-            return Ok(self.caller.clone());
-        }
-        Err(forbidden(self.caller.role).into())
-    }
-
-    /// Whether the role may use this route of the API.
-    pub fn may(&self, method: &Method, path: &str) -> bool {
-        allows(method, path, self.caller.role)
-    }
-
-    /// Returns the role, which decides the routes that the person may use.
-    pub const fn role(&self) -> Role {
-        self.caller.role
-    }
-
-    /// The person's id.
-    pub fn id(&self) -> &str {
-        &self.caller.id
-    }
-
-    /// For the audit.
-    pub fn actor(&self) -> Actor {
-        self.caller.actor()
-    }
-
     /// The token of the session.
     pub(super) fn token(&self) -> &str {
         &self.token

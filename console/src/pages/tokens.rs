@@ -1,10 +1,8 @@
 //! Tokens of the API: made, shown once, revoked.
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, Method};
-use serde_json::Value;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
@@ -12,10 +10,10 @@ use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
     text,
 };
-use crate::api::paging::PageParams;
-use crate::api::parts::{Body, InPath, Params};
-use crate::api::tokens::{self, NewTokenBody, TokenView};
-use crate::api::{ConsoleState, Role};
+use crate::cases::paging::PageParams;
+use crate::cases::rights;
+use crate::cases::tokens::{self, NewTokenBody, TokenView};
+use crate::cases::{ConsoleState, Role};
 
 /// The tokens of a page.
 const ROWS: u16 = 50;
@@ -32,25 +30,21 @@ struct TokensPage {
 }
 
 async fn show(
-    state: ConsoleState,
+    state: &ConsoleState,
     signed_in: &SignedIn,
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/tokens")?;
-    let place = PageParams {
-        cursor,
-        limit: Some(ROWS),
-    };
-    let found = tokens::list(State(state), caller, Params(place)).await?.0;
+    let place = PageParams::at(cursor, ROWS);
+    let found = tokens::list(state, &signed_in.caller, place).await?;
     let failed = !problems.is_empty();
     form_page(
         &TokensPage {
             shell: signed_in.shell("Tokens"),
             tokens: found.items,
             next: found.next,
-            is_admin: signed_in.role() == Role::Admin,
+            is_admin: signed_in.caller.role == Role::Admin,
             fields,
             problems,
         },
@@ -62,12 +56,11 @@ async fn show(
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let cursor = asked.given("cursor");
     show(
-        state,
+        &state,
         &signed_in,
         cursor,
         Fields::once()?,
@@ -82,7 +75,6 @@ pub async fn create(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/tokens")?;
     let new = NewTokenBody {
         name: fields.get("name").to_owned(),
         person: fields.given("person"),
@@ -90,27 +82,18 @@ pub async fn create(
             .given("expires_at")
             .map(|typed| text::from_local(&typed)),
     };
-    let mut headers = HeaderMap::new();
-    if let Ok(value) = HeaderValue::from_str(fields.get("once")) {
-        headers.insert("idempotency-key", value);
-    }
-    match tokens::create(State(state.clone()), caller, headers, Body(new)).await {
-        Ok(made) => {
-            let value = made.body().get("value").and_then(Value::as_str);
-            let until = made.body().pointer("/token/expires_at");
-            page(&ShownOnce {
-                shell: signed_in.shell("The token is made"),
-                crumb: ("Tokens".to_owned(), "/tokens".to_owned()),
-                value: value.map(str::to_owned),
-                is_path: false,
-                text: "Programs send it to the API: Authorization: Bearer, and the token."
-                    .to_owned(),
-                until: until.and_then(Value::as_str).map(str::to_owned),
-            })
-        }
+    match tokens::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
+        Ok(made) => page(&ShownOnce {
+            shell: signed_in.shell("The token is made"),
+            crumb: ("Tokens".to_owned(), "/tokens".to_owned()),
+            value: made.body.value,
+            is_path: false,
+            text: "Programs send it to the API: Authorization: Bearer, and the token.".to_owned(),
+            until: made.body.token.expires_at,
+        }),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
-            show(state, &signed_in, None, fields, problems).await
+            show(&state, &signed_in, None, fields, problems).await
         }
     }
 }
@@ -120,7 +103,7 @@ pub async fn confirm_revoke(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::DELETE, "/api/v1/tokens/{id}")?;
+    signed_in.caller.must(rights::USE_TOKENS)?;
     page(&Confirm {
         shell: signed_in.shell("Revoke the token?"),
         crumb: ("Tokens".to_owned(), "/tokens".to_owned()),
@@ -138,7 +121,6 @@ pub async fn revoke(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent.signed_in.api(Method::DELETE, "/api/v1/tokens/{id}")?;
-    tokens::remove(State(state), caller, InPath(id)).await?;
+    tokens::remove(&state, &sent.signed_in.caller, &id).await?;
     Ok(done("/tokens", Notice::Removed))
 }

@@ -6,7 +6,7 @@ use proptest::strategy::BoxedStrategy;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
 use tokio::runtime::Runtime;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::store::usage_days;
 
 use crate::api::Api;

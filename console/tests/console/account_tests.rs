@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use http::Method;
 use serde_json::{Value, json};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 
 use crate::api::Api;
 use crate::credentials::publish;

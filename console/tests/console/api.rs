@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use time::OffsetDateTime;
 use tower::ServiceExt as _;
-use trilane_console::api::{ConsoleState, Reporter, Role};
+use trilane_console::cases::{ConsoleState, Reporter, Role};
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::in_transaction;

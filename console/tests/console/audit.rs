@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use http::Method;
 use serde_json::{Value, json};
-use trilane_console::api::{ROUTES, Role};
+use trilane_console::api::ROUTES;
+use trilane_console::cases::Role;
 
 use crate::api::Api;
 use crate::database::on_both;

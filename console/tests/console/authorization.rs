@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use http::Method;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
-use trilane_console::api::{OPEN, ROUTES, Role, openapi};
+use trilane_console::api::{OPEN, ROUTES, openapi};
+use trilane_console::cases::Role;
 
 use crate::api::Api;
 use crate::database::on_both;

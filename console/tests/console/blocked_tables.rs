@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use http::Method;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 
 use crate::api::{Api, ApiReply};
 use crate::database::TestDatabase;

@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 
 use crate::api::Api;
 use crate::database::on_both;

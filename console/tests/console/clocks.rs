@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::key_changes::KeyChangeWatch;
 use trilane_console::live::LiveParts;
 use trilane_console::metrics::{ConsoleMetrics, MetricsSource as _, MetricsText};

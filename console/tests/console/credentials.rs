@@ -4,7 +4,7 @@ use http::Method;
 use http::header::ETAG;
 use serde_json::{Value, json};
 use trilane_console::account_credentials;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::credentials::CredentialDestination;
 
 use crate::api::{Api, ApiReply};

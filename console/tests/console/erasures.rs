@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::datetime;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::passwords::Password;
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::{self, SignInSource};

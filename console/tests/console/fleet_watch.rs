@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::credentials::SealingKeys;
 use trilane_console::store::Store;
 use trilane_console::webhooks::delivery;

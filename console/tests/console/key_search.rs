@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tokio::runtime::Builder;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::in_transaction;
 use trilane_console::store::key_lists::{self, KeyFilter, KeyRange, KeyState};
 use trilane_console::store::key_search::{self, LOOKED_AT};

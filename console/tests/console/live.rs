@@ -9,7 +9,7 @@ use http::{Request, Response};
 use serde_json::json;
 use tokio::time::timeout;
 use tower::ServiceExt as _;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::in_transaction;
 use trilane_console::sessions::{self, SignInSource};
 use trilane_console::store::audit::Actor;

@@ -3,7 +3,7 @@
 use http::Method;
 use http::header::ETAG;
 use serde_json::{Value, json};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 
 use crate::api::Api;
 use crate::database::{TestDatabase, on_both};

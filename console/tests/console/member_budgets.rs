@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 
 use crate::api::{Api, ApiReply};
 use crate::database::on_both;

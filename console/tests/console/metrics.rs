@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::live::LiveParts;
 use trilane_console::metrics::{ConsoleMetrics, MetricsSource as _, MetricsText};
 use trilane_console::store::Store;

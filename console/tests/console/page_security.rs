@@ -2,7 +2,7 @@
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::{Request, StatusCode};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::in_transaction;
 use trilane_console::passwords::{self, Password};
 use trilane_console::sessions;

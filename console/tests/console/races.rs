@@ -12,7 +12,8 @@ use axum::extract::ConnectInfo;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG};
 use http::{Method, Request};
 use serde_json::{Value, json};
-use trilane_console::api::{OPEN, ROUTES, Role};
+use trilane_console::api::{OPEN, ROUTES};
+use trilane_console::cases::Role;
 
 use crate::api::{Api, ApiReply};
 use crate::database::{TestDatabase, on_both};

@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::first_admin;
 use trilane_console::secret::NewSecret;
 use trilane_console::store::{DatabaseAddress, backup, key_feed};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::Method;
 use serde_json::{Value, json};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::store::requests::SEARCHED;
 
 use crate::api::Api;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 use tokio::time::{sleep, timeout};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::maintenance::{self, Retention};
 use trilane_console::store::old_rows::{BATCH, Cutoff};
 use trilane_console::store::{Store, idempotency, requests};

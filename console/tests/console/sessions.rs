@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::in_transaction;
 use trilane_console::passwords::Password;
 use trilane_console::sessions::{

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use tokio::time::{sleep, timeout};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::in_transaction;
 use trilane_console::intake::{LedgerBatch, take};
 use trilane_console::store::{Store, spend_feed};

@@ -1,6 +1,6 @@
 //! The disk use of the database.
 
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 
 use crate::api::Api;
 use crate::database::on_both;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rust_decimal::Decimal;
 use time::OffsetDateTime;
 use time::macros::datetime;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::ledger::{LedgerRecord, UsageTotals};
 use trilane_console::store::usage_hours::{self, UsageColumn, UsageQuery};
 use trilane_console::store::{Store, usage_days};

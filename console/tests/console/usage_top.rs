@@ -1,7 +1,7 @@
 //! The ranking of usage by charges.
 
 use serde_json::{Value, json};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 
 use crate::api::Api;
 use crate::database::on_both;

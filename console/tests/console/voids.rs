@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::datetime;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::in_transaction;
 use trilane_console::intake::void::{self, VoidProgress};
 use trilane_console::maintenance::{self, Retention};

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use trilane_console::api::CredentialsForAgent;
+use trilane_console::cases::CredentialsForAgent;
 use trilane_console::credentials::{check_value, is_label, is_name};
 
 use super::client::{ConsoleClient, ConsoleError};
@@ -168,7 +168,7 @@ fn put(file: &Path, content: &[u8]) -> io::Result<bool> {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use trilane_console::api::CredentialForAgent;
+    use trilane_console::cases::CredentialForAgent;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use trilane_console::api::{EnrolBody, EnrolledView};
+use trilane_console::cases::{EnrolBody, EnrolledView};
 use trilane_console::{envoys, secret};
 
 use super::client::{AgentCredential, ConsoleClient, ConsoleError};

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
-use trilane_console::api::{PositionView, TakenView};
+use trilane_console::cases::{PositionView, TakenView};
 
 use super::client::{ConsoleAnswer, ConsoleClient, ConsoleError};
 use super::ledger_file::{FileMark, SentFile};

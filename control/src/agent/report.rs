@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use trilane_console::api::EnvoyReport;
+use trilane_console::cases::EnvoyReport;
 
 use super::client::ConsoleClient;
 use super::standing::AgentProgress;

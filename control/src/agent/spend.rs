@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use trilane_console::api::SpendFeedPage;
+use trilane_console::cases::SpendFeedPage;
 
 use super::client::{ConsoleClient, page_path};
 use super::spend_copy::SpendCopy;

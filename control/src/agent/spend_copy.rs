@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 use time::OffsetDateTime;
 use trilane::money::Amount;
 use trilane::spend::{BudgetSpendDocument, SpendPageDocument, SpendSubjectDocument};
-use trilane_console::api::{SpendFeedAmount, SpendFeedPage, SpendFeedSubject};
+use trilane_console::cases::{SpendFeedAmount, SpendFeedPage, SpendFeedSubject};
 use trilane_console::feed::PageError;
 use trilane_console::ledger::Sum;
 use trilane_console::secret;

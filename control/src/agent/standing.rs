@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use trilane_console::api::EnvoyReport;
+use trilane_console::cases::EnvoyReport;
 
 use super::backlog::LedgerBacklog;
 

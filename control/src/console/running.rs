@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use trilane_console::account_credentials;
-use trilane_console::api::{ConsoleState, Reporter};
+use trilane_console::cases::{ConsoleState, Reporter};
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::key_changes::{self, KeyChangeWatch};

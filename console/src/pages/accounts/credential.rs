@@ -3,15 +3,13 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 use zeroize::Zeroizing;
 
-use super::TEST;
 use super::in_force::{self, origin};
-use crate::api::ConsoleState;
-use crate::api::account_test::{self, AccountTestBody};
-use crate::api::credentials::{self, CredentialView, NewCredentialBody};
-use crate::api::parts::{Body, InPath};
+use crate::cases::ConsoleState;
+use crate::cases::account_test::{self, AccountTestBody};
+use crate::cases::credentials::{self, CredentialView, NewCredentialBody};
+use crate::cases::rights;
 use crate::pages::confirm::Confirm;
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
@@ -28,14 +26,14 @@ struct CredentialPage {
 }
 
 async fn form(
-    state: ConsoleState,
+    state: &ConsoleState,
     signed_in: &SignedIn,
     name: &str,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::PUT, "/api/v1/credentials/{name}")?;
-    let kept = credentials::list(State(state.clone())).await?.0.items;
-    let groups = in_force::groups(&state).await?;
+    signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
+    let kept = credentials::list(state, &signed_in.caller).await?.items;
+    let groups = in_force::groups(state, &signed_in.caller).await?;
     let accounts = groups.iter().flat_map(|(_, accounts)| accounts);
     let mut destinations: Vec<String> = accounts
         .filter(|account| account.credential == name)
@@ -62,7 +60,7 @@ pub async fn credential(
     signed_in: SignedIn,
     Path(name): Path<String>,
 ) -> Result<Response, PageProblem> {
-    form(state, &signed_in, &name, FieldProblems::default()).await
+    form(&state, &signed_in, &name, FieldProblems::default()).await
 }
 
 /// Tests a credential that was typed at every account in force that names it. What is wrong is at the field.
@@ -72,19 +70,16 @@ async fn try_out(
     name: &str,
     value: &Zeroizing<String>,
 ) -> Result<FieldProblems, PageProblem> {
-    let caller = signed_in.api(Method::POST, TEST)?;
     let mut problems = FieldProblems::default();
-    for (group, accounts) in in_force::groups(state).await? {
+    for (group, accounts) in in_force::groups(state, &signed_in.caller).await? {
         for account in accounts.iter().filter(|one| one.credential == name) {
             let body = AccountTestBody {
                 value: Some(value.to_string()),
             };
-            let of = (group.clone(), account.id.clone());
-            let tested =
-                account_test::test(State(state.clone()), caller.clone(), InPath(of), Body(body));
+            let tested = account_test::test(state, &signed_in.caller, &group, &account.id, body);
             match tested.await {
-                Ok(view) if view.0.works => {}
-                Ok(view) => problems.push("value", &format!("{}: {}", account.id, view.0.text)),
+                Ok(view) if view.works => {}
+                Ok(view) => problems.push("value", &format!("{}: {}", account.id, view.text)),
                 // What was typed is none, at whichever account.
                 Err(problem) => return FieldProblems::of(problem),
             }
@@ -99,31 +94,24 @@ pub async fn put(
     Path(name): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent
-        .signed_in
-        .api(Method::PUT, "/api/v1/credentials/{name}")?;
+    sent.signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
     let value = Zeroizing::new(sent.fields.get("value").to_owned());
     if sent.fields.is_set("test") {
         let problems = try_out(&state, &sent.signed_in, &name, &value).await?;
         if !problems.is_empty() {
-            return form(state, &sent.signed_in, &name, problems).await;
+            return form(&state, &sent.signed_in, &name, problems).await;
         }
     }
     let new = NewCredentialBody {
         value: value.to_string(),
         destinations: None,
     };
-    let kept = credentials::put(
-        State(state.clone()),
-        caller,
-        InPath(name.clone()),
-        Body(new),
-    );
+    let kept = credentials::put(&state, &sent.signed_in.caller, &name, new);
     match kept.await {
         Ok(_) => Ok(done("/accounts", Notice::Saved)),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
-            form(state, &sent.signed_in, &name, problems).await
+            form(&state, &sent.signed_in, &name, problems).await
         }
     }
 }
@@ -133,7 +121,7 @@ pub async fn confirm_remove(
     signed_in: SignedIn,
     Path(name): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::DELETE, "/api/v1/credentials/{name}")?;
+    signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
     page(&Confirm {
         shell: signed_in.shell(format!("Remove the credential {name}?")),
         crumb: ("Accounts".to_owned(), "/accounts".to_owned()),
@@ -151,9 +139,6 @@ pub async fn remove(
     Path(name): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent
-        .signed_in
-        .api(Method::DELETE, "/api/v1/credentials/{name}")?;
-    credentials::remove(State(state), caller, InPath(name)).await?;
+    credentials::remove(&state, &sent.signed_in.caller, &name).await?;
     Ok(done("/accounts", Notice::Removed))
 }

@@ -1,11 +1,9 @@
 //! Failed attempts at the accounts over time: sums by hour, which are never forgotten.
 
-use axum::extract::State;
 use time::{Duration, OffsetDateTime};
 
-use crate::api::ConsoleState;
-use crate::api::hour_counts::{self, AttemptsView, CountParams, CountPeriod, is_failure};
-use crate::api::parts::Params;
+use crate::cases::hour_counts::{self, AttemptsView, CountParams, CountPeriod, is_failure};
+use crate::cases::{Caller, ConsoleState};
 use crate::pages::chart::{self, Chart, Unit, Values};
 use crate::pages::{PageProblem, periods};
 use crate::timestamp;
@@ -58,8 +56,12 @@ impl FailureQuery {
     /// The chart by period and kind; `None`: nothing failed.
     ///
     /// # Errors
-    /// Those of the API.
-    pub(super) async fn chart(&self, state: &ConsoleState) -> Result<Option<Chart>, PageProblem> {
+    /// Those of the use case.
+    pub(super) async fn chart(
+        &self,
+        state: &ConsoleState,
+        caller: &Caller,
+    ) -> Result<Option<Chart>, PageProblem> {
         let (since, periods) = self.periods(state.now());
         let asked = CountParams {
             period: match self.period {
@@ -68,22 +70,23 @@ impl FailureQuery {
             },
             ..self.asked(since)
         };
-        let counts = hour_counts::attempts(State(state.clone()), Params(asked)).await?;
+        let counts = hour_counts::attempts(state, caller, asked).await?;
         let title = match &self.account {
             Some(account) => format!("Failed attempts at {account} by {} and kind", self.period),
             None => format!("Failed attempts by {} and kind", self.period),
         };
-        let values = values(&counts.0.items);
+        let values = values(&counts.items);
         Ok(chart::stacked(title, &Unit::Count, &periods, &values))
     }
 
     /// Attempts of the same time by account, in the order of their ids.
     ///
     /// # Errors
-    /// Those of the API.
+    /// Those of the use case.
     pub(super) async fn by_account(
         &self,
         state: &ConsoleState,
+        caller: &Caller,
     ) -> Result<Vec<AttemptsView>, PageProblem> {
         let (since, _) = self.periods(state.now());
         let asked = CountParams {
@@ -91,8 +94,8 @@ impl FailureQuery {
             account: None,
             ..self.asked(since)
         };
-        let found = hour_counts::attempts(State(state.clone()), Params(asked)).await?;
-        Ok(found.0.items)
+        let found = hour_counts::attempts(state, caller, asked).await?;
+        Ok(found.items)
     }
 }
 

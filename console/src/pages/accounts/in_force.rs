@@ -1,8 +1,8 @@
 //! The accounts of the document in force, and what is known of their credentials.
 
-use crate::api::account_tests::LatestTestView;
-use crate::api::credentials::CredentialView;
-use crate::api::{ConsoleState, documents};
+use crate::cases::account_tests::LatestTestView;
+use crate::cases::credentials::CredentialView;
+use crate::cases::{Caller, ConsoleState, documents};
 use crate::pages::PageProblem;
 use crate::pages::documents::{self as document, AccountShown};
 
@@ -39,9 +39,12 @@ pub(super) fn origin(url: &str) -> &str {
 /// The groups in force that have accounts.
 ///
 /// # Errors
-/// Those of the API.
-pub async fn groups(state: &ConsoleState) -> Result<Vec<GroupAccounts>, PageProblem> {
-    let current = documents::in_force(state).await?;
+/// Those of the use case.
+pub async fn groups(
+    state: &ConsoleState,
+    caller: &Caller,
+) -> Result<Vec<GroupAccounts>, PageProblem> {
+    let current = documents::in_force(state, caller).await?;
     let current = current.and_then(|current| document::parsed(&current.body));
     let groups = current.map(|current| {
         let groups = document::items(&current, "groups").iter();

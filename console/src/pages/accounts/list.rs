@@ -1,18 +1,16 @@
 //! The list of accounts, and tests of them.
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 
-use super::TEST;
 use super::failures::FailureQuery;
 use super::in_force::{self, credential_state};
-use crate::api::ConsoleState;
-use crate::api::account_test::{self, AccountTestBody, VendorTestView};
-use crate::api::account_tests;
-use crate::api::credentials::{self, CredentialView};
-use crate::api::parts::{Body, InPath};
+use crate::cases::ConsoleState;
+use crate::cases::account_test::{self, AccountTestBody, VendorTestView};
+use crate::cases::account_tests;
+use crate::cases::credentials::{self, CredentialView};
+use crate::cases::rights;
 use crate::pages::chart::Chart;
 use crate::pages::documents::AccountShown;
 use crate::pages::form::Fields;
@@ -72,11 +70,10 @@ struct LatestTest {
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let failures = FailureQuery::new(asked.get("period"), asked.given("account"));
-    show(state, &signed_in, failures, None).await
+    show(&state, &signed_in, failures, None).await
 }
 
 /// Tests an account with the credential that is kept here, and shows what came back at it.
@@ -85,15 +82,11 @@ pub async fn test(
     Path((group, account)): Path<(String, String)>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent.signed_in.api(Method::POST, TEST)?;
-    let of = (group.clone(), account.clone());
-    let body = Body(AccountTestBody::default());
-    let view = account_test::test(State(state.clone()), caller, InPath(of), body)
-        .await?
-        .0;
+    let body = AccountTestBody::default();
+    let view = account_test::test(&state, &sent.signed_in.caller, &group, &account, body).await?;
     let failures = FailureQuery::new("", None);
     show(
-        state,
+        &state,
         &sent.signed_in,
         failures,
         Some((group, account, view)),
@@ -103,23 +96,20 @@ pub async fn test(
 
 /// The accounts, with what a test of one has said.
 async fn show(
-    state: ConsoleState,
+    state: &ConsoleState,
     signed_in: &SignedIn,
     failures: FailureQuery,
     tested: Option<(String, String, VendorTestView)>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/documents/current")?;
-    signed_in.api(Method::GET, "/api/v1/credentials")?;
-    signed_in.api(Method::GET, "/api/v1/account-tests")?;
-    signed_in.api(Method::GET, "/api/v1/attempts")?;
+    let caller = &signed_in.caller;
     let said = |of: &str, id: &str| {
         let (group, account, view) = tested.as_ref()?;
         (group == of && account == id).then(|| view.clone())
     };
-    let kept = credentials::list(State(state.clone())).await?.0.items;
-    let groups = in_force::groups(&state).await?;
-    let tests = account_tests::list(State(state.clone())).await?.0.items;
-    let attempts = failures.by_account(&state).await?;
+    let kept = credentials::list(state, caller).await?.items;
+    let groups = in_force::groups(state, caller).await?;
+    let tests = account_tests::list(state, caller).await?.items;
+    let attempts = failures.by_account(state, caller).await?;
     let failed = |id: &str| {
         let of = attempts.iter().find(|of| of.name == id);
         of.map_or_else(
@@ -179,11 +169,11 @@ async fn show(
         shell: signed_in.shell("Accounts"),
         groups,
         period: failures.period,
-        chart: failures.chart(&state).await?,
+        chart: failures.chart(state, caller).await?,
         drawn: failures.account,
         others: others.collect(),
-        may_change: signed_in.may(&Method::PUT, "/api/v1/credentials/{name}"),
-        may_test: signed_in.may(&Method::POST, TEST),
+        may_change: signed_in.caller.may(rights::CHANGE_CREDENTIALS),
+        may_test: signed_in.caller.may(rights::CHANGE_CREDENTIALS),
         can_seal: state.sealing_keys.is_some(),
     })
 }

@@ -8,6 +8,3 @@ mod list;
 pub use credential::{confirm_remove, credential, put, remove};
 pub use in_force::{credential_state, groups, is_of};
 pub use list::{list, test};
-
-/// The route of the API that tests an account.
-const TEST: &str = "/api/v1/accounts/{group}/{account}/test";

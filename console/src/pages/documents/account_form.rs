@@ -9,7 +9,7 @@ use trilane::money::Multiplier;
 use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
 use super::{items, members, text_at};
-use crate::api::{ApiProblem, ConsoleState};
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
@@ -146,7 +146,7 @@ pub async fn account(
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
-    let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let edited = editing::open(&state, &signed_in, &draft).await?;
     let group = named(query.as_deref(), "group");
     let id = named(query.as_deref(), "account");
     let (at, of) = find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
@@ -157,7 +157,7 @@ pub async fn account(
     let (fields, problems) = match found {
         Some((number, account)) => {
             let part = format!("groups[{at}].accounts[{number}]");
-            let said = editing::said_of(&state, &draft, &part).await?;
+            let said = editing::said_of(&state, &signed_in.caller, &draft, &part).await?;
             (fields_of(account), said)
         }
         None if id.is_empty() => (Fields::default(), FieldProblems::default()),
@@ -182,7 +182,7 @@ pub async fn save_account(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let (caller, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let edited = editing::open(&state, &signed_in, &draft).await?;
     let group = named(query.as_deref(), "group");
     let id = named(query.as_deref(), "account");
     find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
@@ -216,7 +216,7 @@ pub async fn save_account(
         }
     };
     let group_path = path_with(&format!("/drafts/{draft}/group"), &[("group", &group)]);
-    match editing::save(&state, caller, edited, &fields, edit).await? {
+    match editing::save(&state, &signed_in.caller, edited, &fields, edit).await? {
         FormOutcome::Saved if is_removal => Ok(done(&group_path, Notice::Removed)),
         FormOutcome::Saved => {
             let path = format!("/drafts/{draft}/account");
@@ -224,7 +224,7 @@ pub async fn save_account(
             Ok(done(&path, Notice::Saved))
         }
         FormOutcome::Refused(problems, differences) => {
-            let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+            let edited = editing::open(&state, &signed_in, &draft).await?;
             let shown = AccountFormShown {
                 group: &group,
                 account: &id,

@@ -3,14 +3,13 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 use serde_json::Value;
 
 use super::shown::{self, GroupShown};
 use super::{items, parsed, text_at};
-use crate::api::parts::InPath;
-use crate::api::problem::PlacedProblem;
-use crate::api::{ConsoleState, documents, drafts};
+use crate::cases::problem::PlacedProblem;
+use crate::cases::rights;
+use crate::cases::{ConsoleState, documents, drafts};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
@@ -100,7 +99,7 @@ pub async fn draft(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/drafts/{id}")?;
+    signed_in.caller.must(rights::SEE_DOCUMENTS)?;
     show(&state, &signed_in, &id, FieldProblems::default()).await
 }
 
@@ -111,11 +110,9 @@ pub(super) async fn show(
     id: &str,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    let draft = drafts::read(state, id).await?;
-    let current = documents::in_force(state).await?;
-    let checked = drafts::check(State(state.clone()), InPath(id.to_owned()))
-        .await?
-        .0;
+    let draft = drafts::read(state, &signed_in.caller, id).await?;
+    let current = documents::in_force(state, &signed_in.caller).await?;
+    let checked = drafts::check(state, &signed_in.caller, id).await?;
     let document = parsed(&draft.body);
     let is_json = document.as_ref().is_some_and(Value::is_object);
     let document = document.unwrap_or_default();
@@ -166,7 +163,7 @@ pub(super) async fn show(
             changes,
             more_changes,
             groups: groups.collect(),
-            may_change: signed_in.may(&Method::PUT, "/api/v1/drafts/{id}"),
+            may_change: signed_in.caller.may(rights::CHANGE_DOCUMENTS),
         },
         failed,
     )
@@ -178,8 +175,7 @@ pub async fn text(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/drafts/{id}")?;
-    let draft = drafts::read(&state, &id).await?;
+    let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     let fields = Fields::default().with("body", draft.body.clone());
     show_text(
         &signed_in,
@@ -207,7 +203,7 @@ pub(super) fn show_text(
             fields,
             problems,
             differences,
-            may_change: signed_in.may(&Method::PUT, "/api/v1/drafts/{id}"),
+            may_change: signed_in.caller.may(rights::CHANGE_DOCUMENTS),
         },
         failed,
     )

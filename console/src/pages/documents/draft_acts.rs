@@ -2,15 +2,14 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use http::{HeaderMap, Method};
 use serde_json::Value;
 
 use super::draft::{show, show_text};
-use super::editing::{if_match, overtaken, put};
+use super::editing::{overtaken, put, seen};
 use super::parsed;
-use crate::api::drafts::{self, DraftBody};
-use crate::api::parts::{Body, InPath};
-use crate::api::{ApiProblem, ConsoleState};
+use crate::cases::drafts::{self, DraftBody};
+use crate::cases::rights;
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::documents::differences;
 use crate::pages::confirm::Confirm;
 use crate::pages::{FieldProblems, Notice, PageProblem, SignedForm, SignedIn, done, page};
@@ -20,15 +19,13 @@ pub async fn begin(
     State(state): State<ConsoleState>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent.signed_in.api(Method::POST, "/api/v1/drafts")?;
     let body = DraftBody {
         body: None,
         note: sent.fields.get("note").to_owned(),
         rebase: false,
     };
-    let made = drafts::create(State(state), caller, HeaderMap::new(), Body(body)).await?;
-    let id = made.body().get("id").and_then(Value::as_str);
-    Ok(Redirect::to(&format!("/drafts/{}", id.unwrap_or_default())).into_response())
+    let made = drafts::create(&state, &sent.signed_in.caller, None, body).await?;
+    Ok(Redirect::to(&format!("/drafts/{}", made.body.head.id)).into_response())
 }
 
 /// Says what a draft is for.
@@ -38,8 +35,8 @@ pub async fn save_note(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
-    let draft = drafts::read(&state, &id).await?;
+    signed_in.caller.must(rights::CHANGE_DOCUMENTS)?;
+    let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     // A note is put over another's only by who has seen it.
     let revision = fields.get("revision");
     if revision != draft.revision.to_string() {
@@ -52,7 +49,7 @@ pub async fn save_note(
         .await;
     }
     let note = fields.get("note").to_owned();
-    match put(&state, caller, &draft, None, note, false).await {
+    match put(&state, &signed_in.caller, &draft, None, note, false).await {
         Ok(()) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
         Err(problem) => refused(&state, &signed_in, &id, problem).await,
     }
@@ -65,8 +62,8 @@ pub async fn save_text(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
-    let draft = drafts::read(&state, &id).await?;
+    signed_in.caller.must(rights::CHANGE_DOCUMENTS)?;
+    let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     let body = fields.exact("body").replace("\r\n", "\n");
     let told = |problems, draft: &_| {
         let texts = parsed(fields.exact("body")).zip(parsed(draft_body(draft)));
@@ -91,7 +88,7 @@ pub async fn save_text(
     }
     match put(
         &state,
-        caller,
+        &signed_in.caller,
         &draft,
         Some(body),
         draft.note.clone(),
@@ -101,7 +98,7 @@ pub async fn save_text(
     {
         Ok(()) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
         Err(problem) => {
-            let draft = drafts::read(&state, &id).await?;
+            let draft = drafts::read(&state, &signed_in.caller, &id).await?;
             told(FieldProblems::of(problem)?, &draft)
         }
     }
@@ -118,21 +115,13 @@ pub async fn rebase(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
-    let headers = if_match(fields.get("revision"));
-    let draft = drafts::read(&state, &id).await?;
+    let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     let body = DraftBody {
         body: None,
         note: draft.note,
         rebase: true,
     };
-    let changed = drafts::change(
-        State(state.clone()),
-        caller,
-        InPath(id.clone()),
-        headers,
-        Body(body),
-    );
+    let changed = drafts::change(&state, &signed_in.caller, &id, seen(&fields), body);
     match changed.await {
         Ok(_) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
         Err(problem) => refused(&state, &signed_in, &id, problem).await,
@@ -146,9 +135,7 @@ pub async fn publish(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/drafts/{id}/publish")?;
-    let headers = if_match(fields.get("revision"));
-    let published = drafts::publish(State(state.clone()), caller, InPath(id.clone()), headers);
+    let published = drafts::publish(&state, &signed_in.caller, &id, seen(&fields));
     match published.await {
         Ok(_) => Ok(done("/groups", Notice::Published)),
         Err(problem) => refused(&state, &signed_in, &id, problem).await,
@@ -161,8 +148,8 @@ pub async fn confirm_discard(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::DELETE, "/api/v1/drafts/{id}")?;
-    let draft = drafts::read(&state, &id).await?;
+    signed_in.caller.must(rights::CHANGE_DOCUMENTS)?;
+    let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     let path = format!("/drafts/{id}");
     page(&Confirm {
         shell: signed_in.shell("Discard the draft?"),
@@ -185,9 +172,7 @@ pub async fn discard(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::DELETE, "/api/v1/drafts/{id}")?;
-    let headers = if_match(fields.get("revision"));
-    match drafts::remove(State(state.clone()), caller, InPath(id.clone()), headers).await {
+    match drafts::remove(&state, &signed_in.caller, &id, seen(&fields)).await {
         Ok(_) => Ok(done("/groups", Notice::Removed)),
         Err(problem) => refused(&state, &signed_in, &id, problem).await,
     }
@@ -203,7 +188,7 @@ async fn refused(
     let mut problems = FieldProblems::default();
     problems.general = Some(match problem.status() {
         412 => {
-            let draft = drafts::read(state, id).await?;
+            let draft = drafts::read(state, &signed_in.caller, id).await?;
             format!(
                 "{} has changed this draft since you opened it (revision {}). Look at what it changes now.",
                 draft.author, draft.revision

@@ -1,13 +1,12 @@
 //! Changing a draft by a form: nobody's change is lost.
 
-use axum::extract::State;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header::IF_MATCH};
+use http::StatusCode;
 use serde_json::Value;
 
 use super::parsed;
-use crate::api::drafts::{self, DraftBody};
-use crate::api::parts::{Body, InPath};
-use crate::api::{Caller, ConsoleState};
+use crate::cases::drafts::{self, DraftBody};
+use crate::cases::rights;
+use crate::cases::{Caller, ConsoleState};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, PageProblem, SignedIn};
@@ -38,25 +37,21 @@ pub async fn open(
     state: &ConsoleState,
     signed_in: &SignedIn,
     id: &str,
-) -> Result<(Caller, Edited), PageProblem> {
-    let caller = signed_in.api(Method::PUT, "/api/v1/drafts/{id}")?;
-    let draft = drafts::read(state, id).await?;
+) -> Result<Edited, PageProblem> {
+    signed_in.caller.must(rights::CHANGE_DOCUMENTS)?;
+    let draft = drafts::read(state, &signed_in.caller, id).await?;
     let document = parsed(&draft.body).filter(Value::is_object);
     let document = document.ok_or_else(|| {
-        crate::api::ApiProblem::bad(
+        crate::cases::ApiProblem::bad(
             "The text of this draft is not a JSON object. Correct it under “Edit as JSON” first.",
         )
     })?;
-    Ok((caller, Edited { draft, document }))
+    Ok(Edited { draft, document })
 }
 
-/// The header that names a revision.
-pub fn if_match(revision: &str) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    if let Ok(value) = HeaderValue::from_str(&format!("\"{revision}\"")) {
-        headers.insert(IF_MATCH, value);
-    }
-    headers
+/// The revision that a form was shown with; none that there is, if the form has none.
+pub fn seen(fields: &Fields) -> i64 {
+    fields.get("revision").parse().unwrap_or(-1)
 }
 
 /// Makes the message for the second of two people who change the same draft.
@@ -75,7 +70,7 @@ pub fn overtaken(draft: &Draft) -> String {
 /// A failure that the form did not cause.
 pub async fn save(
     state: &ConsoleState,
-    caller: Caller,
+    caller: &Caller,
     edited: Edited,
     fields: &Fields,
     edit: impl FnOnce(&mut Value, &mut FieldProblems),
@@ -98,7 +93,7 @@ pub async fn save(
     match put(state, caller, &draft, Some(text), draft.note.clone(), false).await {
         Ok(()) => Ok(FormOutcome::Saved),
         Err(problem) if problem.status() == StatusCode::PRECONDITION_FAILED => {
-            let now = drafts::read(state, &draft.id).await?;
+            let now = drafts::read(state, caller, &draft.id).await?;
             problems.general = Some(overtaken(&now));
             let theirs = parsed(&now.body).unwrap_or_default();
             Ok(FormOutcome::Refused(
@@ -113,28 +108,20 @@ pub async fn save(
     }
 }
 
-/// Changes a draft of this revision, as the API does.
+/// Changes a draft of this revision.
 ///
 /// # Errors
-/// Those of the API.
+/// Those of the use case.
 pub async fn put(
     state: &ConsoleState,
-    caller: Caller,
+    caller: &Caller,
     draft: &Draft,
     body: Option<String>,
     note: String,
     rebase: bool,
-) -> Result<(), crate::api::ApiProblem> {
-    let headers = if_match(&draft.revision.to_string());
-    let body = Body(DraftBody { body, note, rebase });
-    drafts::change(
-        State(state.clone()),
-        caller,
-        InPath(draft.id.clone()),
-        headers,
-        body,
-    )
-    .await?;
+) -> Result<(), crate::cases::ApiProblem> {
+    let body = DraftBody { body, note, rebase };
+    drafts::change(state, caller, &draft.id, draft.revision, body).await?;
     Ok(())
 }
 
@@ -144,12 +131,13 @@ pub async fn put(
 /// Those of the database.
 pub async fn said_of(
     state: &ConsoleState,
+    caller: &Caller,
     draft: &str,
     part: &str,
 ) -> Result<FieldProblems, PageProblem> {
-    let checked = drafts::check(State(state.clone()), InPath(draft.to_owned())).await?;
+    let checked = drafts::check(state, caller, draft).await?;
     let mut found = FieldProblems::default();
-    for problem in &checked.0.problems {
+    for problem in &checked.problems {
         if let Some(rest) = problem.path.strip_prefix(part) {
             let field = rest.trim_start_matches('.');
             if rest.is_empty() || rest.starts_with('.') {

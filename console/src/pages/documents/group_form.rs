@@ -9,7 +9,7 @@ use super::editing::{self, Edited, FormOutcome};
 use super::members::{self, BUDGETS, GATES, NUMBERS};
 use super::shown::{self, GroupShown};
 use super::{items, text_at};
-use crate::api::ConsoleState;
+use crate::cases::ConsoleState;
 use crate::documents::Difference;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
@@ -264,12 +264,12 @@ pub async fn group(
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
-    let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let edited = editing::open(&state, &signed_in, &draft).await?;
     let id = named(query.as_deref(), "group");
     let (fields, problems) = match find(&edited.document, &id) {
         Some((at, group)) => (
             fields_of(group),
-            editing::said_of(&state, &draft, &format!("groups[{at}]")).await?,
+            editing::said_of(&state, &signed_in.caller, &draft, &format!("groups[{at}]")).await?,
         ),
         None if id.is_empty() => (
             Fields::default()
@@ -277,7 +277,7 @@ pub async fn group(
                 .with("multiplier", "1.0000"),
             FieldProblems::default(),
         ),
-        None => return Err(crate::api::ApiProblem::not_found().into()),
+        None => return Err(crate::cases::ApiProblem::not_found().into()),
     };
     let shown = GroupFormShown {
         fields,
@@ -296,7 +296,7 @@ pub async fn save_group(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let (caller, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let edited = editing::open(&state, &signed_in, &draft).await?;
     let id = named(query.as_deref(), "group");
     let new_id = fields.get("id").to_owned();
     let is_removal = fields.is_set("remove");
@@ -323,14 +323,14 @@ pub async fn save_group(
             put(group, &fields, problems);
         }
     };
-    match editing::save(&state, caller, edited, &fields, edit).await? {
+    match editing::save(&state, &signed_in.caller, edited, &fields, edit).await? {
         FormOutcome::Saved if is_removal => Ok(done(&format!("/drafts/{draft}"), Notice::Removed)),
         FormOutcome::Saved => {
             let path = path_with(&format!("/drafts/{draft}/group"), &[("group", &new_id)]);
             Ok(done(&path, Notice::Saved))
         }
         FormOutcome::Refused(problems, differences) => {
-            let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+            let edited = editing::open(&state, &signed_in, &draft).await?;
             show(
                 &signed_in,
                 &edited,

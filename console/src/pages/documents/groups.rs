@@ -3,15 +3,14 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 
 use super::parsed;
 use super::shown::{self, GroupShown};
-use crate::api::documents;
-use crate::api::drafts;
-use crate::api::paging::PageParams;
-use crate::api::parts::Params;
-use crate::api::{ApiProblem, ConsoleState};
+use crate::cases::documents;
+use crate::cases::drafts;
+use crate::cases::paging::PageParams;
+use crate::cases::rights;
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::pages::text::path_with;
 use crate::pages::{PageProblem, PageShell, SignedIn, page};
 use crate::timestamp::moment;
@@ -56,12 +55,11 @@ pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/documents/current")?;
-    let current = documents::in_force(&state).await?;
+    let current = documents::in_force(&state, &signed_in.caller).await?;
     let document = current.as_ref().and_then(|current| parsed(&current.body));
     let version = current.as_ref().map_or(0, |current| current.version);
-    let all = drafts::list(State(state), Params(PageParams::default())).await?;
-    let lines = all.0.items.into_iter().map(|draft| DraftLine {
+    let all = drafts::list(&state, &signed_in.caller, PageParams::default()).await?;
+    let lines = all.items.into_iter().map(|draft| DraftLine {
         path: format!("/drafts/{}", draft.id),
         note: draft.note,
         author: draft.author,
@@ -80,7 +78,7 @@ pub async fn list(
             .map(|document| shown::groups(&document))
             .unwrap_or_default(),
         drafts: lines.collect(),
-        may_change: signed_in.may(&Method::POST, "/api/v1/drafts"),
+        may_change: signed_in.caller.may(rights::CHANGE_DOCUMENTS),
     })
 }
 
@@ -90,8 +88,7 @@ pub async fn group(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/documents/current")?;
-    let current = documents::in_force(&state).await?;
+    let current = documents::in_force(&state, &signed_in.caller).await?;
     let document = current.and_then(|current| parsed(&current.body));
     let groups = document.map(|document| shown::groups(&document));
     let group = groups.into_iter().flatten().find(|group| group.id == id);

@@ -1,16 +1,14 @@
 //! Every version that was published.
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 
-use super::editing::if_match;
 use super::parsed;
-use crate::api::documents::{self, DocumentHead, DocumentReach, PublishAgainBody};
-use crate::api::paging::PageParams;
-use crate::api::parts::{Body, InPath, Params};
-use crate::api::{ApiProblem, ConsoleState};
+use crate::cases::documents::{self, DocumentHead, DocumentReach, PublishAgainBody};
+use crate::cases::paging::PageParams;
+use crate::cases::rights;
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::{
@@ -50,18 +48,11 @@ struct VersionPage {
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/documents")?;
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
-    let place = PageParams {
-        cursor: asked.given("cursor"),
-        limit: Some(50),
-    };
-    let found = documents::list(State(state.clone()), Params(place))
-        .await?
-        .0;
-    let current = documents::in_force(&state).await?;
+    let place = PageParams::at(asked.given("cursor"), 50);
+    let found = documents::list(&state, &signed_in.caller, place).await?;
+    let current = documents::in_force(&state, &signed_in.caller).await?;
     page(&HistoryPage {
         shell: signed_in.shell("History"),
         versions: found.items,
@@ -76,7 +67,7 @@ pub async fn version(
     signed_in: SignedIn,
     Path(version): Path<i64>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/documents/{version}")?;
+    signed_in.caller.must(rights::SEE_DOCUMENTS)?;
     let (fields, problems) = (Fields::default(), FieldProblems::default());
     show(&state, &signed_in, version, fields, problems).await
 }
@@ -88,16 +79,17 @@ async fn show(
     fields: Fields,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    let shown = documents::version(state, version).await?;
+    let shown = documents::version(state, &signed_in.caller, version).await?;
     let shown = shown.ok_or_else(ApiProblem::not_found)?;
-    let current = documents::in_force(state).await?;
+    let current = documents::in_force(state, &signed_in.caller).await?;
     let in_force = current.as_ref().map_or(0, |current| current.version);
     let text = |document: Option<&PublishedDocument>| {
         let parsed = document.and_then(|document| parsed(&document.body));
         parsed.unwrap_or_else(|| serde_json::json!({}))
     };
     let changes = if in_force == version {
-        let before = documents::version(state, version.saturating_sub(1)).await?;
+        let before =
+            documents::version(state, &signed_in.caller, version.saturating_sub(1)).await?;
         differences(&text(before.as_ref()), &text(Some(&shown)))
     } else {
         differences(&text(current.as_ref()), &text(Some(&shown)))
@@ -117,8 +109,7 @@ async fn show(
             text: shown.body,
             fields,
             problems,
-            may_publish: in_force != version
-                && signed_in.may(&Method::POST, "/api/v1/documents/{version}/publish"),
+            may_publish: in_force != version && signed_in.caller.may(rights::CHANGE_DOCUMENTS),
         },
         failed,
     )
@@ -131,17 +122,15 @@ pub async fn again(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/documents/{version}/publish")?;
-    let headers = if_match(fields.get("in_force"));
     let body = PublishAgainBody {
         note: fields.get("note").to_owned(),
     };
-    let state_of = State(state.clone());
-    let again = documents::publish_again(state_of, caller, InPath(version), headers, Body(body));
+    let seen = fields.get("in_force").parse().unwrap_or(-1);
+    let again = documents::publish_again(&state, &signed_in.caller, version, seen, body);
     match again.await {
         Ok(_) => Ok(done("/groups", Notice::Published)),
         Err(problem) if problem.status() == 412 => {
-            let current = documents::in_force(&state).await?;
+            let current = documents::in_force(&state, &signed_in.caller).await?;
             let mut problems = FieldProblems::default();
             problems.general = current.map(|current| {
                 format!(

@@ -15,7 +15,7 @@ mod shown;
 pub use account_form::{account, save_account};
 pub use draft::{draft, text};
 pub use draft_acts::{begin, confirm_discard, discard, publish, rebase, save_note, save_text};
-pub use editing::if_match;
+pub use editing::seen;
 pub use group_form::{group as draft_group, save_group};
 pub use groups::{group, list as groups};
 pub use history::{again, list as history, version};

@@ -10,7 +10,7 @@ use super::group_form::{find, named};
 use super::members::{self, PRICES};
 use super::price_sets::{PRICES_OF_SET, PriceSets, SetsFields, put_price};
 use super::{items, text_at};
-use crate::api::{ApiProblem, ConsoleState};
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::documents::Difference;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
@@ -248,7 +248,7 @@ pub async fn model(
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
-    let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let edited = editing::open(&state, &signed_in, &draft).await?;
     let group = named(query.as_deref(), "group");
     let id = named(query.as_deref(), "model");
     let (at, of) = find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
@@ -261,7 +261,7 @@ pub async fn model(
             let part = format!("groups[{at}].models[{number}]");
             (
                 fields_of(model),
-                editing::said_of(&state, &draft, &part).await?,
+                editing::said_of(&state, &signed_in.caller, &draft, &part).await?,
             )
         }
         None if id.is_empty() => (
@@ -291,7 +291,7 @@ pub async fn save_model(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let (caller, edited) = editing::open(&state, &signed_in, &draft).await?;
+    let edited = editing::open(&state, &signed_in, &draft).await?;
     let group = named(query.as_deref(), "group");
     let id = named(query.as_deref(), "model");
     find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
@@ -325,7 +325,7 @@ pub async fn save_model(
         }
     };
     let group_path = path_with(&format!("/drafts/{draft}/group"), &[("group", &group)]);
-    match editing::save(&state, caller, edited, &fields, edit).await? {
+    match editing::save(&state, &signed_in.caller, edited, &fields, edit).await? {
         FormOutcome::Saved if is_removal => Ok(done(&group_path, Notice::Removed)),
         FormOutcome::Saved => {
             let path = format!("/drafts/{draft}/model");
@@ -333,7 +333,7 @@ pub async fn save_model(
             Ok(done(&path, Notice::Saved))
         }
         FormOutcome::Refused(problems, differences) => {
-            let (_, edited) = editing::open(&state, &signed_in, &draft).await?;
+            let edited = editing::open(&state, &signed_in, &draft).await?;
             let shown = ModelFormShown {
                 group: &group,
                 model: &id,

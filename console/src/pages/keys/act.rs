@@ -3,14 +3,13 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 
 use super::change::made_page;
-use super::{name_of, once, path_of};
-use crate::api::ConsoleState;
-use crate::api::key_rotation::{self, KeyRotationBody};
-use crate::api::keys::{self, KeyChangeBody};
-use crate::api::parts::{Body, InPath};
+use super::{name_of, path_of};
+use crate::cases::ConsoleState;
+use crate::cases::key_rotation::{self, KeyRotationBody};
+use crate::cases::keys::{self, KeyChangeBody};
+use crate::cases::rights;
 use crate::pages::{Notice, PageProblem, PageShell, SignedForm, SignedIn, done, page};
 use crate::secret;
 
@@ -39,12 +38,11 @@ pub async fn disable(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent.signed_in.api(Method::PATCH, "/api/v1/keys/{id}")?;
     let change = KeyChangeBody {
         disabled: Some(sent.fields.get("disabled") == "yes"),
         ..KeyChangeBody::default()
     };
-    let _ = keys::change(State(state), caller, InPath(id.clone()), Body(change)).await?;
+    keys::change(&state, &sent.signed_in.caller, &id, change).await?;
     let notice = if sent.fields.get("disabled") == "yes" {
         Notice::KeyDisabled
     } else {
@@ -59,8 +57,8 @@ pub async fn confirm_remove(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::DELETE, "/api/v1/keys/{id}")?;
-    let key = keys::get(State(state), caller, InPath(id)).await?.0;
+    signed_in.caller.must(rights::CHANGE_KEYS)?;
+    let key = keys::get(&state, &signed_in.caller, &id).await?;
     page(&RemovePage {
         shell: signed_in.shell("Remove the key"),
         path: path_of(&key.id),
@@ -75,8 +73,7 @@ pub async fn remove(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent.signed_in.api(Method::DELETE, "/api/v1/keys/{id}")?;
-    keys::remove(State(state), caller, InPath(id)).await?;
+    keys::remove(&state, &sent.signed_in.caller, &id).await?;
     Ok(done("/keys", Notice::KeyRemoved))
 }
 
@@ -86,14 +83,14 @@ pub async fn confirm_rotate(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::POST, "/api/v1/keys/{id}/rotate")?;
-    let key = keys::get(State(state), caller, InPath(id)).await?.0;
+    signed_in.caller.must(rights::CHANGE_KEYS)?;
+    let key = keys::get(&state, &signed_in.caller, &id).await?;
     page(&RotatePage {
         shell: signed_in.shell("Rotate the key"),
         path: path_of(&key.id),
         name: name_of(&key).to_owned(),
         id: key.id,
-        once: secret::new_id().map_err(crate::api::ApiProblem::internal)?,
+        once: secret::new_id().map_err(crate::cases::ApiProblem::internal)?,
     })
 }
 
@@ -104,12 +101,10 @@ pub async fn rotate(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/keys/{id}/rotate")?;
     let asked = KeyRotationBody {
         overlap_seconds: fields.get("overlap_seconds").parse().unwrap_or_default(),
     };
-    let headers = once(&fields);
-    let state_of = State(state.clone());
-    let made = key_rotation::rotate(state_of, caller, headers, InPath(id), Body(asked)).await?;
-    made_page(&state, &signed_in, made.body(), "The key is rotated").await
+    let once = Some(fields.get("once"));
+    let made = key_rotation::rotate(&state, &signed_in.caller, once, &id, asked).await?;
+    made_page(&state, &signed_in, made.body, "The key is rotated").await
 }

@@ -1,16 +1,15 @@
 //! Making a key, and changing one.
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{Method, StatusCode};
-use serde_json::Value;
+use http::StatusCode;
 
 use super::terms::{self, BUDGETS, FIELDS, NUMBERS};
-use super::{SOME_KEY, gateway, name_of, once, path_of};
-use crate::api::keys::{self, KeyChangeBody, NewKeyBody};
-use crate::api::parts::{Body, InPath};
-use crate::api::{ConsoleState, key_models};
+use super::{SOME_KEY, gateway, name_of, path_of};
+use crate::cases::keys::{self, CreatedKey, KeyChangeBody, NewKeyBody};
+use crate::cases::rights;
+use crate::cases::{ConsoleState, key_models};
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
 use crate::pages::{
@@ -51,7 +50,7 @@ async fn form(
     fields: Fields,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    let groups = key_models::groups(state).await?;
+    let groups = key_models::groups(state, &signed_in.caller).await?;
     let titled = groups.into_iter().map(|(id, serves)| {
         let title = match serves.as_str() {
             "A" => format!("{id} (OpenAI-style)"),
@@ -108,10 +107,9 @@ async fn form(
 pub async fn new(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::POST, "/api/v1/keys")?;
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    signed_in.caller.must(rights::CHANGE_KEYS)?;
     let fields = Fields::once()?
         .with("owner", asked.get("owner"))
         .with("group", asked.get("group"));
@@ -124,7 +122,7 @@ pub async fn create(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/keys")?;
+    signed_in.caller.must(rights::CHANGE_KEYS)?;
     let mut problems = FieldProblems::default();
     let limits = terms::limits(&fields, None, &mut problems);
     if !problems.is_empty() {
@@ -141,8 +139,8 @@ pub async fn create(
         limits,
         ..NewKeyBody::default()
     };
-    match keys::create(State(state.clone()), caller, once(&fields), Body(new)).await {
-        Ok(made) => made_page(&state, &signed_in, made.body(), "The key is made").await,
+    match keys::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
+        Ok(made) => made_page(&state, &signed_in, made.body, "The key is made").await,
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
             form(&state, &signed_in, None, fields, problems).await
@@ -154,20 +152,17 @@ pub async fn create(
 pub(in crate::pages) async fn made_page(
     state: &ConsoleState,
     signed_in: &SignedIn,
-    made: &Value,
+    made: CreatedKey,
     title: &str,
 ) -> Result<Response, PageProblem> {
-    let text = |place: &str| made.pointer(place).and_then(Value::as_str);
-    let id = text("/key/id").unwrap_or_default().to_owned();
-    let value = text("/value").map(str::to_owned);
-    let caller = signed_in.api(Method::GET, "/api/v1/keys/{id}/models")?;
-    let models = key_models::list(State(state.clone()), caller, InPath(id.clone())).await?;
-    let key = value.as_deref().unwrap_or(SOME_KEY);
+    let CreatedKey { key, value } = made;
+    let models = key_models::list(state, &signed_in.caller, &key.id).await?;
+    let shown = value.as_deref().unwrap_or(SOME_KEY);
     page(&KeyMadePage {
         shell: signed_in.shell(title),
-        path: path_of(&id),
-        name: text("/key/label").unwrap_or(&id).to_owned(),
-        clients: client_setup::clients(gateway(state), key, &models.0.items),
+        path: path_of(&key.id),
+        name: name_of(&key).to_owned(),
+        clients: client_setup::clients(gateway(state), shown, &models.items),
         value,
     })
 }
@@ -178,10 +173,8 @@ pub async fn edit(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::PATCH, "/api/v1/keys/{id}")?;
-    let key = keys::get(State(state.clone()), caller, InPath(id.clone()))
-        .await?
-        .0;
+    signed_in.caller.must(rights::CHANGE_KEYS)?;
+    let key = keys::get(&state, &signed_in.caller, &id).await?;
     let of = Some((id.as_str(), name_of(&key)));
     form(
         &state,
@@ -200,10 +193,8 @@ pub async fn change(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::PATCH, "/api/v1/keys/{id}")?;
-    let key = keys::get(State(state.clone()), caller.clone(), InPath(id.clone()))
-        .await?
-        .0;
+    signed_in.caller.must(rights::CHANGE_KEYS)?;
+    let key = keys::get(&state, &signed_in.caller, &id).await?;
     let of = Some((id.as_str(), name_of(&key)));
     let mut problems = FieldProblems::default();
     let limits = terms::limits(&fields, key.limits.as_ref(), &mut problems);
@@ -222,14 +213,7 @@ pub async fn change(
         revision: fields.given("revision"),
         ..KeyChangeBody::default()
     };
-    match keys::change(
-        State(state.clone()),
-        caller,
-        InPath(id.clone()),
-        Body(change),
-    )
-    .await
-    {
+    match keys::change(&state, &signed_in.caller, &id, change).await {
         Ok(_) => Ok(done(&path_of(&id), Notice::Saved)),
         Err(problem) if problem.status() == StatusCode::PRECONDITION_FAILED => {
             let mut problems = FieldProblems::default();

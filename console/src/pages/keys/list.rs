@@ -1,15 +1,14 @@
 //! The list of keys.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::Response;
-use http::Method;
 
 use super::{BudgetMeter, meter_of, name_of, path_of, spent_text, state_of};
-use crate::api::keys::{self, KeyListParams, KeyView};
-use crate::api::paging::PageParams;
-use crate::api::parts::Params;
-use crate::api::{ConsoleState, key_models};
+use crate::cases::keys::{self, KeyListParams, KeyView};
+use crate::cases::paging::PageParams;
+use crate::cases::rights;
+use crate::cases::{ConsoleState, key_models};
 use crate::pages::form::Fields;
 use crate::pages::{PageProblem, PageShell, SignedIn, page};
 use crate::store::key_lists::KeyState;
@@ -84,10 +83,8 @@ fn filtered_path(filters: &Fields) -> (String, bool) {
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    filters: Fields,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/keys")?;
-    let filters = Fields::parse(query.unwrap_or_default().as_bytes());
     let params = KeyListParams {
         owner: filters.given("owner"),
         group: filters.given("group"),
@@ -100,21 +97,18 @@ pub async fn list(
         },
         with: Some("use".to_owned()),
     };
-    let place = PageParams {
-        cursor: filters.given("cursor"),
-        limit: Some(ROWS),
-    };
-    let is_everybodys = caller.only_owner().is_none();
-    let found = keys::list(State(state.clone()), caller, Params(params), Params(place)).await?;
+    let place = PageParams::at(filters.given("cursor"), ROWS);
+    let is_everybodys = signed_in.caller.only_owner().is_none();
+    let found = keys::list(&state, &signed_in.caller, params, place).await?;
     let now = moment(state.now());
     let (path, is_filtered) = filtered_path(&filters);
-    let groups = key_models::groups(&state).await?;
+    let groups = key_models::groups(&state, &signed_in.caller).await?;
     let shell = signed_in.shell("Keys");
     page(&KeysPage {
         shell,
-        may_create: signed_in.may(&Method::POST, "/api/v1/keys"),
-        rows: found.0.items.iter().map(|key| row(key, &now)).collect(),
-        next: found.0.next,
+        may_create: signed_in.caller.may(rights::CHANGE_KEYS),
+        rows: found.items.iter().map(|key| row(key, &now)).collect(),
+        next: found.next,
         filters,
         groups: groups.into_iter().map(|(id, _)| id).collect(),
         is_filtered,

@@ -6,18 +6,16 @@ mod list;
 mod one;
 pub(super) mod terms;
 
-use http::HeaderMap;
-
 pub use act::{confirm_remove, confirm_rotate, disable, remove, rotate};
 pub(super) use change::made_page;
 pub use change::{change, create, edit, new};
 pub use list::list;
 pub use one::one;
 
-use super::form::Fields;
+use super::me::sums;
 use super::text;
-use crate::api::ConsoleState;
-use crate::api::keys::KeyView;
+use crate::cases::ConsoleState;
+use crate::cases::keys::KeyView;
 
 /// The address in the lines for clients where nobody has named the gateway's.
 const SOME_GATEWAY: &str = "https://YOUR-GATEWAY";
@@ -68,26 +66,9 @@ fn meter_of(key: &KeyView) -> Option<BudgetMeter> {
     })
 }
 
-/// Formats the amounts spent, by currency.
-fn spent_text(key: &KeyView) -> String {
-    let spent = key.spent_this_month.iter().flatten();
-    let texts: Vec<String> = spent
-        .map(|spent| text::amount(&spent.currency, &spent.amount))
-        .collect();
-    if texts.is_empty() {
-        "0".to_owned()
-    } else {
-        texts.join(" + ")
-    }
-}
-
-/// A form is done once: the headers with the key that it was shown with.
-pub(super) fn once(fields: &Fields) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    if let Ok(value) = http::HeaderValue::from_str(fields.get("once")) {
-        headers.insert("idempotency-key", value);
-    }
-    headers
+/// The amounts of this month.
+pub(super) fn spent_text(key: &KeyView) -> String {
+    sums(key.spent_this_month.as_deref().unwrap_or_default())
 }
 
 pub(super) fn gateway(state: &ConsoleState) -> &str {

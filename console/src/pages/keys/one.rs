@@ -3,19 +3,19 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 
 use super::{
     BudgetMeter, SOME_KEY, gateway, meter_of, name_of, path_of, spent_text, state_of, terms,
 };
-use crate::api::keys::{self, KeyView};
-use crate::api::paging::PageParams;
-use crate::api::parts::{InPath, Params};
-use crate::api::requests::{self, RequestParams};
-use crate::api::spend::{self, SpendKind, SpendParams};
-use crate::api::usage::{self, UsageParams, UsageView};
-use crate::api::{ConsoleState, key_models};
+use crate::cases::keys::{self, KeyView};
+use crate::cases::paging::PageParams;
+use crate::cases::requests::{self, RequestParams};
+use crate::cases::rights;
+use crate::cases::spend::{self, SpendKind, SpendParams};
+use crate::cases::usage::{self, UsageParams, UsageView};
+use crate::cases::{ConsoleState, key_models};
 use crate::pages::client_setup::{self, ClientSetup};
+use crate::pages::me::sums;
 use crate::pages::requests::RequestRow;
 use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
 use crate::timestamp::moment;
@@ -63,13 +63,10 @@ pub async fn one(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/keys/{id}")?;
     let now = moment(state.now());
     let part = |length: usize| now.get(..length).unwrap_or_default().to_owned();
     let (today, month) = (part(10), part(7));
-    let key = keys::get(State(state.clone()), caller.clone(), InPath(id.clone()))
-        .await?
-        .0;
+    let key = keys::get(&state, &signed_in.caller, &id).await?;
     // Its id may have been another one's key before.
     let owner = key.owner.clone().unwrap_or_default();
     let of_today = SpendParams {
@@ -77,11 +74,7 @@ pub async fn one(
         subject: id.clone(),
         period: today,
     };
-    let spent = spend::get(State(state.clone()), caller.clone(), Params(of_today)).await?;
-    let spent = spent.0.spent.iter();
-    let spent: Vec<String> = spent
-        .map(|spent| text::amount(&spent.currency, &spent.amount))
-        .collect();
+    let spent = spend::get(&state, &signed_in.caller, of_today).await?;
     let by_model = UsageParams {
         by: "model".to_owned(),
         since: Some(format!("{month}-01")),
@@ -90,13 +83,8 @@ pub async fn one(
         ..UsageParams::default()
     };
     let all = PageParams::default();
-    let used = usage::list(
-        State(state.clone()),
-        caller.clone(),
-        Params(by_model),
-        Params(all),
-    );
-    let used = used.await?.0.items;
+    let used = usage::list(&state, &signed_in.caller, by_model, all);
+    let used = used.await?.items;
     let requests_of_month = used
         .iter()
         .map(|of| of.count("requests"))
@@ -106,20 +94,11 @@ pub async fn one(
         owner: Some(owner.clone()),
         ..RequestParams::default()
     };
-    let few = PageParams {
-        cursor: None,
-        limit: Some(ROWS),
-    };
-    let latest = requests::list(
-        State(state.clone()),
-        caller.clone(),
-        Params(of_key),
-        Params(few),
-    );
-    let latest = latest.await?.0.items;
-    let served = key_models::list(State(state.clone()), caller, InPath(id))
+    let few = PageParams::first(ROWS);
+    let latest = requests::list(&state, &signed_in.caller, of_key, few);
+    let latest = latest.await?.items;
+    let served = key_models::list(&state, &signed_in.caller, &id)
         .await?
-        .0
         .items;
     page(&KeyPage {
         shell: signed_in.shell(name_of(&key)),
@@ -130,18 +109,14 @@ pub async fn one(
         state: state_of(&key, &now),
         meter: meter_of(&key),
         limits: terms::shown(&key),
-        today: if spent.is_empty() {
-            "0".to_owned()
-        } else {
-            spent.join(" + ")
-        },
+        today: sums(&spent.spent),
         month: spent_text(&key),
         month_name: month,
         requests_of_month: number(requests_of_month),
         models: by_model_only(&used),
         requests: latest.iter().map(RequestRow::of).collect(),
         clients: client_setup::clients(gateway(&state), SOME_KEY, &served),
-        may_change: signed_in.may(&Method::PATCH, "/api/v1/keys/{id}"),
+        may_change: signed_in.caller.may(rights::CHANGE_KEYS),
         is_address_known: state.gateway.is_some(),
         key,
     })

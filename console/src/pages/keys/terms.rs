@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use trilane::config::document::LimitsDocument;
 
-use crate::api::keys::KeyView;
+use crate::cases::keys::KeyView;
 use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, text};
 

@@ -3,17 +3,16 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 
 use super::path_of;
-use crate::api::ConsoleState;
-use crate::api::key_rotation::KeyRotationBody;
-use crate::api::keys as all_keys;
-use crate::api::me::keys::{self, OwnKeyChangeBody};
-use crate::api::parts::{Body, InPath};
+use crate::cases::ConsoleState;
+use crate::cases::key_rotation::KeyRotationBody;
+use crate::cases::keys as all_keys;
+use crate::cases::me::keys::{self, OwnKeyChangeBody};
+use crate::cases::rights;
 use crate::pages::confirm::Confirm;
 use crate::pages::form::Fields;
-use crate::pages::keys::{made_page, name_of, once};
+use crate::pages::keys::{made_page, name_of};
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
 };
@@ -30,9 +29,8 @@ struct OwnRotatePage {
 
 /// Reads the name for people of a key that the person may see.
 async fn name(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> Result<String, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/keys/{id}")?;
-    let key = all_keys::get(State(state.clone()), caller, InPath(id.to_owned())).await?;
-    Ok(name_of(&key.0).to_owned())
+    let key = all_keys::get(state, &signed_in.caller, id).await?;
+    Ok(name_of(&key).to_owned())
 }
 
 async fn rotate_form(
@@ -61,7 +59,7 @@ pub async fn confirm_rotate(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::POST, "/api/v1/me/keys/{id}/rotate")?;
+    signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
     let fields = Fields::once()?.with("overlap_seconds", "0");
     rotate_form(&state, &signed_in, &id, fields, FieldProblems::default()).await
 }
@@ -73,14 +71,12 @@ pub async fn rotate(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/me/keys/{id}/rotate")?;
     let asked = KeyRotationBody {
         overlap_seconds: fields.get("overlap_seconds").parse().unwrap_or_default(),
     };
-    let headers = once(&fields);
-    let of = InPath(id.clone());
-    match keys::rotate(State(state.clone()), caller, headers, of, Body(asked)).await {
-        Ok(made) => made_page(&state, &signed_in, made.body(), "The key is rotated").await,
+    let once = Some(fields.get("once"));
+    match keys::rotate(&state, &signed_in.caller, once, &id, asked).await {
+        Ok(made) => made_page(&state, &signed_in, made.body, "The key is rotated").await,
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
             rotate_form(&state, &signed_in, &id, fields, problems).await
@@ -94,7 +90,7 @@ pub async fn confirm_disable(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::PATCH, "/api/v1/me/keys/{id}")?;
+    signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
     let name = name(&state, &signed_in, &id).await?;
     page(&Confirm {
         shell: signed_in.shell("Disable the key?"),
@@ -113,11 +109,10 @@ pub async fn disable(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent.signed_in.api(Method::PATCH, "/api/v1/me/keys/{id}")?;
     let change = OwnKeyChangeBody {
         disabled: Some(true),
         ..OwnKeyChangeBody::default()
     };
-    let _ = keys::change(State(state), caller, InPath(id), Body(change)).await?;
+    keys::change(&state, &sent.signed_in.caller, &id, change).await?;
     Ok(done("/me", Notice::KeyDisabled))
 }

@@ -8,11 +8,12 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::left::LeftShown;
 use super::own::sums;
-use crate::api::me::key::{HeldKeyView, HeldRequestView, held};
-use crate::api::{ConsoleState, RemoteAddress};
+use crate::cases::ConsoleState;
+use crate::cases::me::key::{HeldKeyView, HeldRequestView, held};
+use crate::client_address::RemoteAddress;
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::OpenForm;
-use crate::pages::keys::{SOME_KEY, gateway, name_of, state_of};
+use crate::pages::keys::{SOME_KEY, gateway, name_of, spent_text, state_of};
 use crate::pages::shell::Appearance;
 use crate::pages::{PageProblem, PageShell, page, text};
 use crate::timestamp::moment;
@@ -85,7 +86,7 @@ pub async fn show(
     OpenForm(fields): OpenForm,
 ) -> Result<Response, PageProblem> {
     let appearance = Appearance::of(&headers);
-    let held = match held(&state, fields.get("key"), &address).await {
+    let held = match held(&state, Some(fields.get("key")), &address).await {
         Ok(held) => held,
         Err(problem) if matches!(problem.status(), 401 | 429) => {
             let (status, problem) = match problem.status() {
@@ -116,7 +117,7 @@ pub async fn show(
         state: state_of(&held.key, &now),
         left: LeftShown::of(name_of(&held.key), &held.remaining),
         today: sums(&held.spent_today),
-        month: sums(held.key.spent_this_month.as_deref().unwrap_or_default()),
+        month: spent_text(&held.key),
         requests: held.requests.iter().map(HeldRequest::of).collect(),
         clients: client_setup::clients(gateway(&state), SOME_KEY, &held.models),
         held,

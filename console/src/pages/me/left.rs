@@ -1,6 +1,6 @@
 //! The remaining limits and budgets of a key, as pages show them.
 
-use crate::api::holder::{KeyRemaining, RemainingBudget, RequestsState};
+use crate::cases::holder::{KeyRemaining, RemainingBudget, RequestsState};
 use crate::pages::text;
 
 /// The remaining limits and budgets of a key.

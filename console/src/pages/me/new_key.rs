@@ -3,15 +3,14 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use http::Method;
 
 use super::own::{allows, has_room, own_teams};
-use crate::api::budgets::BudgetBody;
-use crate::api::me::keys::{self, OwnKeyBody};
-use crate::api::parts::Body;
-use crate::api::{ConsoleState, key_models};
+use crate::cases::budgets::BudgetBody;
+use crate::cases::me::keys::{self, OwnKeyBody};
+use crate::cases::rights;
+use crate::cases::{ConsoleState, key_models};
 use crate::pages::form::Fields;
-use crate::pages::keys::{made_page, once, terms};
+use crate::pages::keys::{made_page, terms};
 use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, form_page};
 
 /// The names of the fields.
@@ -48,7 +47,9 @@ async fn form(
     teams.retain(has_room);
     let allowances = teams.iter().filter_map(|team| team.allowance.as_ref());
     let may: Vec<&String> = allowances.flat_map(|allowance| &allowance.groups).collect();
-    let in_force = key_models::groups(state).await?.into_iter();
+    let in_force = key_models::groups(state, &signed_in.caller)
+        .await?
+        .into_iter();
     let groups = in_force.filter(|(id, _)| may.contains(&id));
     let failed = !problems.is_empty();
     form_page(
@@ -73,7 +74,7 @@ pub async fn new(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::POST, "/api/v1/me/keys")?;
+    signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
     form(
         &state,
         &signed_in,
@@ -89,7 +90,6 @@ pub async fn create(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/me/keys")?;
     let amount = |name: &str| fields.given(name);
     let budget = BudgetBody {
         per_day: amount("budget.per_day"),
@@ -104,9 +104,8 @@ pub async fn create(
         budget: has_budget.then_some(budget),
         expires_at: terms::expires_at(&fields),
     };
-    let headers = once(&fields);
-    match keys::create(State(state.clone()), caller, headers, Body(new)).await {
-        Ok(made) => made_page(&state, &signed_in, made.body(), "The key is made").await,
+    match keys::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
+        Ok(made) => made_page(&state, &signed_in, made.body, "The key is made").await,
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
             form(&state, &signed_in, fields, problems).await

@@ -1,24 +1,23 @@
 //! One's own keys, with what is left for them.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::Response;
-use http::Method;
 
 use super::left::LeftShown;
 use super::path_of;
-use crate::api::budgets::{self, BudgetKind};
-use crate::api::holder::RequestsState;
-use crate::api::me::teams::OwnTeamView;
-use crate::api::me::{keys as own_keys, teams};
-use crate::api::paging::PageParams;
-use crate::api::parts::{InPath, Params};
-use crate::api::requests::{self, RequestParams};
-use crate::api::spend::{self, SpendKind, SpendParams, SpentAmount};
-use crate::api::{Caller, ConsoleState};
+use crate::cases::budgets::{self, BudgetKind};
+use crate::cases::holder::RequestsState;
+use crate::cases::me::teams::OwnTeamView;
+use crate::cases::me::{keys as own_keys, teams};
+use crate::cases::paging::PageParams;
+use crate::cases::requests::{self, RequestParams};
+use crate::cases::rights;
+use crate::cases::spend::{self, SpendKind, SpendParams, SpentAmount};
+use crate::cases::{Caller, ConsoleState};
 use crate::pages::allowed;
 use crate::pages::form::Fields;
-use crate::pages::keys::{name_of, path_of as key_path, state_of};
+use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
 use crate::pages::requests::RequestRow;
 use crate::pages::text::path_with;
 use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
@@ -91,9 +90,8 @@ pub async fn own_teams(
     state: &ConsoleState,
     signed_in: &SignedIn,
 ) -> Result<Vec<OwnTeamView>, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/me/teams")?;
-    let found = teams::list(State(state.clone()), caller, Params(PageParams::default())).await?;
-    Ok(found.0.items)
+    let found = teams::list(state, &signed_in.caller, PageParams::default()).await?;
+    Ok(found.items)
 }
 
 /// Whether a team lets one make one more key.
@@ -120,16 +118,15 @@ async fn spent(state: &ConsoleState, caller: &Caller, period: &str) -> Result<St
         subject: caller.id.clone(),
         period: period.to_owned(),
     };
-    let found = spend::get(State(state.clone()), caller.clone(), Params(asked)).await?;
-    Ok(sums(&found.0.spent))
+    let found = spend::get(state, caller, asked).await?;
+    Ok(sums(&found.spent))
 }
 
 /// Reads the remaining amounts of the person's own budgets.
 async fn left(state: &ConsoleState, signed_in: &SignedIn) -> Result<Vec<OwnBudget>, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/budgets/{kind}/{id}")?;
-    let of = InPath((BudgetKind::Owner, caller.id.clone()));
-    let found = match budgets::get(State(state.clone()), caller, of).await {
-        Ok(found) => found.0,
+    let caller = &signed_in.caller;
+    let found = match budgets::get(state, caller, BudgetKind::Owner, &caller.id).await {
+        Ok(found) => found,
         Err(problem) if problem.status() == 404 => return Ok(Vec::new()),
         Err(problem) => return Err(problem.into()),
     };
@@ -157,17 +154,11 @@ async fn left(state: &ConsoleState, signed_in: &SignedIn) -> Result<Vec<OwnBudge
 pub async fn own(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/me/keys")?;
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
-    let place = PageParams {
-        cursor: asked.given("cursor"),
-        limit: Some(KEYS),
-    };
-    let found = own_keys::list(State(state.clone()), caller.clone(), Params(place))
-        .await?
-        .0;
+    signed_in.caller.must(rights::SEE_OWN_KEYS)?;
+    let place = PageParams::at(asked.given("cursor"), KEYS);
+    let found = own_keys::list(&state, &signed_in.caller, place).await?;
     let now = moment(state.now());
     let part = |length: usize| now.get(..length).unwrap_or_default();
     let keys = found.items.iter().map(|own| {
@@ -182,7 +173,7 @@ pub async fn own(
                 (("good", _), RequestsState::SomeFail) => ("warn", "Some requests fail"),
                 (state, _) => state,
             },
-            spent: sums(key.spent_this_month.as_deref().unwrap_or_default()),
+            spent: spent_text(key),
             last_used: key.last_used_at.clone(),
             expires: key.expires_at.clone(),
             disabled: key.disabled,
@@ -194,32 +185,24 @@ pub async fn own(
     });
     let keys = keys.collect();
     let of_me = RequestParams {
-        owner: Some(caller.id.clone()),
+        owner: Some(signed_in.caller.id.clone()),
         ..RequestParams::default()
     };
-    let few = PageParams {
-        cursor: None,
-        limit: Some(REQUESTS),
-    };
-    let latest = requests::list(
-        State(state.clone()),
-        caller.clone(),
-        Params(of_me),
-        Params(few),
-    );
-    let latest = latest.await?.0.items;
+    let few = PageParams::first(REQUESTS);
+    let latest = requests::list(&state, &signed_in.caller, of_me, few);
+    let latest = latest.await?.items;
     let teams = own_teams(&state, &signed_in).await?;
-    let may_change = signed_in.may(&Method::POST, "/api/v1/me/keys");
+    let may_change = signed_in.caller.may(rights::CHANGE_OWN_KEYS);
     let shell = signed_in.shell("Me");
     let name = shell.person.as_ref().map(|(_, name)| name.clone());
     page(&MePage {
         name: name.unwrap_or_default(),
-        today: spent(&state, &caller, part(10)).await?,
-        month: spent(&state, &caller, part(7)).await?,
+        today: spent(&state, &signed_in.caller, part(10)).await?,
+        month: spent(&state, &signed_in.caller, part(7)).await?,
         left: left(&state, &signed_in).await?,
         keys,
         next: found.next,
-        all_requests: path_with("/requests", &[("owner", &caller.id)]),
+        all_requests: path_with("/requests", &[("owner", &signed_in.caller.id)]),
         requests: latest.iter().map(RequestRow::of).collect(),
         may_create: may_change && teams.iter().any(has_room),
         may_change,

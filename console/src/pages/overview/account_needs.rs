@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use axum::extract::State;
 use time::{Duration, OffsetDateTime};
 
 use super::attention::Need;
-use crate::api::ConsoleState;
-use crate::api::account_tests;
-use crate::api::credentials;
-use crate::api::hour_counts::{self, CountParams};
-use crate::api::parts::Params;
+use crate::cases::account_tests;
+use crate::cases::credentials;
+use crate::cases::hour_counts::{self, CountParams};
+use crate::cases::{Caller, ConsoleState};
 use crate::pages::PageProblem;
 use crate::pages::accounts;
 use crate::pages::text::in_path;
@@ -63,15 +61,15 @@ impl Troubled {
 /// Lists the problems of the accounts in force that need attention.
 ///
 /// # Errors
-/// Those of the API.
-pub async fn read(state: &ConsoleState) -> Result<Vec<Need>, PageProblem> {
-    let groups = accounts::groups(state).await?;
+/// Those of the use case.
+pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, PageProblem> {
+    let groups = accounts::groups(state, caller).await?;
     if groups.is_empty() {
         return Ok(Vec::new());
     }
-    let kept = credentials::list(State(state.clone())).await?.0.items;
-    let tests = account_tests::list(State(state.clone())).await?.0.items;
-    let answering = answering(state).await?;
+    let kept = credentials::list(state, caller).await?.items;
+    let tests = account_tests::list(state, caller).await?.items;
+    let answering = answering(state, caller).await?;
     let (mut without, mut unreadable, mut refused, mut failing) = (
         Troubled::default(),
         Troubled::default(),
@@ -130,7 +128,7 @@ pub async fn read(state: &ConsoleState) -> Result<Vec<Need>, PageProblem> {
 }
 
 /// The accounts that have answered since yesterday.
-async fn answering(state: &ConsoleState) -> Result<BTreeSet<String>, PageProblem> {
+async fn answering(state: &ConsoleState, caller: &Caller) -> Result<BTreeSet<String>, PageProblem> {
     let today = timestamp::parse(&moment(state.now())).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let since = today.saturating_sub(Duration::DAY).date().to_string();
     let asked = CountParams {
@@ -138,9 +136,7 @@ async fn answering(state: &ConsoleState) -> Result<BTreeSet<String>, PageProblem
         since: Some(since),
         ..CountParams::default()
     };
-    let found = hour_counts::attempts(State(state.clone()), Params(asked))
-        .await?
-        .0;
+    let found = hour_counts::attempts(state, caller, asked).await?;
     let answered = found
         .items
         .into_iter()

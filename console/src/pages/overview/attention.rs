@@ -1,12 +1,10 @@
 //! The problems that need attention now.
 
-use axum::extract::State;
 use time::Duration;
 
-use crate::api::envoys::{self, EnvoyView};
-use crate::api::paging::PageParams;
-use crate::api::parts::Params;
-use crate::api::{ConsoleState, documents};
+use crate::cases::envoys::{self, EnvoyView};
+use crate::cases::paging::PageParams;
+use crate::cases::{Caller, ConsoleState, documents};
 use crate::pages::overview::{account_needs, budget_needs, uncovered_needs};
 use crate::pages::{PageProblem, text};
 use crate::timestamp;
@@ -130,14 +128,11 @@ impl Fleet {
     /// Reads it.
     ///
     /// # Errors
-    /// Those of the API.
-    pub async fn read(state: &ConsoleState) -> Result<Self, PageProblem> {
-        let place = PageParams {
-            cursor: None,
-            limit: Some(ENVOYS),
-        };
-        let found = envoys::list(State(state.clone()), Params(place)).await?.0;
-        let in_force = documents::in_force(state).await?.map(|of| of.etag);
+    /// Those of the use case.
+    pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Self, PageProblem> {
+        let place = PageParams::first(ENVOYS);
+        let found = envoys::list(state, caller, place).await?;
+        let in_force = documents::in_force(state, caller).await?.map(|of| of.etag);
         let now = state.now().div_euclid(1_000_000);
         let known = found.items.into_iter();
         let known: Vec<EnvoyView> = known.filter(|view| view.state != "revoked").collect();
@@ -161,9 +156,9 @@ impl Fleet {
         for view in &known {
             needs.extend(needs_of(view, now));
         }
-        needs.extend(account_needs::read(state).await?);
-        needs.extend(budget_needs::read(state).await?);
-        needs.extend(uncovered_needs::read(state).await?);
+        needs.extend(account_needs::read(state, caller).await?);
+        needs.extend(budget_needs::read(state, caller).await?);
+        needs.extend(uncovered_needs::read(state, caller).await?);
         // What fails stands before what is going to.
         needs.sort_by_key(|need| need.kind != "bad");
         let envoys = known.into_iter();
@@ -178,7 +173,7 @@ impl Fleet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::EnvoyReport;
+    use crate::cases::EnvoyReport;
 
     fn view(state: &'static str, seen: Option<i64>, report: Option<EnvoyReport>) -> EnvoyView {
         EnvoyView {

@@ -1,12 +1,9 @@
 //! Budgets that are nearly spent.
 
-use axum::extract::State;
-
 use super::attention::Need;
-use crate::api::ConsoleState;
-use crate::api::nearly_spent::{self, NearlySpentView};
-use crate::api::paging::PageParams;
-use crate::api::parts::Params;
+use crate::cases::nearly_spent::{self, NearlySpentView};
+use crate::cases::paging::PageParams;
+use crate::cases::{Caller, ConsoleState};
 use crate::pages::PageProblem;
 use crate::pages::nearly_spent::path_of;
 
@@ -18,15 +15,10 @@ const READ: u16 = 20;
 /// The first few, and where the others are.
 ///
 /// # Errors
-/// Those of the API.
-pub async fn read(state: &ConsoleState) -> Result<Vec<Need>, PageProblem> {
-    let place = PageParams {
-        cursor: None,
-        limit: Some(READ),
-    };
-    let found = nearly_spent::list(State(state.clone()), Params(place))
-        .await?
-        .0;
+/// Those of the use case.
+pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, PageProblem> {
+    let place = PageParams::first(READ);
+    let found = nearly_spent::list(state, caller, place).await?;
     Ok(needs(&found.items, found.next.is_some()))
 }
 

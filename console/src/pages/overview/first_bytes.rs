@@ -1,10 +1,7 @@
 //! Times to the first byte of responses, over time.
 
-use axum::extract::State;
-
-use crate::api::ConsoleState;
-use crate::api::hour_counts::{self, CountParams, CountPeriod, FirstBytesView};
-use crate::api::parts::Params;
+use crate::cases::hour_counts::{self, CountParams, CountPeriod, FirstBytesView};
+use crate::cases::{Caller, ConsoleState};
 use crate::pages::PageProblem;
 use crate::pages::chart::{self, Chart, Unit, Values};
 
@@ -19,6 +16,7 @@ const SERIES: [(&str, i64); 4] = [
 /// The chart by day since one.
 pub async fn chart(
     state: &ConsoleState,
+    caller: &Caller,
     since: &str,
     days: &[String],
 ) -> Result<Option<Chart>, PageProblem> {
@@ -27,8 +25,8 @@ pub async fn chart(
         since: Some(since.to_owned()),
         ..CountParams::default()
     };
-    let counts = hour_counts::first_bytes(State(state.clone()), Params(asked)).await?;
-    let values = values(&counts.0.items);
+    let counts = hour_counts::first_bytes(state, caller, asked).await?;
+    let values = values(&counts.items);
     let names = SERIES.map(|(name, _)| name);
     let title = "How soon responses began, by day";
     Ok(chart::in_order(title, &Unit::Count, days, &values, &names))

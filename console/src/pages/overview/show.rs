@@ -3,16 +3,15 @@
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use http::Method;
 use time::OffsetDateTime;
 
 use super::attention::Fleet;
 use super::first_bytes;
 use super::today::Today;
-use crate::api::parts::Params;
-use crate::api::usage::{UsageParams, UsageView};
-use crate::api::usage_top::{self, TopColumn, TopParams};
-use crate::api::{Caller, ConsoleState};
+use crate::cases::rights::{self, Right};
+use crate::cases::usage::{UsageParams, UsageView};
+use crate::cases::usage_top::{self, TopColumn, TopParams};
+use crate::cases::{Caller, ConsoleState};
 use crate::pages::chart::Chart;
 use crate::pages::usage::charts;
 use crate::pages::{PageProblem, PageShell, SignedIn, live, page, periods, text};
@@ -49,22 +48,20 @@ struct OverviewPage {
     charts: Vec<Chart>,
 }
 
-/// Returns the caller, if the role may see the overview.
-fn caller(signed_in: &SignedIn) -> Result<Caller, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/first-bytes")?;
-    signed_in.api(Method::GET, "/api/v1/attempts")?;
-    signed_in.api(Method::GET, "/api/v1/envoys")?;
-    signed_in.api(Method::GET, "/api/v1/credentials")?;
-    signed_in.api(Method::GET, "/api/v1/account-tests")?;
-    signed_in.api(Method::GET, "/api/v1/budgets/nearly-spent")?;
-    signed_in.api(Method::GET, "/api/v1/usage")
-}
+/// The rights of those who see the overview.
+const SEEN: [Right; 5] = [
+    rights::SEE_COUNTS,
+    rights::SEE_ENVOYS,
+    rights::SEE_CREDENTIALS,
+    rights::SEE_BUDGETS,
+    rights::SEE_USAGE,
+];
 
 async fn part(state: &ConsoleState, caller: &Caller) -> Result<String, PageProblem> {
     let make = async || {
         let part = OverviewPart {
             today: Today::read(state, caller, &moment(state.now())).await?,
-            fleet: Fleet::read(state).await?,
+            fleet: Fleet::read(state, caller).await?,
         };
         Ok::<_, PageProblem>(part.render()?)
     };
@@ -97,8 +94,8 @@ async fn top_keys(
             until: None,
             limit: Some(KEYS),
         };
-        let found = usage_top::list(State(state.clone()), caller.clone(), Params(asked)).await?;
-        keys.extend(found.0.items.into_iter().map(key));
+        let found = usage_top::list(state, caller, asked).await?;
+        keys.extend(found.items.into_iter().map(key));
     }
     Ok(keys)
 }
@@ -109,11 +106,12 @@ pub async fn show(
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
-    let Ok(caller) = caller(&signed_in) else {
+    let caller = &signed_in.caller;
+    if !SEEN.into_iter().all(|right| caller.may(right)) {
         // What was just done is told there.
         let query = query.map_or_else(String::new, |query| format!("?{query}"));
         return Ok(Redirect::to(&format!("/me{query}")).into_response());
-    };
+    }
     let now = moment(state.now());
     let today = timestamp::parse(&now).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let first = today.saturating_sub(time::Duration::days(DAYS.saturating_sub(1)));
@@ -122,13 +120,13 @@ pub async fn show(
         since: Some(since.clone()),
         ..UsageParams::default()
     };
-    let mut drawn = charts::charts(&state, &caller, &asked, &now).await?;
-    let keys = top_keys(&state, &caller, &drawn, now.get(..10).unwrap_or_default()).await?;
+    let mut drawn = charts::charts(&state, caller, &asked, &now).await?;
+    let keys = top_keys(&state, caller, &drawn, now.get(..10).unwrap_or_default()).await?;
     let end = today.saturating_add(time::Duration::DAY);
     let days = periods::between(first, end, "day");
-    drawn.extend(first_bytes::chart(&state, &since, &days).await?);
+    drawn.extend(first_bytes::chart(&state, caller, &since, &days).await?);
     page(&OverviewPage {
-        part: part(&state, &caller).await?,
+        part: part(&state, caller).await?,
         shell: signed_in.shell("Overview"),
         keys,
         charts: drawn,
@@ -140,10 +138,12 @@ pub async fn live(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
 ) -> Result<Response, PageProblem> {
-    let caller = caller(&signed_in)?;
-    let of = state.clone();
+    for right in SEEN {
+        signed_in.caller.must(right)?;
+    }
+    let (of, who) = (state.clone(), signed_in.caller.clone());
     live::events(&state, signed_in, move || {
-        let (state, caller) = (of.clone(), caller.clone());
+        let (state, caller) = (of.clone(), who.clone());
         async move { part(&state, &caller).await }
     })
 }

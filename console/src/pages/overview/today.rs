@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
-
-use crate::api::hour_counts::{self, AttemptsView, CountParams, is_failure};
-use crate::api::paging::PageParams;
-use crate::api::parts::Params;
-use crate::api::usage::{self, UsageParams, UsageView};
-use crate::api::{ApiProblem, Caller, ConsoleState};
+use crate::cases::hour_counts::{self, AttemptsView, CountParams, is_failure};
+use crate::cases::paging::PageParams;
+use crate::cases::usage::{self, UsageParams, UsageView};
+use crate::cases::{ApiProblem, Caller, ConsoleState};
 use crate::ledger::Sum;
 use crate::pages::text::path_with;
 use crate::pages::{PageProblem, text};
@@ -83,17 +80,9 @@ async fn sums(
         since: Some(since.to_owned()),
         ..UsageParams::default()
     };
-    let place = PageParams {
-        cursor: None,
-        limit: Some(500),
-    };
-    let found = usage::list(
-        State(state.clone()),
-        caller.clone(),
-        Params(asked),
-        Params(place),
-    );
-    Ok(found.await?.0.items)
+    let place = PageParams::first(500);
+    let found = usage::list(state, caller, asked, place);
+    Ok(found.await?.items)
 }
 
 fn all(rows: &[UsageView], name: &str) -> u64 {
@@ -192,7 +181,7 @@ impl Today {
     /// Reads it; `now` is the present time, as the API writes it.
     ///
     /// # Errors
-    /// Those of the API.
+    /// Those of the use case.
     pub async fn read(
         state: &ConsoleState,
         caller: &Caller,
@@ -206,14 +195,13 @@ impl Today {
             since: Some(day.to_owned()),
             ..CountParams::default()
         };
-        let first = hour_counts::first_bytes(State(state.clone()), Params(counted.clone())).await?;
+        let first = hour_counts::first_bytes(state, caller, counted.clone()).await?;
         let by_account = CountParams {
             by: "account".to_owned(),
             ..counted
         };
-        let mut attempts = hour_counts::attempts(State(state.clone()), Params(by_account))
+        let mut attempts = hour_counts::attempts(state, caller, by_account)
             .await?
-            .0
             .items;
         attempts.sort_by_key(|view| core::cmp::Reverse((view.failed, view.attempts)));
         let (requests, failed) = (all(&rows, "requests"), all(&rows, "failed"));
@@ -228,7 +216,7 @@ impl Today {
             ),
             has_failed: failed > 0,
             tokens: ["input", "output"].map(|name| text::count(all(&rows, name))),
-            first_byte: first.0.items.first().map(|view| {
+            first_byte: first.items.first().map(|view| {
                 [view.half_within_ms, view.p95_within_ms]
                     .map(|within| text::duration(u64::try_from(within).unwrap_or_default()))
             }),

@@ -2,46 +2,42 @@
 
 use trilane::config::some_of;
 
-use crate::api::{ApiProblem, ConsoleState};
+use crate::cases::paging::PageParams;
+use crate::cases::usage::{self, UsageParams, UsageView};
+use crate::cases::{Caller, ConsoleState};
 use crate::ledger::Measure;
 use crate::pages::PageProblem;
 use crate::pages::overview::attention::Need;
 use crate::pages::text::{count, path_with};
-use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
 use crate::timestamp::moment;
 
 /// The models that are named.
 const NAMED: usize = 3;
 /// The models that are looked at.
-const READ: i64 = 500;
+const READ: u16 = 500;
 
 /// The models whose requests of today used what no price covers.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn read(state: &ConsoleState) -> Result<Vec<Need>, PageProblem> {
+pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, PageProblem> {
     let now = moment(state.now());
     let today = now.get(..10).unwrap_or_default();
-    let query = UsageQuery {
-        by: vec![UsageColumn::Model],
-        since: Some(format!("{today}T00")),
-        limit: READ,
-        ..UsageQuery::default()
+    let asked = UsageParams {
+        by: "model".to_owned(),
+        since: Some(today.to_owned()),
+        ..UsageParams::default()
     };
-    let mut transaction = state.store.read().await.map_err(ApiProblem::from)?;
-    let sums = usage_hours::sums(&mut transaction, &query).await;
-    transaction.rollback().await;
-    Ok(need(&sums.map_err(ApiProblem::from)?, today)
-        .into_iter()
-        .collect())
+    let place = PageParams::first(READ);
+    let sums = usage::list(state, caller, asked, place).await?.items;
+    Ok(need(&sums, today).into_iter().collect())
 }
 
-fn need(sums: &[UsageSums], today: &str) -> Option<Need> {
-    let uncovered = |of: &UsageSums| of.counts.get(Measure::Uncovered as usize).copied();
+fn need(sums: &[UsageView], today: &str) -> Option<Need> {
     let mut models: Vec<(&str, u64)> = Vec::new();
     for of in sums {
-        let requests = uncovered(of).unwrap_or_default();
-        let model = of.values.first().map_or("", String::as_str);
+        let requests = of.count(Measure::Uncovered.name());
+        let model = of.values.get("model").map_or("", String::as_str);
         match models.last_mut() {
             // The next row is of another currency.
             Some((last, all)) if *last == model => *all = all.saturating_add(requests),
@@ -77,24 +73,21 @@ fn need(sums: &[UsageSums], today: &str) -> Option<Need> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Sum;
 
     #[test]
     fn which_models_are_named() {
-        let sums = |model: &str, currency: &str, requests: u64| {
-            let mut counts = vec![0; Measure::ALL.len()];
-            counts[Measure::Uncovered as usize] = requests;
-            UsageSums {
-                values: vec![model.to_owned()],
-                currency: currency.to_owned(),
-                counts,
-                charge: Sum::default(),
-                estimated_charge: Sum::default(),
-                costed_charge: Sum::default(),
-                cost: Sum::default(),
-            }
+        let sums = |model: &str, currency: &str, requests: u64| UsageView {
+            values: [("model", model.to_owned())].into(),
+            place: vec![model.to_owned(), currency.to_owned()],
+            currency: currency.to_owned(),
+            counts: [(Measure::Uncovered.name(), requests)].into(),
+            charge: "0".to_owned(),
+            estimated_charge: "0".to_owned(),
+            costed_charge: None,
+            cost: None,
+            margin: None,
         };
-        let text = |all: &[UsageSums]| need(all, "2026-11-28").map(|need| need.text);
+        let text = |all: &[UsageView]| need(all, "2026-11-28").map(|need| need.text);
         assert_eq!(text(&[sums("a", "USD", 0)]), None, "all is covered");
         let one = text(&[sums("a", "USD", 1), sums("b", "USD", 0)]).unwrap();
         assert!(

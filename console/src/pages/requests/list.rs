@@ -3,14 +3,13 @@
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::Method;
 use trilane::ledger::Ending;
 
 use super::row::RequestRow;
-use crate::api::paging::PageParams;
-use crate::api::parts::Params;
-use crate::api::requests::{self, RequestParams};
-use crate::api::{Caller, ConsoleState};
+use crate::cases::paging::PageParams;
+use crate::cases::requests::{self, RequestParams};
+use crate::cases::rights;
+use crate::cases::{Caller, ConsoleState};
 use crate::pages::form::Fields;
 use crate::pages::{PageProblem, PageShell, SignedIn, live, page, text};
 
@@ -114,8 +113,8 @@ fn filtered(page: &str, fields: &Fields) -> (String, bool) {
 }
 
 async fn find(
-    state: ConsoleState,
-    caller: Caller,
+    state: &ConsoleState,
+    caller: &Caller,
     fields: &Fields,
 ) -> Result<ListedRequests, PageProblem> {
     let moment = |name: &str| fields.given(name).map(|typed| text::from_local(&typed));
@@ -135,14 +134,11 @@ async fn find(
     let (path, is_filtered) = filtered("/requests", fields);
     let is_everybodys = caller.only_owner().is_none();
     let is_later = cursor.is_some();
-    let place = PageParams {
-        cursor,
-        limit: Some(ROWS),
-    };
-    let found = requests::list(State(state), caller, Params(params), Params(place)).await?;
+    let place = PageParams::at(cursor, ROWS);
+    let found = requests::list(state, caller, params, place).await?;
     Ok(ListedRequests {
-        rows: found.0.items.iter().map(RequestRow::of).collect(),
-        next: found.0.next,
+        rows: found.items.iter().map(RequestRow::of).collect(),
+        next: found.next,
         path,
         is_filtered,
         is_later,
@@ -154,11 +150,9 @@ async fn find(
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    fields: Fields,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/requests")?;
-    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
-    let found = find(state, caller, &fields).await?;
+    let found = find(&state, &signed_in.caller, &fields).await?;
     page(&RequestsPage {
         shell: signed_in.shell("Requests"),
         live: filtered("/live/requests", &fields).0,
@@ -173,13 +167,13 @@ pub async fn live(
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/requests")?;
+    signed_in.caller.must(rights::SEE_REQUESTS)?;
     let fields = Fields::parse(query.unwrap_or_default().as_bytes());
-    let of = state.clone();
+    let (of, who) = (state.clone(), signed_in.caller.clone());
     live::events(&state, signed_in, move || {
-        let (state, caller, fields) = (of.clone(), caller.clone(), fields.clone());
+        let (state, caller, fields) = (of.clone(), who.clone(), fields.clone());
         async move {
-            let found = find(state, caller, &fields).await?;
+            let found = find(&state, &caller, &fields).await?;
             Ok(RequestRows { found }.render()?)
         }
     })

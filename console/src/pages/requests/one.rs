@@ -3,15 +3,13 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 use serde_json::Value;
 use trilane::money::Amount;
 use trilane::usage::{Call, Kind};
 
 use super::row::RequestRow;
-use crate::api::ConsoleState;
-use crate::api::one_request::{self, RequestDetail};
-use crate::api::parts::InPath;
+use crate::cases::ConsoleState;
+use crate::cases::one_request::{self, RequestDetail};
 use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure};
 use crate::ledger::Sum;
 use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
@@ -83,8 +81,7 @@ pub async fn one(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    let caller = signed_in.api(Method::GET, "/api/v1/requests/{id}")?;
-    let detail = one_request::get(State(state), caller, InPath(id)).await?.0;
+    let detail = one_request::get(&state, &signed_in.caller, &id).await?;
     let line = match &detail.request.line {
         Value::Object(members) => LedgerLine::of(members.clone()),
         _ => LedgerLine::default(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::api::requests::RequestView;
+use crate::cases::requests::RequestView;
 use crate::explain::LedgerLine;
 use crate::pages::text;
 

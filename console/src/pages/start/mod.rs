@@ -8,31 +8,28 @@ use core::borrow::Borrow;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 
 pub use models::{models, save_models};
 pub use vendor::{save_vendor, vendor};
 
 use super::confirm::Confirm;
-use super::documents::if_match;
+use super::documents::seen;
 use super::form::Fields;
 use super::text::path_with;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
     text,
 };
-use crate::api::keys::{self, KeyListParams};
-use crate::api::paging::PageParams;
-use crate::api::parts::{InPath, Params};
-use crate::api::problem::PlacedProblem;
-use crate::api::setup::{self, DRAFT, SetupVendorView, SetupView};
-use crate::api::vendor_models::VendorModel;
-use crate::api::{ConsoleState, Role, allows, drafts, envoys, key_models};
+use crate::cases::keys::{self, KeyListParams};
+use crate::cases::paging::PageParams;
+use crate::cases::problem::PlacedProblem;
+use crate::cases::rights;
+use crate::cases::setup::{self, DRAFT, SetupVendorView, SetupView};
+use crate::cases::vendor_models::VendorModel;
+use crate::cases::{ConsoleState, Role, drafts, envoys, key_models};
 use crate::prices::{one_line, protocol_named};
 use crate::vendors::{COMPATIBLE, PRESETS, VendorPreset, protocol_style};
-
-/// The route of the API by which a vendor comes into the draft.
-const PUT_VENDOR: &str = "/api/v1/setup/vendors/{group}";
 
 /// A vendor of the draft.
 struct VendorLine {
@@ -124,8 +121,7 @@ fn line(vendor: SetupVendorView) -> VendorLine {
 
 /// Returns the start page of a role: `/start` as long as nothing is served and the role may change that, otherwise `/`.
 pub(super) async fn home(state: &ConsoleState, role: Role) -> Result<&'static str, PageProblem> {
-    let is_due =
-        allows(&Method::PUT, PUT_VENDOR, role) && key_models::groups(state).await?.is_empty();
+    let is_due = setup::is_due(state, role).await?;
     Ok(if is_due { "/start" } else { "/" })
 }
 
@@ -144,26 +140,15 @@ async fn show(
     headers: &HeaderMap,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/envoys")?;
-    signed_in.api(Method::GET, "/api/v1/setup")?;
-    let caller = signed_in.api(Method::GET, "/api/v1/keys")?;
-    let one = PageParams {
-        cursor: None,
-        limit: Some(1),
-    };
-    let asked = Params(KeyListParams::default());
-    let keys = keys::list(State(state.clone()), caller, asked, Params(one))
-        .await?
-        .0;
-    let envoys = envoys::list(State(state.clone()), Params(PageParams::default()))
-        .await?
-        .0;
-    let mut setup = setup::get(State(state.clone())).await?.0;
+    let one = PageParams::first(1);
+    let asked = KeyListParams::default();
+    let keys = keys::list(state, &signed_in.caller, asked, one).await?;
+    let envoys = envoys::list(state, &signed_in.caller, PageParams::default()).await?;
+    let mut setup = setup::get(state, &signed_in.caller).await?;
     let wrong = match &setup.draft {
         Some(_) => {
-            drafts::check(State(state.clone()), InPath(DRAFT.to_owned()))
+            drafts::check(state, &signed_in.caller, DRAFT)
                 .await?
-                .0
                 .problems
         }
         None => Vec::new(),
@@ -174,7 +159,7 @@ async fn show(
         .and_then(|host| host.to_str().ok())
         .unwrap_or("CONSOLE");
     let scheme = if state.https { "https" } else { "http" };
-    let groups = key_models::groups(state).await?;
+    let groups = key_models::groups(state, &signed_in.caller).await?;
     let mixed = groups.iter().find(|(_, serves)| serves == "Mixed");
     let first = mixed.or_else(|| groups.first());
     let first = first.map(|(id, _)| id.clone()).unwrap_or_default();
@@ -197,7 +182,7 @@ async fn show(
                 .collect(),
             wrong,
             problems,
-            may_change: signed_in.may(&Method::PUT, PUT_VENDOR),
+            may_change: signed_in.caller.may(rights::CHANGE_SETUP),
             can_seal: state.sealing_keys.is_some(),
             groups: groups.collect(),
             fields: Fields::once()?
@@ -206,7 +191,7 @@ async fn show(
             no_problems: FieldProblems::default(),
             envoys: envoys.items.len(),
             has_keys: !keys.items.is_empty(),
-            may_create: signed_in.may(&Method::POST, "/api/v1/keys"),
+            may_create: signed_in.caller.may(rights::CHANGE_KEYS),
             address: format!("{scheme}://{host}"),
         },
         failed,
@@ -220,10 +205,7 @@ pub async fn publish(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/drafts/{id}/publish")?;
-    let seen = if_match(fields.get("revision"));
-    let id = InPath(DRAFT.to_owned());
-    let problem = match drafts::publish(State(state.clone()), caller, id, seen).await {
+    let problem = match drafts::publish(&state, &signed_in.caller, DRAFT, seen(&fields)).await {
         Ok(_) => return Ok(done("/start", Notice::Published)),
         Err(problem) => problem,
     };
@@ -243,7 +225,7 @@ pub async fn confirm_remove(
     signed_in: SignedIn,
     Path(group): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::DELETE, PUT_VENDOR)?;
+    signed_in.caller.must(rights::CHANGE_SETUP)?;
     page(&Confirm {
         shell: signed_in.shell(format!("Remove the vendor {group}?")),
         crumb: ("Get started".to_owned(), "/start".to_owned()),
@@ -261,8 +243,7 @@ pub async fn remove(
     Path(group): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent.signed_in.api(Method::DELETE, PUT_VENDOR)?;
-    match setup::remove(State(state), caller, InPath(group)).await {
+    match setup::remove(&state, &sent.signed_in.caller, &group).await {
         Ok(_) => Ok(done("/start", Notice::Removed)),
         // Somebody else was quicker.
         Err(problem) if problem.status() == 404 => Ok(Redirect::to("/start").into_response()),

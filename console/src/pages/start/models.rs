@@ -3,17 +3,16 @@
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::Method;
 use serde_json::json;
 use trilane::config::document::PricesDocument;
 use trilane::money::Price;
 
-use super::{PUT_VENDOR, style};
-use crate::api::account_test::VendorTestView;
-use crate::api::parts::{Body, InPath};
-use crate::api::setup::{self, SetupVendorBody, SetupVendorView};
-use crate::api::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
-use crate::api::{ApiProblem, Caller, ConsoleState};
+use super::style;
+use crate::cases::account_test::VendorTestView;
+use crate::cases::rights;
+use crate::cases::setup::{self, SetupVendorBody, SetupVendorView};
+use crate::cases::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::documents::{Difference, differences};
 use crate::json_line::json_line;
 use crate::pages::form::Fields;
@@ -195,17 +194,21 @@ fn rows(taken: &[VendorModel], offered: Vec<OfferedModel>, is_listed: bool) -> V
     rows
 }
 
-async fn find(state: &ConsoleState, group: &str) -> Result<SetupVendorView, PageProblem> {
-    let setup = setup::get(State(state.clone())).await?.0;
+async fn find(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    group: &str,
+) -> Result<SetupVendorView, PageProblem> {
+    let setup = setup::get(state, &signed_in.caller).await?;
     let mut vendors = setup.vendors.into_iter();
     let found = vendors.find(|vendor| vendor.group == group);
     Ok(found.ok_or_else(ApiProblem::not_found)?)
 }
 
-fn open(signed_in: &SignedIn, query: Option<&str>) -> Result<(Caller, String), PageProblem> {
-    let caller = signed_in.api(Method::PUT, PUT_VENDOR)?;
+fn open(signed_in: &SignedIn, query: Option<&str>) -> Result<String, PageProblem> {
+    signed_in.caller.must(rights::CHANGE_SETUP)?;
     let asked = Fields::parse(query.unwrap_or_default().as_bytes());
-    Ok((caller, asked.get("group").to_owned()))
+    Ok(asked.get("group").to_owned())
 }
 
 struct StartModelsShown {
@@ -249,9 +252,8 @@ pub async fn models(
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
-    let (_, group) = open(&signed_in, query.as_deref())?;
-    let asking = signed_in.api(Method::POST, "/api/v1/vendors/models")?;
-    let vendor = find(&state, &group).await?;
+    let group = open(&signed_in, query.as_deref())?;
+    let vendor = find(&state, &signed_in, &group).await?;
     let ask = VendorAskBody {
         vendor: vendor.vendor.to_owned(),
         url: Some(vendor.url.clone()),
@@ -260,8 +262,8 @@ pub async fn models(
         value: None,
         no_credential: false,
     };
-    let listed = vendor_models::list(State(state.clone()), asking, Body(ask));
-    let listed = listed.await?.0;
+    let listed = vendor_models::list(&state, &signed_in.caller, ask);
+    let listed = listed.await?;
     let works = listed.test.works;
     let part = Fields::parse(query.as_deref().unwrap_or_default().as_bytes())
         .get("part")
@@ -289,8 +291,8 @@ pub async fn save_models(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let (caller, group) = open(&signed_in, query.as_deref())?;
-    let mut vendor = find(&state, &group).await?;
+    let group = open(&signed_in, query.as_deref())?;
+    let mut vendor = find(&state, &signed_in, &group).await?;
     let mut problems = FieldProblems::default();
     let mut rows: Vec<ModelRow> = (0..)
         .map_while(|row| ModelRow::sent(&fields, row))
@@ -335,16 +337,11 @@ pub async fn save_models(
             no_credential: false,
             revision: fields.given("revision"),
         };
-        let put = setup::put(
-            State(state.clone()),
-            caller,
-            InPath(group.clone()),
-            Body(body),
-        );
+        let put = setup::put(&state, &signed_in.caller, &group, body);
         match put.await {
             Ok(_) => return Ok(done("/start", Notice::Saved)),
             Err(problem) if problem.status() == 412 => {
-                vendor = find(&state, &group).await?;
+                vendor = find(&state, &signed_in, &group).await?;
                 problems.general = Some(format!(
                     "{}. What you chose stands below; look at what differs, then save it over theirs or go back.",
                     problem.detail()

@@ -1,17 +1,16 @@
 //! A vendor of the first run: where it is, and its credential, which is tested before it is kept.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use http::Method;
 use zeroize::Zeroizing;
 
-use super::{PUT_VENDOR, title};
-use crate::api::account_test::VendorTestView;
-use crate::api::parts::{Body, InPath};
-use crate::api::setup::{self, SetupVendorBody};
-use crate::api::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
-use crate::api::{ApiProblem, ConsoleState};
+use super::title;
+use crate::cases::account_test::VendorTestView;
+use crate::cases::rights;
+use crate::cases::setup::{self, SetupVendorBody};
+use crate::cases::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, form_page};
@@ -72,13 +71,12 @@ fn show(
 pub async fn vendor(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::PUT, PUT_VENDOR)?;
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
+    signed_in.caller.must(rights::CHANGE_SETUP)?;
     let fields = match asked.given("group") {
         Some(group) => {
-            let setup = setup::get(State(state)).await?.0;
+            let setup = setup::get(&state, &signed_in.caller).await?;
             let mut vendors = setup.vendors.into_iter();
             let known = vendors.find(|vendor| vendor.group == group);
             let known = known.ok_or_else(ApiProblem::not_found)?;
@@ -109,8 +107,7 @@ pub async fn save_vendor(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let asking = signed_in.api(Method::POST, "/api/v1/vendors/models")?;
-    let putting = signed_in.api(Method::PUT, PUT_VENDOR)?;
+    signed_in.caller.must(rights::CHANGE_SETUP)?;
     let value = fields.given("value").map(Zeroizing::new);
     let given = || value.as_ref().map(|value| value.to_string());
     // What was typed there is not shown again.
@@ -135,8 +132,8 @@ pub async fn save_vendor(
         value: given(),
         no_credential,
     };
-    let listed = match vendor_models::list(State(state.clone()), asking, Body(ask)).await {
-        Ok(listed) => listed.0,
+    let listed = match vendor_models::list(&state, &signed_in.caller, ask).await {
+        Ok(listed) => listed,
         Err(problem) => return show(&signed_in, shown, FieldProblems::of(problem)?, None, false),
     };
     let named: Vec<&str> = fields.get("models").split_whitespace().collect();
@@ -175,7 +172,7 @@ pub async fn save_vendor(
         no_credential,
         revision: fields.given("revision"),
     };
-    let put = setup::put(State(state), putting, InPath(group.clone()), Body(body));
+    let put = setup::put(&state, &signed_in.caller, &group, body);
     match put.await {
         Ok(_) => {
             let to = path_with("/start/models", &[("group", &group)]);

@@ -1,11 +1,11 @@
 //! The form of a team: its name, and what its members may make.
 
 use crate::allowance::KeyAllowance;
-use crate::api::teams::TeamView;
-use crate::api::{ApiProblem, ConsoleState, key_models};
+use crate::cases::teams::TeamView;
+use crate::cases::{ApiProblem, ConsoleState, key_models};
 use crate::pages::form::Fields;
 use crate::pages::keys::terms;
-use crate::pages::{FieldProblems, PageProblem};
+use crate::pages::{FieldProblems, PageProblem, SignedIn};
 
 /// The fields of a team's form; `allowance` is what the API calls what lies below it.
 const FIELDS: [&str; 8] = [
@@ -33,12 +33,13 @@ pub(super) struct TeamForm {
 impl TeamForm {
     pub(super) async fn new(
         state: &ConsoleState,
+        signed_in: &SignedIn,
         action: String,
         is_new: bool,
         fields: Fields,
         problems: FieldProblems,
     ) -> Result<Self, PageProblem> {
-        let groups = key_models::groups(state).await?;
+        let groups = key_models::groups(state, &signed_in.caller).await?;
         let groups: Vec<String> = groups.into_iter().map(|(id, _)| id).collect();
         let numbers = terms::NUMBERS.map(|(name, title)| (format!("limits.{name}"), title));
         let budgets = terms::BUDGETS.map(|(name, title)| (format!("limits.budget.{name}"), title));

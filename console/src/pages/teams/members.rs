@@ -1,28 +1,15 @@
 //! The members of a team.
 
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 
 use super::{SentForms, find, path_of, show_one};
-use crate::api::parts::{Body, InPath};
-use crate::api::team_members::{self, TeamMemberBody};
-use crate::api::{Caller, ConsoleState};
+use crate::cases::ConsoleState;
+use crate::cases::rights;
+use crate::cases::team_members::{self, TeamMemberBody};
 use crate::pages::confirm::Confirm;
 use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, Notice, PageProblem, SignedForm, SignedIn, done, page};
-
-/// The caller, who may change members, and of whom.
-fn member_of(
-    signed_in: &SignedIn,
-    method: Method,
-    id: &str,
-    fields: &Fields,
-) -> Result<(Caller, InPath<(String, String)>), PageProblem> {
-    let caller = signed_in.api(method, "/api/v1/teams/{id}/members/{person}")?;
-    let person = fields.get("person").to_owned();
-    Ok((caller, InPath((id.to_owned(), person))))
-}
 
 /// Adds a member, or says whether it is a manager.
 pub async fn set_member(
@@ -31,11 +18,10 @@ pub async fn set_member(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let (caller, of) = member_of(&signed_in, Method::PUT, &id, &fields)?;
     let body = TeamMemberBody {
         manager: fields.is_set("manager"),
     };
-    match team_members::set(State(state.clone()), caller, of, Body(body)).await {
+    match team_members::set(&state, &signed_in.caller, &id, fields.get("person"), body).await {
         Ok(_) => Ok(done(&path_of(&id, ""), Notice::Saved)),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
@@ -43,7 +29,7 @@ pub async fn set_member(
                 member: (fields, problems),
                 ..SentForms::default()
             };
-            show_one(state, &signed_in, &id, sent).await
+            show_one(&state, &signed_in, &id, sent).await
         }
     }
 }
@@ -53,10 +39,9 @@ pub async fn confirm_leave(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
-    member_of(&signed_in, Method::DELETE, &id, &asked)?;
+    signed_in.caller.must(rights::CHANGE_TEAMS)?;
     let team = find(&state, &signed_in, &id).await?;
     let person = asked.get("person").to_owned();
     page(&Confirm {
@@ -79,7 +64,12 @@ pub async fn leave(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let (caller, of) = member_of(&sent.signed_in, Method::DELETE, &id, &sent.fields)?;
-    team_members::remove(State(state), caller, of).await?;
+    team_members::remove(
+        &state,
+        &sent.signed_in.caller,
+        &id,
+        sent.fields.get("person"),
+    )
+    .await?;
     Ok(done(&path_of(&id, ""), Notice::Removed))
 }

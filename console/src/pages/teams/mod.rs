@@ -4,26 +4,24 @@ mod form;
 mod members;
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
 
 pub use self::members::{confirm_leave, leave, set_member};
 
 use self::form::{TeamForm, allowance, fields_of, placed};
 use super::confirm::Confirm;
 use super::form::Fields;
-use super::keys::once;
 use super::text::path_with;
 use super::{
     FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, allowed, done, form_page,
     page,
 };
-use crate::api::ConsoleState;
-use crate::api::paging::PageParams;
-use crate::api::parts::{Body, InPath, Params};
-use crate::api::team_members::{self, TeamMemberView};
-use crate::api::teams::{self, NewTeamBody, TeamChangeBody, TeamView};
+use crate::cases::ConsoleState;
+use crate::cases::paging::PageParams;
+use crate::cases::rights;
+use crate::cases::team_members::{self, TeamMemberView};
+use crate::cases::teams::{self, NewTeamBody, TeamChangeBody, TeamView};
 
 /// The teams, or the members, of a page.
 const ROWS: u16 = 50;
@@ -87,25 +85,29 @@ fn line(team: TeamView) -> TeamLine {
 }
 
 async fn show_all(
-    state: ConsoleState,
+    state: &ConsoleState,
     signed_in: &SignedIn,
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/teams")?;
-    let place = PageParams {
-        cursor,
-        limit: Some(ROWS),
-    };
-    let found = teams::list(State(state.clone()), Params(place)).await?.0;
-    let form = TeamForm::new(&state, "/teams".to_owned(), true, fields, problems).await?;
+    let place = PageParams::at(cursor, ROWS);
+    let found = teams::list(state, &signed_in.caller, place).await?;
+    let form = TeamForm::new(
+        state,
+        signed_in,
+        "/teams".to_owned(),
+        true,
+        fields,
+        problems,
+    )
+    .await?;
     let failed = !form.problems.is_empty();
     let page = TeamsPage {
         shell: signed_in.shell("Teams"),
         lines: found.items.into_iter().map(line).collect(),
         next: found.next,
-        may_change: signed_in.may(&Method::POST, "/api/v1/teams"),
+        may_change: signed_in.caller.may(rights::CHANGE_TEAMS),
         form,
     };
     form_page(&page, failed)
@@ -115,12 +117,11 @@ async fn show_all(
 pub async fn list(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let fields = Fields::once()?;
     show_all(
-        state,
+        &state,
         &signed_in,
         asked.given("cursor"),
         fields,
@@ -135,7 +136,6 @@ pub async fn create(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::POST, "/api/v1/teams")?;
     let mut problems = FieldProblems::default();
     let new = NewTeamBody {
         id: fields.get("id").to_owned(),
@@ -144,12 +144,12 @@ pub async fn create(
     };
     if problems.is_empty() {
         let id = new.id.clone();
-        match teams::create(State(state.clone()), caller, once(&fields), Body(new)).await {
+        match teams::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
             Ok(_) => return Ok(done(&path_of(&id, ""), Notice::Saved)),
             Err(problem) => problems = placed(problem)?,
         }
     }
-    show_all(state, &signed_in, None, fields, problems).await
+    show_all(&state, &signed_in, None, fields, problems).await
 }
 
 async fn find(
@@ -157,10 +157,7 @@ async fn find(
     signed_in: &SignedIn,
     id: &str,
 ) -> Result<TeamView, PageProblem> {
-    signed_in.api(Method::GET, "/api/v1/teams/{id}")?;
-    Ok(teams::get(State(state.clone()), InPath(id.to_owned()))
-        .await?
-        .0)
+    Ok(teams::get(state, &signed_in.caller, id).await?)
 }
 
 /// The state of a team's page beside the stored one: a sent form, with its faults.
@@ -172,24 +169,17 @@ struct SentForms {
 }
 
 async fn show_one(
-    state: ConsoleState,
+    state: &ConsoleState,
     signed_in: &SignedIn,
     id: &str,
     sent: SentForms,
 ) -> Result<Response, PageProblem> {
-    let team = find(&state, signed_in, id).await?;
-    signed_in.api(Method::GET, "/api/v1/teams/{id}/members")?;
-    let place = PageParams {
-        cursor: sent.cursor,
-        limit: Some(ROWS),
-    };
-    let of = InPath(id.to_owned());
-    let found = team_members::list(State(state.clone()), of, Params(place))
-        .await?
-        .0;
+    let team = find(state, signed_in, id).await?;
+    let place = PageParams::at(sent.cursor, ROWS);
+    let found = team_members::list(state, &signed_in.caller, id, place).await?;
     let stored = || (fields_of(&team), FieldProblems::default());
     let (fields, problems) = sent.team.unwrap_or_else(stored);
-    let form = TeamForm::new(&state, path_of(id, ""), false, fields, problems).await?;
+    let form = TeamForm::new(state, signed_in, path_of(id, ""), false, fields, problems).await?;
     let (member, member_problems) = sent.member;
     let failed = !form.problems.is_empty() || !member_problems.is_empty();
     let page = TeamPage {
@@ -197,7 +187,7 @@ async fn show_one(
         line: line(team),
         members: found.items,
         next: found.next,
-        may_change: signed_in.may(&Method::PATCH, "/api/v1/teams/{id}"),
+        may_change: signed_in.caller.may(rights::CHANGE_TEAMS),
         form,
         member,
         member_problems,
@@ -210,14 +200,13 @@ pub async fn one(
     State(state): State<ConsoleState>,
     signed_in: SignedIn,
     Path(id): Path<String>,
-    RawQuery(query): RawQuery,
+    asked: Fields,
 ) -> Result<Response, PageProblem> {
-    let asked = Fields::parse(query.unwrap_or_default().as_bytes());
     let sent = SentForms {
         cursor: asked.given("cursor"),
         ..SentForms::default()
     };
-    show_one(state, &signed_in, &id, sent).await
+    show_one(&state, &signed_in, &id, sent).await
 }
 
 /// Changes a team.
@@ -227,7 +216,6 @@ pub async fn change(
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
     let SignedForm { signed_in, fields } = sent;
-    let caller = signed_in.api(Method::PATCH, "/api/v1/teams/{id}")?;
     let before = find(&state, &signed_in, &id).await?;
     let mut problems = FieldProblems::default();
     let change = TeamChangeBody {
@@ -235,8 +223,7 @@ pub async fn change(
         allowance: Some(allowance(&fields, before.allowance.as_ref(), &mut problems)),
     };
     if problems.is_empty() {
-        let of = InPath(id.clone());
-        match teams::change(State(state.clone()), caller, of, Body(change)).await {
+        match teams::change(&state, &signed_in.caller, &id, change).await {
             Ok(_) => return Ok(done(&path_of(&id, ""), Notice::Saved)),
             Err(problem) => problems = placed(problem)?,
         }
@@ -245,7 +232,7 @@ pub async fn change(
         team: Some((fields, problems)),
         ..SentForms::default()
     };
-    show_one(state, &signed_in, &id, sent).await
+    show_one(&state, &signed_in, &id, sent).await
 }
 
 /// Asks whether a team is to be removed.
@@ -254,7 +241,7 @@ pub async fn confirm_remove(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<Response, PageProblem> {
-    signed_in.api(Method::DELETE, "/api/v1/teams/{id}")?;
+    signed_in.caller.must(rights::CHANGE_TEAMS)?;
     let team = find(&state, &signed_in, &id).await?;
     page(&Confirm {
         shell: signed_in.shell("Remove the team?"),
@@ -276,7 +263,6 @@ pub async fn remove(
     Path(id): Path<String>,
     sent: SignedForm,
 ) -> Result<Response, PageProblem> {
-    let caller = sent.signed_in.api(Method::DELETE, "/api/v1/teams/{id}")?;
-    teams::remove(State(state), caller, InPath(id)).await?;
+    teams::remove(&state, &sent.signed_in.caller, &id).await?;
     Ok(done("/teams", Notice::Removed))
 }

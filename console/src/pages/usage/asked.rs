@@ -1,10 +1,7 @@
 //! The query of the page, in its address.
 
-use http::Method;
-
-use crate::api::usage::UsageParams;
+use crate::cases::usage::UsageParams;
 use crate::pages::form::Fields;
-use crate::pages::{PageProblem, SignedIn};
 
 /// The columns that rows can be grouped by: the API's name, and the title.
 pub const COLUMNS: [(&str, &str); 12] = [
@@ -69,14 +66,6 @@ impl Asked {
             account: fields.given("account"),
         };
         Self { fields, by, params }
-    }
-
-    /// The caller, if this may be seen.
-    ///
-    /// # Errors
-    /// The role may not see usage.
-    pub fn caller(signed_in: &SignedIn) -> Result<crate::api::Caller, PageProblem> {
-        signed_in.api(Method::GET, "/api/v1/usage")
     }
 
     /// The path of this page, or of its file, with other values in place of those of some names.

@@ -3,16 +3,15 @@
 use time::{Duration, OffsetDateTime};
 use trilane::money::Amount;
 
-use super::all;
-use crate::api::usage::{UsageParams, UsageView};
-use crate::api::{Caller, ConsoleState};
+use crate::cases::usage::{self, UsageParams, UsageView};
+use crate::cases::{Caller, ConsoleState};
 use crate::pages::PageProblem;
 use crate::pages::chart::{self, Chart, Unit, Values};
 use crate::pages::periods::{self, at};
 use crate::timestamp;
 
 /// The sums that a chart is made of. Of more there is no chart.
-const MOST: usize = 20_000;
+const MOST: u32 = 20_000;
 /// The charts of what was asked for. There are none of too much.
 pub async fn charts(
     state: &ConsoleState,
@@ -41,7 +40,7 @@ pub async fn charts(
             by: format!("{column},{series}"),
             ..asked.clone()
         };
-        let Some(rows) = all(state, caller, &of_series, MOST).await? else {
+        let Some(rows) = usage::all(state, caller, &of_series, MOST).await? else {
             continue;
         };
         since = since.or_else(|| at(rows.first()?.values.get(column)?));

@@ -5,15 +5,14 @@ use axum::response::{IntoResponse as _, Response};
 use csv::{Terminator, WriterBuilder};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
-use super::all;
 use super::asked::Asked;
-use crate::api::{ApiProblem, ConsoleState};
+use crate::cases::{ApiProblem, ConsoleState, usage};
 use crate::ledger::Measure;
 use crate::pages::{PageProblem, SignedIn};
 use crate::timestamp::moment;
 
 /// The rows that a file may have.
-const MOST: usize = 100_000;
+const MOST: u32 = 100_000;
 
 /// The signs that a formula begins with. Spreadsheets take the full-width ones for the same.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
@@ -51,9 +50,8 @@ pub async fn table(
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
-    let caller = Asked::caller(&signed_in)?;
     let asked = Asked::parse(&query.unwrap_or_default(), &moment(state.now()));
-    let rows = all(&state, &caller, &asked.params, MOST).await?;
+    let rows = usage::all(&state, &signed_in.caller, &asked.params, MOST).await?;
     let rows = rows.ok_or_else(|| {
         ApiProblem::bad(
             "There are more than 100,000 rows. Choose a shorter time, or fewer columns.",
@@ -63,7 +61,7 @@ pub async fn table(
     let heads = asked.by.iter().chain(&["currency"]).chain(&measures);
     let heads = heads.chain(&["charge", "estimated_charge"]);
     // Members get no costs.
-    let has_costs = caller.only_owner().is_none();
+    let has_costs = signed_in.caller.only_owner().is_none();
     let costs: &[&str] = if has_costs {
         &["costed_charge", "cost", "margin"]
     } else {

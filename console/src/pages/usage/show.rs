@@ -6,10 +6,9 @@ use axum::response::Response;
 
 use super::asked::{Asked, COLUMNS, FILTERS};
 use super::charts;
-use crate::api::ConsoleState;
-use crate::api::paging::{ItemPage, PageParams};
-use crate::api::parts::Params;
-use crate::api::usage::{self, UsageParams, UsageView};
+use crate::cases::ConsoleState;
+use crate::cases::paging::{ItemPage, PageParams};
+use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::pages::chart::Chart;
 use crate::pages::form::Fields;
 use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
@@ -204,31 +203,17 @@ pub async fn show(
     signed_in: SignedIn,
     RawQuery(query): RawQuery,
 ) -> Result<Response, PageProblem> {
-    let caller = Asked::caller(&signed_in)?;
     let now = moment(state.now());
     let asked = Asked::parse(&query.unwrap_or_default(), &now);
-    let place = PageParams {
-        cursor: asked.fields.given("cursor"),
-        limit: Some(ROWS),
-    };
-    let found = usage::list(
-        State(state.clone()),
-        caller.clone(),
-        Params(asked.params.clone()),
-        Params(place),
-    );
-    let (groups, next) = together(found.await?.0);
+    let place = PageParams::at(asked.fields.given("cursor"), ROWS);
+    let found = usage::list(&state, &signed_in.caller, asked.params.clone(), place);
+    let (groups, next) = together(found.await?);
     let in_all = UsageParams {
         by: String::new(),
         ..asked.params.clone()
     };
-    let totals = usage::list(
-        State(state.clone()),
-        caller.clone(),
-        Params(in_all),
-        Params(PageParams::default()),
-    );
-    let totals = totals.await?.0.items;
+    let totals = usage::list(&state, &signed_in.caller, in_all, PageParams::default());
+    let totals = totals.await?.items;
     let titles = asked.by.iter().map(|name| {
         let column = COLUMNS.iter().find(|(of, _)| of == name);
         column.map_or(*name, |(_, title)| *title)
@@ -241,13 +226,13 @@ pub async fn show(
             .map(|views| row(&asked, views, &asked.by))
             .collect(),
         total: row(&asked, &totals, &[]),
-        charts: charts::charts(&state, &caller, &asked.params, &now).await?,
+        charts: charts::charts(&state, &signed_in.caller, &asked.params, &now).await?,
         next,
         path: format!("{}&", asked.path("/usage", &[])),
         file: asked.path("/usage.csv", &[]),
         all: asked.path("/usage", &FILTERS.map(|(name, _)| (name, ""))),
         is_filtered: asked.is_filtered(),
-        is_everybodys: caller.only_owner().is_none(),
+        is_everybodys: signed_in.caller.only_owner().is_none(),
         by: asked.by,
         fields: asked.fields,
     })

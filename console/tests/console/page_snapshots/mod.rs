@@ -12,7 +12,7 @@ mod shown;
 
 use std::path::Path;
 
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 
 use crate::api::{Api, ApiReply};
 use crate::database::TestDatabase;

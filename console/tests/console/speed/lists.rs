@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::json;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::store::disk_use;
 use trilane_console::store::{Store, key_grams};
 

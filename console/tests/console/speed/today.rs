@@ -1,7 +1,7 @@
 //! The overview and usage of an hour that is not rolled up: of many keys, and a day that is.
 
 use time::{Duration, OffsetDateTime};
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::store::usage_days;
 
 use super::usage::{of_all, row_sums};

@@ -1,7 +1,7 @@
 //! Usage of 10⁷ requests: the sums of a month, as pages ask for them.
 
 use time::macros::datetime;
-use trilane_console::api::Role;
+use trilane_console::cases::Role;
 use trilane_console::ledger::Sum;
 use trilane_console::store::usage_days;
 

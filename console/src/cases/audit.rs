@@ -1,0 +1,92 @@
+//! The audit log: each change and its author.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::caller::Caller;
+use super::fields::microseconds;
+use super::paging::{ItemPage, PageParams};
+use super::problem::ApiProblem;
+use super::rights;
+use super::state::ConsoleState;
+use crate::store::audit::{self, AuditEntry, AuditFilter};
+use crate::timestamp::moment;
+
+/// A change.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AuditView {
+    /// The time of the change, as RFC 3339.
+    pub(crate) at: String,
+    /// The id of the person who made the change; `command` for the command itself, `stranger` for a failed sign-in.
+    pub(crate) actor: String,
+    /// From which address.
+    pub(crate) address: String,
+    /// The action, such as `key.create`.
+    pub(crate) action: String,
+    /// To what.
+    pub(crate) object: String,
+    /// The object before the change, if it is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) before: Option<Value>,
+    /// The object after the change, if it is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) after: Option<Value>,
+}
+
+fn view((_, entry): (i64, AuditEntry)) -> AuditView {
+    let json = |text: Option<String>| text.and_then(|text| serde_json::from_str(&text).ok());
+    AuditView {
+        at: moment(entry.at),
+        actor: entry.actor,
+        address: entry.address,
+        action: entry.action,
+        object: entry.object,
+        before: json(entry.before),
+        after: json(entry.after),
+    }
+}
+
+/// The filters of the audit log.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub struct AuditParams {
+    /// By this person only.
+    pub(crate) actor: Option<String>,
+    /// Of this kind only: `key.create`, or `key.` for all that begin so.
+    pub(crate) action: Option<String>,
+    /// To this object only.
+    pub(crate) object: Option<String>,
+    /// From this moment on, as RFC 3339.
+    pub(crate) since: Option<String>,
+    /// Before this moment.
+    pub(crate) until: Option<String>,
+}
+
+/// Changes, the latest first.
+pub async fn list(
+    state: &ConsoleState,
+    caller: &Caller,
+    asked: AuditParams,
+    page: PageParams,
+) -> Result<ItemPage<AuditView>, ApiProblem> {
+    caller.must(rights::SEE_AUDIT)?;
+    let limit = page.limit()?;
+    let before: i64 = page.after()?.unwrap_or(i64::MAX);
+    let texts = [&asked.actor, &asked.action, &asked.object];
+    if texts.into_iter().flatten().any(|text| text.contains('\0')) {
+        return Err(ApiProblem::bad("no name has a zero byte"));
+    }
+    let filter = AuditFilter {
+        actor: asked.actor.as_deref(),
+        action: asked.action.as_deref(),
+        object: asked.object.as_deref(),
+        since: microseconds("since", asked.since.as_ref())?,
+        until: microseconds("until", asked.until.as_ref())?,
+    };
+    let mut transaction = state.store.read().await?;
+    let entries = audit::list(&mut transaction, &filter, before, limit.to_fetch()).await?;
+    transaction.rollback().await;
+    Ok(limit.page(entries, |(number, _)| *number, view))
+}

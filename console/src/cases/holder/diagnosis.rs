@@ -1,0 +1,158 @@
+//! The diagnosis of failing requests of a key, in one line.
+
+use serde::Serialize;
+use trilane::config::Document;
+use utoipa::ToSchema;
+
+use super::binding::{RemainingBudget, RemainingSubject};
+use super::recent::RecentRequests;
+use crate::cases::key_models;
+use crate::store::keys::StoredKey;
+use crate::text;
+
+/// Whether requests of a key are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestsState {
+    /// Nothing is known to be in their way.
+    Served,
+    /// Those of some models fail.
+    SomeFail,
+    /// All requests fail.
+    Fail,
+}
+
+/// The reason that requests fail now, if they do: by the key, the document in force, what is left of budgets, and the requests of
+/// the last 15 minutes.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Diagnosis {
+    /// Whether requests are served.
+    pub(crate) state: RequestsState,
+    /// The reason that requests fail: `disabled`, `expired`, `no_document`, `no_group`, `no_models`, `budget_spent`, `limit_reached`,
+    /// `upstream_quota`, `no_account`, `vendor_error`, `broken_off`, `gateway_not_ready` or `refused`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) reason: Option<&'static str>,
+    /// The same for people, in one line.
+    pub(crate) text: String,
+    /// The time at which a spent budget begins anew, as RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) renews_at: Option<String>,
+}
+
+fn failing(reason: &'static str, text: impl Into<String>) -> Diagnosis {
+    Diagnosis {
+        state: RequestsState::Fail,
+        reason: Some(reason),
+        text: text.into(),
+        renews_at: None,
+    }
+}
+
+/// Diagnoses a fault of the key or of the document in force that affects every request; `now` has the form of `expires_at`.
+pub(super) fn of_key(key: &StoredKey, document: Option<&Document>, now: &str) -> Option<Diagnosis> {
+    if key.disabled {
+        return Some(failing("disabled", "The key is disabled."));
+    }
+    if let Some(end) = key.expires_at.as_deref().filter(|end| *end <= now) {
+        let expired = format!("The key has expired at {}.", text::utc(end));
+        return Some(failing("expired", expired));
+    }
+    let Some(document) = document else {
+        let text = "No configuration is published yet: gateways serve nothing.";
+        return Some(failing("no_document", text));
+    };
+    let mut groups = document.groups.iter().flatten();
+    let Some(group) = groups.find(|group| group.id.as_deref() == Some(&key.group_id)) else {
+        let text = format!("The key's group {} is not in force.", key.group_id);
+        return Some(failing("no_group", text));
+    };
+    if key_models::allowed(group, key).is_empty() {
+        let text = format!(
+            "The group {} has none of the models that the key may use.",
+            key.group_id
+        );
+        return Some(failing("no_models", text));
+    }
+    None
+}
+
+/// The budget that is spent. Of several the one that begins anew last.
+pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Option<Diagnosis> {
+    let budgets = subjects
+        .iter()
+        .flat_map(|subject| subject.budgets.iter().map(move |budget| (subject, budget)));
+    let spent = budgets.filter(|(_, budget)| budget.exhausted);
+    // The first of equals: that of the key before that of its owner.
+    let (subject, budget) = spent.reduce(|last, next| {
+        if next.1.renews_at > last.1.renews_at {
+            next
+        } else {
+            last
+        }
+    })?;
+    let RemainingBudget {
+        window,
+        allowed,
+        used,
+        renews_at,
+        ..
+    } = budget;
+    let whose = match subject.kind {
+        "key" => "the key".to_owned(),
+        "member" => text::member(&subject.id),
+        kind => format!("the {kind} {}", subject.id),
+    };
+    // The line is for who holds the key.
+    let amounts = match (used, allowed) {
+        (Some(used), Some(allowed)) if !subject.is_shared() => {
+            let [used, allowed] = [used, allowed].map(|amount| text::amount(currency, amount));
+            format!(": {used} of {allowed}")
+        }
+        _ => String::new(),
+    };
+    let text = format!(
+        "This {window}'s budget of {whose} is spent{amounts}. It begins anew at {}.",
+        text::utc(renews_at)
+    );
+    Some(Diagnosis {
+        renews_at: Some(renews_at.clone()),
+        ..failing("budget_spent", text)
+    })
+}
+
+/// Diagnoses a key by its latest requests.
+pub(super) fn of_requests(recent: RecentRequests) -> Diagnosis {
+    let Some((model, failed)) = recent.failing else {
+        let text = if recent.any {
+            "Requests are served."
+        } else {
+            "Nothing is known to be in the way; there was no request in the last 15 minutes."
+        };
+        return Diagnosis {
+            state: RequestsState::Served,
+            reason: None,
+            text: text.to_owned(),
+            renews_at: None,
+        };
+    };
+    let text = match model {
+        Some(model) => format!("Requests for {model} fail: {}", clause(&failed.text)),
+        None => failed.text,
+    };
+    Diagnosis {
+        state: if recent.others_succeed {
+            RequestsState::SomeFail
+        } else {
+            RequestsState::Fail
+        },
+        ..failing(failed.reason, text)
+    }
+}
+
+/// A sentence behind a colon.
+fn clause(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|first| first.to_lowercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
+}

@@ -1,0 +1,614 @@
+//! API keys. Only their digests are known; a new key is shown once.
+
+use serde::{Deserialize, Serialize};
+use trilane::config::document::{KeyDocument, LimitsDocument};
+use trilane::config::key::CheckedKey;
+use trilane::config::{Document, Problems, compile};
+use utoipa::{IntoParams, ToSchema};
+
+use super::budgets;
+use super::caller::Caller;
+use super::erasures;
+use super::fields;
+use super::once::{IdempotentRequest, IdempotentResponse};
+use super::paging::{ItemPage, PageParams, cursor};
+use super::problem::ApiProblem;
+use super::rights;
+use super::spend::SpentAmount;
+use super::state::ConsoleState;
+use crate::in_transaction;
+use crate::nearly_spent;
+use crate::secret::{self, NewSecret};
+use crate::store::key_lists::{KeyFilter, KeyState};
+use crate::store::keys::{self, StoredKey};
+use crate::store::{LockedRow, Transaction, audit, documents, key_search, key_spend};
+use crate::timestamp::moment;
+use crate::written_budgets::of_limits;
+
+/// An API key, as far as it may be seen.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct KeyView {
+    /// The id of the key.
+    pub(crate) id: String,
+    /// The id of its group.
+    pub(crate) group: String,
+    /// The id of its owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) owner: Option<String>,
+    /// The team that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) team: Option<String>,
+    /// The key in whose counters its limits count, as those of the old value of a key that was rotated do; without this, its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) counts_as: Option<String>,
+    /// The models of its group that it may use; without this, all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) models: Option<Vec<String>>,
+    /// The final multiplier of its requests; without this, the group's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) multiplier: Option<String>,
+    /// The issuer's name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
+    /// The last characters of the key's value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hint: Option<String>,
+    /// The time at which the key expires, as RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) expires_at: Option<String>,
+    /// Whether it is disabled.
+    pub(crate) disabled: bool,
+    /// The limits of the key, as in a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub(crate) limits: Option<LimitsDocument>,
+    /// The time at which the key was created, as RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) created_at: Option<String>,
+    /// The id of the person who created it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) created_by: Option<String>,
+    /// The time of the latest use, as RFC 3339, as far as ledger lines have arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_used_at: Option<String>,
+    /// The amounts spent this month (UTC), by currency; in lists only with `with=use`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) spent_this_month: Option<Vec<SpentAmount>>,
+    /// The revision that a change may name, so that it does not overwrite another change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) revision: Option<String>,
+}
+
+impl From<StoredKey> for KeyView {
+    fn from(key: StoredKey) -> Self {
+        // Limits that no gateway takes, written past the console, are not shown as if they held.
+        let limits = key.limits.as_deref();
+        let models = key.models.as_deref();
+        Self {
+            models: models.and_then(|models| serde_json::from_str(models).ok()),
+            revision: Some(revision(&key)),
+            limits: limits.and_then(|limits| serde_json::from_str(limits).ok()),
+            id: key.id,
+            group: key.group_id,
+            owner: key.owner,
+            team: key.team,
+            counts_as: key.counts_as,
+            multiplier: key.multiplier,
+            label: key.label,
+            hint: key.hint,
+            expires_at: key.expires_at,
+            disabled: key.disabled,
+            created_at: key.created_at,
+            created_by: key.created_by,
+            last_used_at: None,
+            spent_this_month: None,
+        }
+    }
+}
+
+/// A new key.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct CreatedKey {
+    /// The key itself, shown this once. Missing where the request came again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) value: Option<String>,
+    /// The key as later responses show it, without its value.
+    pub(crate) key: KeyView,
+}
+
+impl CreatedKey {
+    /// A key with the value that it has got.
+    pub(super) fn shown(key: StoredKey, value: &NewSecret) -> Self {
+        Self {
+            value: Some(value.reveal().to_owned()),
+            key: key.into(),
+        }
+    }
+}
+
+/// A key to be made.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKeyBody {
+    /// The id of the key; generated unless it is given.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    pub(crate) id: Option<String>,
+    /// The id of its group.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    pub(crate) group: String,
+    /// The id of its owner.
+    #[schema(min_length = 1, max_length = 128)]
+    pub(crate) owner: Option<String>,
+    /// The team that it belongs to.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    pub(crate) team: Option<String>,
+    /// The models of its group that it may use; without this, all.
+    #[schema(min_items = 1, max_items = 64)]
+    pub(crate) models: Option<Vec<String>>,
+    /// The final multiplier of its requests, such as `0.1500`; without this, the group's.
+    pub(crate) multiplier: Option<String>,
+    /// A name for it.
+    #[schema(min_length = 1, max_length = 128)]
+    pub(crate) label: Option<String>,
+    /// The time at which the key expires, as RFC 3339: `2027-01-01T00:00:00Z`.
+    pub(crate) expires_at: Option<String>,
+    /// Whether it is disabled for now.
+    #[serde(default)]
+    pub(crate) disabled: bool,
+    /// The limits of the key, as in a document.
+    #[schema(value_type = Option<Object>)]
+    pub(crate) limits: Option<LimitsDocument>,
+}
+
+/// The changes to a key: absent fields stay, `null` removes a value.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeyChangeBody {
+    /// Another group.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
+    pub(crate) group: Option<String>,
+    /// The id of its owner.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) owner: Option<Option<String>>,
+    /// The team that it belongs to.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) team: Option<Option<String>>,
+    /// The models of its group that it may use; `null`: all.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub(crate) models: Option<Option<Vec<String>>>,
+    /// The final multiplier of its requests; `null`: the group's.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) multiplier: Option<Option<String>>,
+    /// A name for it.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) label: Option<Option<String>>,
+    /// The time at which the key expires, as RFC 3339.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) expires_at: Option<Option<String>>,
+    /// Whether it is disabled.
+    pub(crate) disabled: Option<bool>,
+    /// The limits of the key: all of them, as in a document.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<Object>)]
+    pub(crate) limits: Option<Option<LimitsDocument>>,
+    /// The key's `revision` when it was looked at. If it is another one by now, nothing is changed (412).
+    pub(crate) revision: Option<String>,
+}
+
+/// The filters of a list of keys.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub struct KeyListParams {
+    /// Of this owner only.
+    pub(crate) owner: Option<String>,
+    /// Of this group only.
+    pub(crate) group: Option<String>,
+    /// With this in id, owner, label or the last characters, whatever the case of ASCII letters.
+    pub(crate) search: Option<String>,
+    /// In this state only.
+    #[param(inline)]
+    pub(crate) state: Option<KeyState>,
+    /// `use`: with the last use and this month's spend of each.
+    pub(crate) with: Option<String>,
+}
+
+/// Keys in the order of their ids. Members see their own. A search may end before it has looked at all keys: then a page has fewer
+/// keys, or none, and `next` goes on.
+pub async fn list(
+    state: &ConsoleState,
+    caller: &Caller,
+    asked: KeyListParams,
+    page: PageParams,
+) -> Result<ItemPage<KeyView>, ApiProblem> {
+    caller.must(rights::SEE_KEYS)?;
+    let limit = page.limit()?;
+    let after: String = page.after()?.unwrap_or_default();
+    if [&asked.owner, &asked.group, &asked.search]
+        .into_iter()
+        .flatten()
+        .any(|name| name.contains('\0'))
+    {
+        return Err(ApiProblem::bad("no name has a zero byte"));
+    }
+    if let (Some(only), Some(owner)) = (caller.only_owner(), &asked.owner)
+        && only != owner
+    {
+        return Err(ApiProblem::forbidden("members see their own keys"));
+    }
+    let filter = KeyFilter {
+        owner: caller.only_owner().or(asked.owner.as_deref()),
+        group: asked.group.as_deref(),
+        search: asked.search.as_deref(),
+        state: asked.state,
+        now: &moment(state.now()),
+        after: &after,
+        limit: limit.to_fetch(),
+    };
+    let mut transaction = state.store.read().await?;
+    let found = key_search::find(&mut transaction, &filter).await?;
+    let mut page = limit.page(found.keys, |key| key.id.clone(), KeyView::from);
+    if page.next.is_none() {
+        page.next = found.searched_to.as_ref().map(cursor);
+    }
+    if asked.with.as_deref() == Some("use") {
+        for key in &mut page.items {
+            add_use(&mut transaction, key, state.now()).await?;
+        }
+    }
+    transaction.rollback().await;
+    Ok(page)
+}
+
+/// One key. Members see their own.
+pub async fn get(state: &ConsoleState, caller: &Caller, id: &str) -> Result<KeyView, ApiProblem> {
+    caller.must(rights::SEE_KEYS)?;
+    let mut transaction = state.store.read().await?;
+    let mut key = KeyView::from(find_own(&mut transaction, caller, id).await?);
+    add_use(&mut transaction, &mut key, state.now()).await?;
+    transaction.rollback().await;
+    Ok(key)
+}
+
+/// Adds when a key was last used, and what it has spent this month: under its present owner.
+pub(super) async fn add_use(
+    transaction: &mut Transaction,
+    key: &mut KeyView,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    let month = moment(now).get(..7).unwrap_or_default().to_owned();
+    let owner = key.owner.as_deref();
+    let used = key_spend::last_use(transaction, &key.id, owner).await?;
+    let counters = key.counts_as.as_ref().unwrap_or(&key.id);
+    let spent = key_spend::of(transaction, counters, owner, &month).await?;
+    key.last_used_at = used.map(moment);
+    key.spent_this_month = Some(spent.into_iter().map(SpentAmount::from).collect());
+    Ok(())
+}
+
+/// The key of this id, if the caller may see it.
+///
+/// # Errors
+/// There is no such key, or it belongs to another owner.
+pub async fn find_own(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    id: &str,
+) -> Result<StoredKey, ApiProblem> {
+    let key = find(transaction, id).await?;
+    let mut only = caller.only_owner().into_iter();
+    if only.any(|only| key.owner.as_deref() != Some(only)) {
+        return Err(ApiProblem::not_found());
+    }
+    Ok(key)
+}
+
+/// Makes a key, which is shown this once.
+pub async fn create(
+    state: &ConsoleState,
+    caller: &Caller,
+    once: Option<&str>,
+    new: NewKeyBody,
+) -> Result<IdempotentResponse<CreatedKey>, ApiProblem> {
+    caller.must(rights::CHANGE_KEYS)?;
+    let once = IdempotentRequest::new(caller, once, "POST /api/v1/keys", &new)?;
+    let value = NewSecret::key().map_err(ApiProblem::internal)?;
+    let now = state.now();
+    let key = drawn(&new, &value, caller, now)?;
+    in_transaction!(state.store, transaction => {
+        if let Some(answer) = once.given(transaction).await? {
+            return Ok(answer);
+        }
+        add(transaction, caller, &key, now).await?;
+        let created = CreatedKey::shown(key.clone(), &value);
+        once.answer(transaction, created, Some("value"), now).await
+    })
+}
+
+/// A new key of this value.
+///
+/// # Errors
+/// There is no randomness for an id.
+pub(super) fn drawn(
+    new: &NewKeyBody,
+    value: &NewSecret,
+    caller: &Caller,
+    now: i64,
+) -> Result<StoredKey, ApiProblem> {
+    let id = match &new.id {
+        Some(id) => id.clone(),
+        None => format!("key_{}", secret::new_id().map_err(ApiProblem::internal)?),
+    };
+    Ok(StoredKey {
+        sha256: value.digest(),
+        id,
+        group_id: new.group.clone(),
+        owner: new.owner.clone(),
+        team: new.team.clone(),
+        models: new.models.as_ref().map(written),
+        multiplier: new.multiplier.clone(),
+        label: new.label.clone(),
+        expires_at: new.expires_at.clone(),
+        disabled: new.disabled,
+        limits: new.limits.clone().map(stored_limits),
+        created_at: Some(moment(now)),
+        created_by: Some(caller.id.clone()),
+        hint: Some(value.hint().to_owned()),
+        counts_as: None,
+    })
+}
+
+/// Checks a key, adds it, and notes who has.
+///
+/// # Errors
+/// A gateway would not take it.
+pub(super) async fn add(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    key: &StoredKey,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    keys::take_turn(transaction).await?;
+    check(transaction, key).await?;
+    keys::insert(transaction, key).await?;
+    renew_budget(transaction, key, now).await?;
+    let mut entry = caller.actor().entry(now, "key.create", &key.id);
+    entry.after = Some(told(key));
+    audit::insert(transaction, &entry).await?;
+    Ok(())
+}
+
+/// Notes whether the budget of a key is nearly spent: one that was removed may have been made again.
+async fn renew_budget(
+    transaction: &mut Transaction,
+    key: &StoredKey,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    let budget = of_limits(key.limits.as_deref()).unwrap_or_default();
+    nearly_spent::renew(transaction, ("key", key.counters()), &budget, now).await?;
+    Ok(())
+}
+
+/// Changes a key. Gateways hear of it within seconds.
+pub async fn change(
+    state: &ConsoleState,
+    caller: &Caller,
+    id: &str,
+    change: KeyChangeBody,
+) -> Result<KeyView, ApiProblem> {
+    caller.must(rights::CHANGE_KEYS)?;
+    in_transaction!(state.store, transaction => {
+        let before = find_locked(transaction, id).await?;
+        if change.revision.as_ref().is_some_and(|seen| *seen != revision(&before)) {
+            return Err(ApiProblem::precondition("the key was changed meanwhile"));
+        }
+        let mut key = StoredKey::clone(&before);
+        if let Some(group) = &change.group {
+            key.group_id.clone_from(group);
+        }
+        if let Some(disabled) = change.disabled {
+            key.disabled = disabled;
+        }
+        for (change, field) in [
+            (&change.owner, &mut key.owner),
+            (&change.team, &mut key.team),
+            (&change.multiplier, &mut key.multiplier),
+            (&change.label, &mut key.label),
+            (&change.expires_at, &mut key.expires_at),
+        ] {
+            if let Some(value) = change {
+                field.clone_from(value);
+            }
+        }
+        if let Some(limits) = &change.limits {
+            key.limits = limits.clone().map(stored_limits);
+        }
+        if let Some(models) = &change.models {
+            key.models = models.as_ref().map(written);
+        }
+        if key != *before {
+            check(transaction, &key).await?;
+            keys::update(transaction, &before, &key).await?;
+            if key.limits != before.limits {
+                keys::share_limits(transaction, &key).await?;
+                renew_budget(transaction, &key, state.now()).await?;
+            }
+            let mut entry = caller.actor().entry(state.now(), "key.change", id);
+            entry.before = Some(told(&before));
+            entry.after = Some(told(&key));
+            audit::insert(transaction, &entry).await?;
+        }
+        Ok(KeyView::from(key))
+    })
+}
+
+/// Removes a key. What it has used and spent stays.
+pub async fn remove(state: &ConsoleState, caller: &Caller, id: &str) -> Result<(), ApiProblem> {
+    caller.must(rights::CHANGE_KEYS)?;
+    in_transaction!(state.store, transaction => {
+        let before = find_locked(transaction, id).await?;
+        keys::remove(transaction, &before).await?;
+        let mut entry = caller.actor().entry(state.now(), "key.remove", id);
+        entry.before = Some(told(&before));
+        audit::insert(transaction, &entry).await?;
+        Ok(())
+    })
+}
+
+/// The key of this id.
+///
+/// # Errors
+/// There is no such key.
+pub async fn find(transaction: &mut Transaction, id: &str) -> Result<StoredKey, ApiProblem> {
+    // PostgreSQL has no text with a zero, so it cannot even look for one.
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let key = keys::find(transaction, id).await?;
+    key.ok_or_else(ApiProblem::not_found)
+}
+
+/// The key of this id, to be changed or removed.
+///
+/// # Errors
+/// There is no such key.
+pub async fn find_locked(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<LockedRow<StoredKey>, ApiProblem> {
+    // As above.
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let key = keys::find_locked(transaction, id).await?;
+    key.ok_or_else(ApiProblem::not_found)
+}
+
+/// Limits as they are stored.
+fn stored_limits(limits: LimitsDocument) -> String {
+    written(&fields::without_signs(limits))
+}
+
+/// Limits, or models, as they are stored.
+fn written<T: Serialize>(terms: &T) -> String {
+    // Texts and numbers, into memory: it cannot fail.
+    serde_json::to_string(terms).unwrap_or_default()
+}
+
+/// A key for the audit: without its digest, by which nobody needs to find it there.
+pub fn told(key: &StoredKey) -> String {
+    let view = KeyView {
+        revision: None,
+        ..key.clone().into()
+    };
+    serde_json::to_string(&view).unwrap_or_default()
+}
+
+/// A short digest of all that a change may change.
+fn revision(key: &StoredKey) -> String {
+    let whole = format!("{key:?}");
+    secret::digest(&whole)
+        .get(..16)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// A key as a document has it.
+///
+/// # Errors
+/// The limits or the models are not as in a document.
+pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
+    let limits = key.limits.as_deref().map(serde_json::from_str);
+    let models = key.models.as_deref().map(serde_json::from_str);
+    Ok(KeyDocument {
+        id: Some(key.id.clone()),
+        sha256: Some(key.sha256.clone()),
+        group: Some(key.group_id.clone()),
+        owner: key.owner.clone(),
+        team: key.team.clone(),
+        counts_as: key.counts_as.clone(),
+        models: models
+            .transpose()
+            .map_err(|_| ApiProblem::invalid("models", "are not as in a document"))?,
+        multiplier: key.multiplier.clone(),
+        expires_at: key.expires_at.clone(),
+        limits: limits
+            .transpose()
+            .map_err(|_| ApiProblem::invalid("limits", "are not as in a document"))?,
+        ..KeyDocument::default()
+    })
+}
+
+/// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with
+/// a budget a model that has a price.
+///
+/// # Errors
+/// Each value that a gateway would reject, with its field.
+pub(super) async fn check(
+    transaction: &mut Transaction,
+    key: &StoredKey,
+) -> Result<(), ApiProblem> {
+    let mut written = key_document(key)?;
+    let mut problems = Problems::default();
+    if let Some(label) = &key.label
+        && !fields::is_name(label)
+    {
+        problems.push("label", fields::NAME);
+    }
+    if let Some(expires_at) = &key.expires_at
+        && !is_stored_time(expires_at)
+    {
+        problems.push("expires_at", "must be a time such as 2027-01-01T00:00:00Z");
+        written.expires_at = None;
+    }
+    if let Err(Problems(more)) = CheckedKey::of(&written) {
+        problems.0.extend(more);
+    }
+    if !problems.is_empty() {
+        return Err(ApiProblem::of(problems));
+    }
+    if let Some(owner) = &key.owner {
+        erasures::refuse_erased(transaction, "owner", owner).await?;
+    }
+    let Some(current) = documents::current(transaction).await? else {
+        return Ok(());
+    };
+    let Ok(mut document) = Document::parse(current.served.as_bytes()) else {
+        return Ok(());
+    };
+    let has_budget = |limits: &LimitsDocument| limits.budget.is_some();
+    if !written.limits.as_ref().is_some_and(has_budget)
+        && budgets::is_under_one(transaction, key.owner.as_deref(), key.team.as_deref()).await?
+    {
+        // The budget of its owner or its team needs the same prices.
+        written.limits = Some(budgets::some_budget());
+    }
+    // Alone, so that every problem is this key's.
+    let place = "keys[0]";
+    document.keys = Some(vec![written]);
+    if let Err(Problems(found)) = compile(&document) {
+        let own = found.into_iter().filter_map(|problem| {
+            let path = problem.path.strip_prefix(place)?.trim_start_matches('.');
+            Some((path.to_owned(), problem.reason))
+        });
+        for (path, reason) in own {
+            problems.push(path, reason);
+        }
+    }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiProblem::of(problems))
+    }
+}
+
+/// Whether a time is of the one form that is stored.
+fn is_stored_time(text: &str) -> bool {
+    crate::timestamp::parse(text).is_some_and(|time| crate::timestamp::text(time) == text)
+}

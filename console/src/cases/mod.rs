@@ -1,0 +1,62 @@
+//! The use cases: what a caller does to a thing, with its rights checked. The API and the pages are two faces of them.
+//!
+//! Each takes the console's state and the [`Caller`], checks the caller's `rights`, then reads or changes the store, in one
+//! transaction with the audit. Whatever is wrong is a problem (RFC 9457). Lists come in pages; a change that comes again under one
+//! key is done once.
+
+pub(crate) mod account_test;
+pub(crate) mod account_tests;
+pub(crate) mod audit;
+pub(crate) mod budgets;
+mod caller;
+pub(crate) mod credentials;
+mod document_reach;
+pub(crate) mod documents;
+pub(crate) mod drafts;
+pub(crate) mod envoys;
+pub(crate) mod erasures;
+pub(crate) mod feed;
+mod fields;
+pub(crate) mod holder;
+pub(crate) mod hour_counts;
+pub(crate) mod key_models;
+pub(crate) mod key_rotation;
+pub(crate) mod keys;
+pub(crate) mod ledger;
+pub(crate) mod me;
+mod member_budgets;
+pub(crate) mod nearly_spent;
+pub(crate) mod once;
+pub(crate) mod one_request;
+pub(crate) mod paging;
+pub(crate) mod people;
+pub(crate) mod problem;
+pub(crate) mod requests;
+pub(crate) mod rights;
+mod role;
+pub(crate) mod setup;
+pub(crate) mod sign_in_links;
+pub(crate) mod spend;
+pub(crate) mod spend_feed;
+mod state;
+pub mod storage;
+pub(crate) mod team_members;
+pub(crate) mod teams;
+pub(crate) mod tokens;
+pub(crate) mod usage;
+pub(crate) mod usage_top;
+pub(crate) mod vendor_models;
+pub(crate) mod voids;
+pub(crate) mod webhooks;
+
+pub use crate::envoy_report::EnvoyReport;
+pub use caller::Caller;
+pub use credentials::{CredentialForAgent, CredentialsForAgent};
+pub use envoys::{EnrolBody, EnrolledView};
+pub use key_models::KeyModel;
+pub use ledger::{PositionView, TakenView};
+pub use problem::ApiProblem;
+pub(crate) use problem::FailureReason;
+pub use role::Role;
+pub use spend_feed::{SpendFeedAmount, SpendFeedPage, SpendFeedSubject};
+pub use state::{ConsoleState, Reporter};

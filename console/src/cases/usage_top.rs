@@ -1,0 +1,136 @@
+//! The ranking of usage by charges.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::caller::Caller;
+use super::problem::ApiProblem;
+use super::rights;
+use super::state::ConsoleState;
+use super::usage::{UsageView, hour, view};
+use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
+use crate::store::usage_top::{self, TopQuery};
+
+/// The most values that are ranked.
+const MOST: u8 = 50;
+
+/// The column that is ranked by charges.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TopColumn {
+    /// Keys.
+    #[default]
+    Key,
+    /// The owners of keys.
+    Owner,
+    /// The teams of keys.
+    Team,
+    /// Groups of keys.
+    Group,
+    /// Models.
+    Model,
+    /// Upstream accounts.
+    Account,
+}
+
+impl TopColumn {
+    fn column(self) -> UsageColumn {
+        match self {
+            Self::Key => UsageColumn::Key,
+            Self::Owner => UsageColumn::Owner,
+            Self::Team => UsageColumn::Team,
+            Self::Group => UsageColumn::Group,
+            Self::Model => UsageColumn::Model,
+            Self::Account => UsageColumn::Account,
+        }
+    }
+}
+
+/// The column and filters of a ranking.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct TopParams {
+    /// The ranked column: `key`, `owner`, `team`, `group`, `model` or `account`.
+    #[serde(default)]
+    #[param(inline)]
+    pub(crate) by: TopColumn,
+    /// The currency of the charges.
+    #[param(max_length = 3, pattern = "^[A-Z]{3}$")]
+    pub(crate) currency: String,
+    /// From this hour on, by the beginning of requests, in UTC: `2026-11-24T17`, or a day.
+    pub(crate) since: Option<String>,
+    /// Before this hour.
+    pub(crate) until: Option<String>,
+    /// The number of ranks; 10 unless it is given.
+    #[param(minimum = 1, maximum = 50)]
+    pub(crate) limit: Option<u8>,
+}
+
+/// A ranking.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TopList {
+    /// Those with the greatest charges, the greatest first.
+    pub(crate) items: Vec<UsageView>,
+}
+
+/// Ranks the values of a column by their charges. Members see their own.
+pub async fn list(
+    state: &ConsoleState,
+    caller: &Caller,
+    asked: TopParams,
+) -> Result<TopList, ApiProblem> {
+    caller.must(rights::SEE_USAGE)?;
+    let limit = asked.limit.unwrap_or(10);
+    if !(1..=MOST).contains(&limit) {
+        return Err(ApiProblem::bad("limit must be a number from 1 to 50"));
+    }
+    let is_currency =
+        asked.currency.len() == 3 && asked.currency.bytes().all(|byte| byte.is_ascii_uppercase());
+    if !is_currency {
+        return Err(ApiProblem::bad(
+            "currency must be three capital letters, such as USD",
+        ));
+    }
+    let by = asked.by.column();
+    let since = hour("since", asked.since)?;
+    let until = hour("until", asked.until)?;
+    let top = TopQuery {
+        by,
+        since: since.as_deref(),
+        until: until.as_deref(),
+        owner: caller.only_owner(),
+        currency: &asked.currency,
+        limit: limit.into(),
+    };
+    let mut transaction = state.store.read().await?;
+    let values = usage_top::values(&mut transaction, &top).await?;
+    if values.is_empty() {
+        transaction.rollback().await;
+        return Ok(TopList { items: Vec::new() });
+    }
+    let query = UsageQuery {
+        by: vec![by],
+        since: since.clone(),
+        until: until.clone(),
+        among: Some(values.clone()),
+        owner: caller.only_owner().map(str::to_owned),
+        limit: i64::MAX,
+        ..UsageQuery::default()
+    };
+    let sums = usage_hours::sums(&mut transaction, &query).await?;
+    transaction.rollback().await;
+    let rank = |sums: &UsageSums| {
+        values
+            .iter()
+            .position(|value| sums.values.first() == Some(value))
+    };
+    let mut sums: Vec<_> = sums
+        .into_iter()
+        .filter(|sums| sums.currency == asked.currency)
+        .collect();
+    sums.sort_by_key(rank);
+    let items = sums.into_iter().map(|sums| view(&[by], sums, caller));
+    Ok(TopList {
+        items: items.collect(),
+    })
+}
