@@ -154,13 +154,13 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "searches of Messages are not counted",
-        "src/usage/tally.rs",
+        "src/usage/tally/entry.rs",
         'b"server_tool_use" => Self::ServerTool,',
         'b"server_tool_use" => Self::Other,',
     ),
     Mutation(
         "searches count when they are done",
-        "src/usage/tally.rs",
+        "src/usage/tally/sums.rs",
         ".saturating_add(self.open.calls(call))",
         ".saturating_add(self.open.calls(call).min(0))",
     ),
