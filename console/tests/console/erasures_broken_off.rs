@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use trilane_console::in_transaction;
+use trilane_console::intake::IntakeError;
 use trilane_console::maintenance::{self, Retention};
 use trilane_console::store::erasures::{self, Erasure, ErasureStep, Pseudonyms};
 use trilane_console::store::people::{self, Person};
@@ -47,6 +48,13 @@ pub async fn begin(store: &Store) -> Erasure {
         erasures::begin(transaction, ID, 0).await
     });
     begun.unwrap()
+}
+
+/// Does it as the console does, which comes again later where the database was too busy.
+async fn again_while_busy<T>(act: impl AsyncFn() -> Result<T, StoreError>) {
+    while let Err(error) = act().await.map(drop) {
+        assert!(matches!(error, StoreError::Conflict), "{error}");
+    }
 }
 
 /// The erasure as it stands.
@@ -146,7 +154,10 @@ on_both! {
                 let (bytes, mut at) = (text.as_bytes(), half);
                 while at < bytes.len() {
                     let end = (at + 9000).min(bytes.len());
-                    at = position(send(&store, "e", at, &bytes[at..end]).await);
+                    match send(&store, "e", at, &bytes[at..end]).await {
+                        Err(IntakeError::Store(StoreError::Conflict)) => {}
+                        answer => at = position(answer),
+                    }
                 }
             })
         };
@@ -155,8 +166,9 @@ on_both! {
         for store in consoles {
             let pseudonym = pseudonym.clone();
             tasks.push(tokio::spawn(async move {
-                erasures::run(&store, &pseudonym).await.unwrap();
-                usage_days::roll_up(&store, time::macros::datetime!(2026-11-20 12:00 UTC)).await.unwrap();
+                let now = time::macros::datetime!(2026-11-20 12:00 UTC);
+                again_while_busy(async || erasures::run(&store, &pseudonym).await).await;
+                again_while_busy(async || usage_days::roll_up(&store, now).await).await;
             }));
         }
         for task in tasks {
