@@ -127,12 +127,11 @@ class Front:
             while goes_on:
                 peer.settimeout(PATIENCE)
                 headers: dict[bytes, bytes] = {}
-                first = file.readline()
                 for line in iter(file.readline, b"\r\n"):
+                    if not line:
+                        return
                     name, _, value = line.partition(b":")
                     headers[name.lower()] = value.strip()
-                if not first:
-                    return
                 self._tell(begun=1)
                 if self.is_early:
                     self.answer(peer)
