@@ -50,10 +50,12 @@ pub async fn begin(store: &Store) -> Erasure {
     begun.unwrap()
 }
 
-/// Does it as the console does, which comes again later where the database was too busy.
-async fn again_while_busy<T>(act: impl AsyncFn() -> Result<T, StoreError>) {
-    while let Err(error) = act().await.map(drop) {
-        assert!(matches!(error, StoreError::Conflict), "{error}");
+/// Whether the database was too busy, so that the console comes again later.
+fn was_busy<T>(done: Result<T, StoreError>) -> bool {
+    match done {
+        Ok(_) => false,
+        Err(StoreError::Conflict) => true,
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -167,8 +169,8 @@ on_both! {
             let pseudonym = pseudonym.clone();
             tasks.push(tokio::spawn(async move {
                 let now = time::macros::datetime!(2026-11-20 12:00 UTC);
-                again_while_busy(async || erasures::run(&store, &pseudonym).await).await;
-                again_while_busy(async || usage_days::roll_up(&store, now).await).await;
+                while was_busy(erasures::run(&store, &pseudonym).await) {}
+                while was_busy(usage_days::roll_up(&store, now).await) {}
             }));
         }
         for task in tasks {
