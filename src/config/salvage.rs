@@ -3,7 +3,6 @@
 //! What has a wrong form is named and left out, and the rest is compiled, so that its problems are named as well. People ask
 //! the command and the console for it; a gateway names the first problem of form, and has none of this.
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::compile::compile;
@@ -16,7 +15,7 @@ const MAX_PROBLEMS: usize = 100;
 
 /// Lists every problem of a document that is no JSON, or has another form than a document's: `first`, and the others.
 pub(super) fn problems(bytes: &[u8], first: Problems) -> Problems {
-    let (document, mut problems) = repaired::<Document>(bytes, first);
+    let (document, mut problems) = repaired(bytes, first);
     let Some(document) = document else {
         return problems;
     };
@@ -30,8 +29,8 @@ pub(super) fn problems(bytes: &[u8], first: Problems) -> Problems {
     problems
 }
 
-/// Reads JSON without the parts that do not fit, and lists these. Each costs one more read of the whole.
-fn repaired<T: DeserializeOwned>(bytes: &[u8], first: Problems) -> (Option<T>, Problems) {
+/// Reads a document without the parts that do not fit, and lists these. Each costs one more read of the whole.
+fn repaired(bytes: &[u8], first: Problems) -> (Option<Document>, Problems) {
     let Ok(mut value) = serde_json::from_slice::<Value>(bytes) else {
         return (None, first);
     };
