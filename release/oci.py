@@ -15,6 +15,7 @@ from typing import Any
 
 from tarball import Entry, gzip, tar
 
+OCI_INDEX = "application/vnd.oci.image.index.v1+json"
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 OCI_CONFIG = "application/vnd.oci.image.config.v1+json"
 OCI_LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -87,18 +88,34 @@ def artifact(config: Blob, layers: Sequence[Blob], recipe: Recipe) -> Image:
     return Image(_manifest(config, layers, recipe, docker=False), config, layers, loadable=False)
 
 
-def layout(image: Image, reference: str) -> bytes:
-    """The tar with the image, under a reference such as `trilane/filter:0.1.0`."""
+def index(images: Sequence[Image], recipe: Recipe) -> Blob:
+    """The index of one image for several machines: whoever pulls it gets the one for theirs."""
+    manifests = []
+    for image in images:
+        config = json.loads(image.config.data)
+        platform = {"architecture": config["architecture"], "os": config["os"]}
+        manifests.append({**image.manifest.descriptor, "platform": platform})
+    listed = {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": manifests, "annotations": dict(recipe.annotations)}
+    return Blob(OCI_INDEX, _json(listed))
+
+
+def layout(images: Sequence[Image], reference: str, listed: Blob | None = None) -> bytes:
+    """The tar with an image, under a reference such as `trilane/filter:0.1.0`.
+
+    One for several machines has its index `listed`; a Docker that does not read OCI layouts loads the first of them.
+    """
     name, _, tag = reference.partition(":")
-    described = {**image.manifest.descriptor, "annotations": {"org.opencontainers.image.ref.name": tag}}
+    first = images[0]
+    top = listed or first.manifest
+    described = {**top.descriptor, "annotations": {"org.opencontainers.image.ref.name": tag}}
     files = {
         "oci-layout": _json({"imageLayoutVersion": "1.0.0"}),
         "index.json": _json({"schemaVersion": 2, "manifests": [described]}),
     }
-    if image.loadable:
-        layers = [_place(blob) for blob in image.layers]
-        files["manifest.json"] = _json([{"Config": _place(image.config), "RepoTags": [f"{name}:{tag}"], "Layers": layers}])
-    for blob in (image.manifest, image.config, *image.layers):
+    if first.loadable:
+        layers = [_place(blob) for blob in first.layers]
+        files["manifest.json"] = _json([{"Config": _place(first.config), "RepoTags": [f"{name}:{tag}"], "Layers": layers}])
+    for blob in (top, *(blob for image in images for blob in (image.manifest, image.config, *image.layers))):
         files[_place(blob)] = blob.data
     directories = (Entry("blobs", mode=0o755), Entry("blobs/sha256", mode=0o755))
     return tar([*directories, *(Entry(path, data) for path, data in files.items())])

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# release.sh image|release: builds filter and command, and puts them into images, or into a whole release, under target/dist.
+# release.sh image|wheel|release: builds filter and command, and puts them into images, into wheels, or into a whole release,
+# under target/dist.
 #
+#   TRILANE_SIGNING_KEY   the releaser's secret key for minisign; without it a release is not signed
 #   CHARTS    files of the chart to put into the release, if any
 #   PYTHON    the Python to use
 set -euo pipefail
@@ -27,14 +29,35 @@ if test "$(rustc --version 2>/dev/null | cut -d' ' -f2)" != "$wanted"; then expo
 
 "$here/build.sh" filter command command-arm64
 mkdir -p "$dist"
+
+wheels() {
+    rm -f "$dist"/*.whl
+    local materials=$dist/materials
+    mkdir -p "$materials"
+    "$python" "$here/notices.py" >"$materials/NOTICES"
+    "$python" "$here/sbom.py" command --artifact "$command" >"$materials/trilane-command.cdx.json"
+    "$python" "$here/sbom.py" command-arm64 --artifact "$arm64_command" >"$materials/trilane-command-arm64.cdx.json"
+    wheel() { "$python" "$here/wheel.py" "$@" --version "$version" --notices "$materials/NOTICES" --out "$dist"; }
+    wheel x86-64 --binary "$command" --sbom "$materials/trilane-command.cdx.json"
+    wheel arm64 --binary "$arm64_command" --sbom "$materials/trilane-command-arm64.cdx.json"
+    wheel macos
+    rm -r "$materials"
+}
+if test "${1-}" = wheel; then
+    wheels
+    exit
+fi
+
 images=$dist/images
 rm -rf "$images"
 "$python" "$here/images.py" filter --wasm "$wasm" --version "$version" --revision "$revision" --out "$images"
-for binary in "$command" "$arm64_command"; do
-    "$python" "$here/images.py" command --wasm "$wasm" --binary "$binary" --version "$version" --revision "$revision" --out "$images"
-done
+"$python" "$here/images.py" command --wasm "$wasm" --binary "$command" "$arm64_command" --version "$version" --revision "$revision" --out "$images"
 test "${1-}" = release || exit 0
+wheels
 
 read -ra charts <<<"${CHARTS-}"
 "$python" "$here/dist.py" --version "$version" --revision "$revision" --time "${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" \
     --wasm "$wasm" --binary "$command" --arm64-binary "$arm64_command" --images "$images"/*.tar --charts "${charts[@]}" --out "$dist"
+signing=()
+if test -n "${TRILANE_SIGNING_KEY-}"; then signing=(--key "$TRILANE_SIGNING_KEY"); fi
+"$python" "$here/publish.py" --version "$version" "${signing[@]}" --out "$dist"

@@ -190,12 +190,11 @@ impl KeyAllowance {
             per_month: at_most("budget.per_month", per_month, most.per_month, problems),
             ..BudgetDocument::default()
         };
-        let has_budget = budget.per_day.is_some() || budget.per_month.is_some();
-        if limits.is_none() && !has_budget {
+        if limits.is_none() && !budget.is_set() {
             return None;
         }
         Some(LimitsDocument {
-            budget: has_budget.then_some(budget),
+            budget: budget.is_set().then_some(budget),
             ..limits.unwrap_or_default()
         })
     }

@@ -112,6 +112,7 @@ async fn admit(
         hint: credential.hint().to_owned(),
         expires_at: None,
         created_at: now,
+        scopes: None,
     };
     api_tokens::insert(transaction, &own).await?;
     let actor = Actor {

@@ -57,6 +57,7 @@ async fn add_in(
         hint: token.hint().to_owned(),
         expires_at: None,
         created_at: now,
+        scopes: None,
     };
     api_tokens::insert(transaction, &token).await?;
     let actor = Actor {
@@ -150,6 +151,7 @@ pub async fn recover(
             hint: token.hint().to_owned(),
             expires_at: Some(now.saturating_add(RECOVERED)),
             created_at: now,
+            scopes: None,
         };
         api_tokens::insert(transaction, &token).await?;
         audit::insert(transaction, &command().entry(now, "person.recover", person)).await?;

@@ -24,6 +24,7 @@ pub mod connections;
 mod counted;
 pub mod credentials;
 pub mod documents;
+pub mod entry_sources;
 pub mod envoy_clock;
 pub mod envoy_report;
 pub mod envoys;

@@ -2,12 +2,13 @@
 //! there are of them, not as many budgets as there are.
 
 use trilane::config::document::BudgetDocument;
+use trilane::limits::{Period, SubjectKind, Window};
 use trilane::money::Amount;
 
 use crate::ledger::Sum;
 use crate::store::nearly_spent::{self, NearlySpentKey};
 use crate::store::{StoreError, Transaction, documents, spend};
-use crate::timestamp::moment;
+use crate::timestamp;
 use crate::written_budgets::{WrittenBudgets, is_reached};
 
 /// From how many percent on.
@@ -16,8 +17,10 @@ pub const PERCENT: u32 = 90;
 /// A budget that is nearly spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearlySpentBudget {
-    /// `2026-11-24` or `2026-11`, `key`, `member`, `owner`, `team` or `group`, and its id.
-    pub of: NearlySpentKey,
+    /// `2026-11-24` or `2026-11`.
+    pub period: String,
+    /// The kind of the subject, and its id.
+    pub subject: (SubjectKind, String),
     /// The amount that may be spent.
     pub budget: Amount,
     /// The amount that is spent.
@@ -26,19 +29,9 @@ pub struct NearlySpentBudget {
     pub currency: String,
 }
 
-/// The day and the month of a moment in microseconds since 1970, as spend has them.
-pub fn periods(now: i64) -> [String; 2] {
-    let now = moment(now);
-    [10, 7].map(|length| now.get(..length).unwrap_or_default().to_owned())
-}
-
-/// Returns the amount that may be spent in a period, which is a day or a month.
-pub fn amount(budget: &BudgetDocument, period: &str) -> Option<Amount> {
-    let written = match period.len() {
-        10 => budget.per_day.as_deref(),
-        _ => budget.per_month.as_deref(),
-    };
-    Amount::parse(written?).ok()
+/// Returns the amount that may be spent in a window.
+pub fn amount(budget: &BudgetDocument, window: Window) -> Option<Amount> {
+    Amount::parse(budget.of(window)?).ok()
 }
 
 /// Notes of a subject whose budget has changed, at a moment in microseconds since 1970, whether it is nearly spent.
@@ -47,7 +40,7 @@ pub fn amount(budget: &BudgetDocument, period: &str) -> Option<Amount> {
 /// Those of the database.
 pub async fn renew(
     transaction: &mut Transaction,
-    (kind, subject): (&str, &str),
+    (kind, subject): (SubjectKind, &str),
     budget: &BudgetDocument,
     now: i64,
 ) -> Result<(), StoreError> {
@@ -60,14 +53,13 @@ pub async fn renew(
 /// Those of the database.
 pub async fn renew_each(
     transaction: &mut Transaction,
-    kind: &str,
+    kind: SubjectKind,
     subjects: &[&str],
     budget: &BudgetDocument,
     now: i64,
 ) -> Result<(), StoreError> {
-    let is_without = budget.per_day.is_none() && budget.per_month.is_none();
     let currency = match documents::current(transaction).await? {
-        Some(current) if !is_without => WrittenBudgets::of_document(&current.served).currency,
+        Some(current) if budget.is_set() => WrittenBudgets::of_document(&current.served).currency,
         _ => String::new(),
     };
     for subject in subjects {
@@ -86,7 +78,10 @@ pub async fn renew_document(
     now: i64,
 ) -> Result<(), StoreError> {
     let budgets = WrittenBudgets::of_document(served);
-    let kinds = [("key", &budgets.keys), ("group", &budgets.groups)];
+    let kinds = [
+        (SubjectKind::Key, &budgets.keys),
+        (SubjectKind::Group, &budgets.groups),
+    ];
     for (kind, of_kind) in kinds {
         for (subject, budget) in of_kind {
             renew_in(transaction, (kind, subject), budget, &budgets.currency, now).await?;
@@ -97,15 +92,16 @@ pub async fn renew_document(
 
 async fn renew_in(
     transaction: &mut Transaction,
-    (kind, subject): (&str, &str),
+    (kind, subject): (SubjectKind, &str),
     budget: &BudgetDocument,
     currency: &str,
     now: i64,
 ) -> Result<(), StoreError> {
-    for period in periods(now) {
+    for window in Window::ALL {
+        let period = timestamp::period(window, now).to_string();
         let spent = spent(transaction, (kind, subject), &period, currency).await?;
-        let is_near = amount(budget, &period)
-            .is_some_and(|amount| is_reached(spent.value(), amount, PERCENT));
+        let is_near =
+            amount(budget, window).is_some_and(|amount| is_reached(spent.value(), amount, PERCENT));
         if is_near {
             nearly_spent::note(transaction, &period, kind, subject).await?;
         } else {
@@ -117,7 +113,7 @@ async fn renew_in(
 
 async fn spent(
     transaction: &mut Transaction,
-    (kind, subject): (&str, &str),
+    (kind, subject): (SubjectKind, &str),
     period: &str,
     currency: &str,
 ) -> Result<Sum, StoreError> {
@@ -133,15 +129,17 @@ async fn spent(
 pub async fn checked(
     transaction: &mut Transaction,
     budgets: &WrittenBudgets,
-    of: NearlySpentKey,
+    (period, kind, subject): NearlySpentKey,
 ) -> Result<Option<NearlySpentBudget>, StoreError> {
-    let (period, kind, subject) = &of;
-    let written = budgets.of(transaction, kind, subject).await?;
-    let spent = spent(transaction, (kind, subject), period, &budgets.currency).await?;
-    let budget = amount(&written, period);
+    let kind = spend::kind(&kind)?;
+    let written = budgets.of(transaction, kind, &subject).await?;
+    let spent = spent(transaction, (kind, &subject), &period, &budgets.currency).await?;
+    let window = Period::parse(&period).map(Period::window);
+    let budget = window.and_then(|window| amount(&written, window));
     let budget = budget.filter(|budget| is_reached(spent.value(), *budget, PERCENT));
     Ok(budget.map(|budget| NearlySpentBudget {
-        of,
+        period,
+        subject: (kind, subject),
         budget,
         spent,
         currency: budgets.currency.clone(),

@@ -142,6 +142,18 @@ pub fn is_enrolment_secret(text: &str) -> bool {
     text.starts_with(ENROLMENT_SECRET)
 }
 
+/// Whether a text that somebody looks for is a whole secret, by its form: then it must be in no address. Keys may be imported from
+/// elsewhere, with other beginnings.
+pub fn is_whole(text: &str) -> bool {
+    const SHORTEST: usize = 20;
+    let begins = [
+        "tl-", "tlc-", "tle-", "tlr-", "tls-", "tll-", "sk-", "sk_", "AIza",
+    ];
+    text.len() >= SHORTEST
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
+        && begins.iter().any(|begin| text.starts_with(begin))
+}
+
 /// The digest of a key or token that somebody has sent.
 pub fn digest(secret: &str) -> String {
     encode(Sha256::digest(secret.as_bytes()))
@@ -188,6 +200,21 @@ mod tests {
             "8600 draws have every letter: {}",
             letters.len()
         );
+    }
+
+    #[test]
+    fn what_is_a_whole_secret() {
+        let key = NewSecret::key().unwrap();
+        for (text, want) in [
+            (key.reveal(), true),
+            ("sk-proj-0123456789abcdef", true),
+            ("tl-team-laptop", false),
+            ("ann@example.com", false),
+            ("tl-words that are a label of a key", false),
+            ("key_0123456789abcdef01234567", false),
+        ] {
+            assert_eq!(is_whole(text), want, "{text}");
+        }
     }
 
     #[test]

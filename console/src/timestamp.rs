@@ -3,6 +3,7 @@
 
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime, UtcOffset};
+use trilane::limits::{Period, Window};
 
 /// The units of a duration, in seconds.
 const UNITS: [(char, i64); 5] = [
@@ -82,9 +83,25 @@ pub fn unix_text(seconds: i64) -> Option<String> {
     time.format(&Rfc3339).ok()
 }
 
+/// A time in microseconds since 1970.
+pub fn microseconds(time: OffsetDateTime) -> i64 {
+    let microseconds = time.unix_timestamp_nanos().saturating_div(1000);
+    i64::try_from(microseconds).unwrap_or(i64::MAX)
+}
+
 /// A moment in microseconds since 1970 as RFC 3339.
 pub fn moment(microseconds: i64) -> String {
     unix_text(microseconds.div_euclid(1_000_000)).unwrap_or_default()
+}
+
+/// The hour of a time, as usage is added up by: `2026-11-24T17`.
+pub fn hour(time: OffsetDateTime) -> String {
+    format!("{}T{:02}", time.date(), time.hour())
+}
+
+/// The day or month of a moment in microseconds since 1970.
+pub fn period(window: Window, microseconds: i64) -> Period {
+    Period::at(window, microseconds.div_euclid(1_000_000))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use trilane::config::Document;
 use trilane::config::document::{BudgetDocument, LimitsDocument};
+use trilane::limits::SubjectKind;
 use trilane::money::Amount;
 
 use crate::store::{StoreError, Transaction, documents, keys, spend_feed};
@@ -51,30 +52,25 @@ impl WrittenBudgets {
         Ok(current.map_or_else(Self::default, |of| Self::of_document(&of.served)))
     }
 
-    /// The budget of a `key`, `member`, `owner`, `team` or `group`, wherever it stands. Without one, no amounts.
+    /// The budget of a subject, wherever it stands. Without one, no amounts.
     ///
     /// # Errors
     /// Those of the database.
     pub async fn of(
         &self,
         transaction: &mut Transaction,
-        kind: &str,
+        kind: SubjectKind,
         subject: &str,
     ) -> Result<BudgetDocument, StoreError> {
         let found = match kind {
-            "key" => {
+            SubjectKind::Key => {
                 let key = keys::find(transaction, subject).await?;
                 let own = key.and_then(|key| of_limits(key.limits.as_deref()));
                 own.or_else(|| self.keys.get(subject).cloned())
             }
-            "group" => self.groups.get(subject).cloned(),
-            _ => {
-                let (per_day, per_month) = spend_feed::budget(transaction, kind, subject).await?;
-                Some(BudgetDocument {
-                    per_day,
-                    per_month,
-                    ..BudgetDocument::default()
-                })
+            SubjectKind::Group => self.groups.get(subject).cloned(),
+            SubjectKind::Member | SubjectKind::Owner | SubjectKind::Team => {
+                Some(spend_feed::budget(transaction, kind, subject).await?)
             }
         };
         Ok(found.unwrap_or_default())

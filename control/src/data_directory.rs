@@ -33,6 +33,11 @@ use crate::files;
 
 /// The name of this directory where the data of all programs is.
 const NAME: &str = "trilane";
+/// The name of that of a demonstration: what is tried out stays apart from what is used.
+const DEMO_NAME: &str = "trilane-demo";
+
+/// The name of the file with the keys that seal credentials.
+pub const SEALING_KEYS: &str = "sealing.keys";
 
 /// The variable that names the directory.
 pub const VARIABLE: &str = "TRILANE_DATA";
@@ -52,8 +57,20 @@ impl DataArg {
     /// # Errors
     /// None is named, and this user has no home.
     pub fn directory(&self) -> Result<DataDirectory, Failure> {
+        self.directory_called(NAME)
+    }
+
+    /// The directory that is meant for a demonstration.
+    ///
+    /// # Errors
+    /// As [`directory`](Self::directory).
+    pub fn demo_directory(&self) -> Result<DataDirectory, Failure> {
+        self.directory_called(DEMO_NAME)
+    }
+
+    fn directory_called(&self, default: &str) -> Result<DataDirectory, Failure> {
         let named = self.data.clone();
-        let default = || default_root(|name| env::var_os(name));
+        let default = || Some(data_home(|name| env::var_os(name))?.join(default));
         named
             .or_else(default)
             .map(DataDirectory::new)
@@ -66,14 +83,13 @@ impl DataArg {
     }
 }
 
-/// The data directory where none is named, by the XDG base directory specification: a relative path counts as none.
-fn default_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+/// The directory of the data of all programs, by the XDG base directory specification: a relative path counts as none.
+fn data_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let path = |name| {
         let path = variable(name).map(PathBuf::from);
         path.filter(|path| path.is_absolute())
     };
-    let data = path("XDG_DATA_HOME").or_else(|| Some(path("HOME")?.join(".local/share")))?;
-    Some(data.join(NAME))
+    path("XDG_DATA_HOME").or_else(|| Some(path("HOME")?.join(".local/share")))
 }
 
 /// A data directory: the paths in it.
@@ -128,7 +144,7 @@ impl DataDirectory {
 
     /// The keys with which the console seals credentials of accounts and secrets of webhooks.
     pub fn sealing_keys(&self) -> PathBuf {
-        self.0.join("sealing.keys")
+        self.0.join(SEALING_KEYS)
     }
 
     /// The directory of the agent, with the state that it has from a console.
@@ -216,17 +232,13 @@ mod tests {
             (
                 "XDG",
                 &[("XDG_DATA_HOME", "/data"), ("HOME", "/home/a")][..],
-                Some("/data/trilane"),
+                Some("/data"),
             ),
-            (
-                "home",
-                &[("HOME", "/home/a")],
-                Some("/home/a/.local/share/trilane"),
-            ),
+            ("home", &[("HOME", "/home/a")], Some("/home/a/.local/share")),
             (
                 "a relative path counts as none",
                 &[("XDG_DATA_HOME", "data"), ("HOME", "/home/a")],
-                Some("/home/a/.local/share/trilane"),
+                Some("/home/a/.local/share"),
             ),
             ("an empty one too", &[("XDG_DATA_HOME", "")], None),
             ("neither", &[], None),
@@ -235,7 +247,7 @@ mod tests {
                 let found = variables.iter().find(|(each, _)| *each == name);
                 found.map(|(_, value)| OsString::from(value))
             };
-            assert_eq!(default_root(variable), want.map(PathBuf::from), "{case}");
+            assert_eq!(data_home(variable), want.map(PathBuf::from), "{case}");
         }
     }
 

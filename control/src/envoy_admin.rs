@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::task::spawn_blocking;
 use trilane::config::document_hash;
+use trilane::metrics::PROBES;
 use ureq::Agent;
 use ureq::http::Method;
 
@@ -107,12 +108,19 @@ pub struct RequestCounts {
     pub begun: u64,
     /// The number of those requests that have not ended.
     pub active: u64,
+    /// The number of those requests that were probes, which have no line in the ledger.
+    pub probes: u64,
 }
 
 impl RequestCounts {
     /// Whether these may be later counts of the process with those; else they are another one's.
     pub const fn is_later_of(&self, before: &Self) -> bool {
         self.uptime >= before.uptime && self.epoch == before.epoch && self.begun >= before.begun
+    }
+
+    /// The number of those requests that have a line in the ledger, or will have one when they end.
+    pub const fn lines(&self) -> u64 {
+        self.begun.saturating_sub(self.probes)
     }
 }
 
@@ -175,13 +183,16 @@ impl Admin {
     /// # Errors
     /// Envoy does not answer.
     pub fn request_counts(&self) -> io::Result<RequestCounts> {
-        let path = format!("/stats?filter=^({BEGUN}|{ACTIVE}|{UPTIME}|{EPOCH})$");
+        let probes = format!("wasmcustom.{PROBES}");
+        let path = format!("/stats?filter=^({BEGUN}|{ACTIVE}|{UPTIME}|{EPOCH}|{probes})$");
         let (_, text) = request(Method::GET, &self.0, &path)?;
         Ok(RequestCounts {
             uptime: value_in(&text, UPTIME)?,
             epoch: value_in(&text, EPOCH)?,
             begun: value_in(&text, BEGUN)?,
             active: value_in(&text, ACTIVE)?,
+            // There is no counter before the first one.
+            probes: value_in(&text, &probes).unwrap_or_default(),
         })
     }
 

@@ -15,12 +15,21 @@ pub const MOST: usize = 100;
 #[derive(Debug, Clone, Copy)]
 pub struct EventPrinter {
     json: bool,
+    news: bool,
 }
 
 impl EventPrinter {
     /// In JSON, or as text.
     pub fn new(json: bool) -> Self {
-        Self { json }
+        Self { json, news: true }
+    }
+
+    /// The same for errors alone.
+    pub const fn without_news(self) -> Self {
+        Self {
+            news: false,
+            ..self
+        }
     }
 
     /// Requests are served from now on.
@@ -34,6 +43,9 @@ impl EventPrinter {
 
     /// A success: `event` and `facts` for programs, `text` for people.
     pub fn news(self, event: &str, text: &str, facts: Value) {
+        if !self.news {
+            return;
+        }
         if self.json {
             self.line(event, facts);
         } else {

@@ -1,6 +1,6 @@
 //! The files that a running gateway writes into its data directory, and writes again at the next start.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::data_directory::DataDirectory;
 use crate::envoy_admin::AdminPlace;
@@ -13,6 +13,12 @@ impl RunDirectory {
     /// Returns the run directory of a data directory.
     pub fn of(data: &DataDirectory) -> Self {
         Self(data.run())
+    }
+
+    /// Finds the data directory of the gateway that runs on this configuration of Envoy, if such a gateway writes it there.
+    pub fn data_of(envoy_yaml: &Path) -> Option<DataDirectory> {
+        let data = DataDirectory::new(envoy_yaml.parent()?.parent()?.to_owned());
+        (Self::of(&data).envoy_yaml() == envoy_yaml).then_some(data)
     }
 
     /// Envoy's configuration.

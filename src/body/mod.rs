@@ -13,6 +13,7 @@ pub mod json;
 pub mod multipart;
 mod nesting;
 mod progress;
+mod renaming;
 pub mod steering;
 
 pub use error::{BodyError, Field};
@@ -21,6 +22,7 @@ pub use json::{
     CapMembers, JsonScanner, ModelRole, OtherModel, PictureAsked, UsageEdit, UsageOption,
 };
 pub use multipart::MultipartScanner;
+pub use renaming::Renaming;
 pub use steering::{SteeringMember, SteeringSet};
 
 /// Longest model name that is kept, in bytes; a longer one cannot be in any catalog.

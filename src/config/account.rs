@@ -22,25 +22,35 @@ pub struct Accounts {
     pub marks: Vec<Marks>,
     /// The Envoy cluster of each account, in the same order.
     pub clusters: Vec<SmolStr>,
+    /// Whether other sources are asked before or after these.
+    in_sequence: bool,
 }
 
 impl Accounts {
-    /// These accounts of the group with the id `group`, under these terms.
-    pub fn new(group: &str, accounts: Vec<Account>, failover: Failover) -> Self {
+    /// These accounts of the group with the id `group`, under these terms. `in_sequence`: other sources are asked before or after
+    /// them.
+    pub fn new(group: &str, accounts: Vec<Account>, failover: Failover, in_sequence: bool) -> Self {
         let marks = accounts
             .iter()
             .map(|account| Marks::of(account, &accounts, &failover))
             .collect();
-        let clusters = accounts
-            .iter()
-            .map(|account| account_cluster(group, &account.id).into())
-            .collect();
+        let of = |account: &Account| match accounts.len() {
+            1 if !in_sequence => source_cluster(group),
+            _ => account_cluster(group, &account.id),
+        };
+        let clusters = accounts.iter().map(|account| of(account).into()).collect();
         Self {
             accounts,
             failover,
             marks,
             clusters,
+            in_sequence,
         }
+    }
+
+    /// Whether a request may be sent to another account after one of these has failed.
+    pub fn are_alternatives(&self) -> bool {
+        self.in_sequence || self.accounts.len() > 1
     }
 
     /// The regions that accounts name, each once.
@@ -214,8 +224,9 @@ impl CredentialHeader {
 /// The conditions of failover to another account, and of the ejection of a failing account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failover {
-    /// The maximum number of accounts that a request is sent to. No account gets it twice.
-    pub tries: u32,
+    /// The maximum number of accounts that a request is sent to, of all sources together; `None` for as many as there are, but no
+    /// more than `MOST_TRIES`. No account gets it twice.
+    pub tries: Option<u32>,
     /// The time that an account may take until its response begins, in seconds. Without streaming that is when the
     /// model has written all of it.
     pub answer_seconds: u32,
@@ -227,20 +238,35 @@ pub struct Failover {
     pub failures: u32,
     /// For how long, in seconds; each further time longer by as much.
     pub set_aside_seconds: u32,
+    /// For how long at the most, in seconds, where a vendor asks for it.
+    pub set_aside_max_seconds: u32,
 }
 
 impl Failover {
-    /// Returns the terms for so many accounts where a document gives none.
-    pub fn default_for(accounts: usize) -> Self {
-        /// The maximum where a document says nothing: no client waits for more.
-        const MOST: u32 = 10;
+    /// The maximum of [`tries`](Self::tries) where a document says nothing: no client waits for more.
+    const MOST_TRIES: usize = 10;
+
+    /// The maximum number of accounts that a request is sent to, where there are so many.
+    pub fn tries_of(&self, accounts: usize) -> usize {
+        let most = self.tries.map_or(Self::MOST_TRIES, |tries| {
+            usize::try_from(tries).unwrap_or(usize::MAX)
+        });
+        // None is asked twice for one request.
+        most.min(accounts)
+    }
+}
+
+impl Default for Failover {
+    /// Returns the terms where a document gives none.
+    fn default() -> Self {
         Self {
-            tries: u32::try_from(accounts).unwrap_or(MOST).min(MOST),
+            tries: None,
             answer_seconds: 600,
             stream_answer_seconds: 120,
             total_seconds: 600,
             failures: 1,
             set_aside_seconds: 10,
+            set_aside_max_seconds: 300,
         }
     }
 }

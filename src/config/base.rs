@@ -78,10 +78,12 @@ fn is_version(segment: &str) -> bool {
 /// The end of a URL that already names an endpoint, where the base of the endpoints is wanted.
 pub fn endpoint_in(url: &str, protocol: Protocol) -> Option<&'static str> {
     /// A longer one comes before one that it ends in.
-    const ENDPOINTS: [&str; 8] = [
+    const ENDPOINTS: [&str; 10] = [
         "/chat/completions",
         "/completions",
         "/responses",
+        "/responses/compact",
+        "/responses/input_tokens",
         "/images/generations",
         "/images/edits",
         "/messages/count_tokens",

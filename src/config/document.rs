@@ -11,6 +11,7 @@ use super::error::Problems;
 #[cfg(not(target_arch = "wasm32"))]
 use super::salvage;
 use super::schema;
+use crate::limits::Window;
 
 /// Objects of the document. Every field is optional, and is left out where it is absent.
 macro_rules! objects {
@@ -52,6 +53,8 @@ objects! {
         ledger_unwritable: String,
         /// Whether requests are counted by a service that many Envoys share, too.
         limits_service: LimitsServiceDocument,
+        /// The web pages whose scripts may read answers.
+        cors: CorsDocument,
     }
 
     /// A group: a source of one protocol, or a Mixed group over such sources.
@@ -74,6 +77,8 @@ objects! {
         passes: Vec<String>,
         unreported: String,
         entries: BTreeMap<String, EntryDocument>,
+        lists: String,
+        fallback: Vec<String>,
         models: Vec<ModelDocument>,
         limits: LimitsDocument,
     }
@@ -113,12 +118,23 @@ objects! {
         total_seconds: u32,
         failures: u32,
         set_aside_seconds: u32,
+        set_aside_max_seconds: u32,
     }
 
     /// One entry of a Mixed group.
     ///
     /// The fields are documented where they get their meaning: policy.rs.
     EntryDocument {
+        source: String,
+        extra_multiplier: String,
+        sources: Vec<EntrySourceDocument>,
+        order: String,
+    }
+
+    /// One of several sources of an entry.
+    ///
+    /// The fields are documented where they get their meaning: policy.rs.
+    EntrySourceDocument {
         source: String,
         extra_multiplier: String,
     }
@@ -137,6 +153,8 @@ objects! {
         reasoning: bool,
         entitled: bool,
         entry: String,
+        source: String,
+        sources: Vec<String>,
         prices: PricesDocument,
         free: bool,
     }
@@ -203,6 +221,7 @@ objects! {
         counts_as: String,
         models: Vec<String>,
         multiplier: String,
+        max_multiplier: String,
         expires_at: String,
         disabled: bool,
         limits: LimitsDocument,
@@ -244,6 +263,13 @@ objects! {
         failure: String,
     }
 
+    /// The web pages whose scripts may read answers.
+    ///
+    /// The fields are documented where they get their meaning: cors.rs.
+    CorsDocument {
+        origins: Vec<String>,
+    }
+
     /// A feed of spend: an HTTP service that says what is spent of budgets on other Envoys, and before.
     ///
     /// The fields are documented where they get their meaning: spend/mod.rs.
@@ -260,6 +286,21 @@ objects! {
         cluster: String,
         path: String,
         authority: String,
+    }
+}
+
+impl BudgetDocument {
+    /// Whether it has an amount.
+    pub fn is_set(&self) -> bool {
+        self.per_day.is_some() || self.per_month.is_some()
+    }
+
+    /// Returns the amount that `window` may cost.
+    pub fn of(&self, window: Window) -> Option<&str> {
+        match window {
+            Window::Day => self.per_day.as_deref(),
+            Window::Month => self.per_month.as_deref(),
+        }
     }
 }
 
@@ -288,6 +329,7 @@ impl Document {
             keys_feed: self.keys_feed.clone(),
             spend_feed: self.spend_feed.clone(),
             limits_service: self.limits_service.clone(),
+            cors: self.cors.clone(),
             ..*self
         }
     }

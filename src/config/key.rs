@@ -41,6 +41,7 @@ impl CheckedKey {
             counts_as: key.counts_as.as_deref(),
             models: models.as_deref(),
             multiplier: key.multiplier.as_deref(),
+            max_multiplier: key.max_multiplier.as_deref(),
             expires_at: key.expires_at.as_deref(),
         };
         let mut problems = Problems::default();

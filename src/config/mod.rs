@@ -6,6 +6,7 @@
 pub mod account;
 pub mod base;
 pub mod compile;
+pub mod cors;
 pub mod document;
 pub mod document_hash;
 pub mod error;

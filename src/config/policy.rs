@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use super::account::Accounts;
+use super::cors::Cors;
 use super::feed_source::FeedSource;
 use crate::body::SteeringSet;
 use crate::keys::KeyAccess;
@@ -38,6 +39,8 @@ pub struct Policy {
     pub limits_service: Option<OnFailure>,
     /// Whether requests are refused while the ledger cannot be written, instead of served without a line.
     pub requires_ledger: bool,
+    /// The web pages whose scripts may read answers; `None` for none.
+    pub cors: Option<Cors>,
     pub(super) groups: Vec<Rc<Group>>,
     pub(super) index: HashMap<String, usize>,
 }
@@ -62,13 +65,17 @@ pub struct Group {
     pub contact: Option<Rc<str>>,
     /// The answers to its keys that ask for the whole list of models.
     pub lists: Lists,
+    /// Of a source group: the sources that are asked after its own has failed, in this order.
+    pub fallback: Vec<EntrySource>,
 }
 
 /// Answers that are the same for every key of a group: written when first asked for, in this policy's lifetime.
 #[derive(Debug, Clone, Default)]
 pub struct Lists {
-    /// For protocols A and B.
+    /// For protocols A and B; where lists differ by protocol, for A.
     pub shared: OnceCell<Rc<[u8]>>,
+    /// For protocol B, where lists differ by protocol.
+    pub messages: OnceCell<Rc<[u8]>>,
     /// For protocol C.
     pub generate: OnceCell<Rc<[u8]>>,
 }
@@ -170,10 +177,8 @@ impl GroupKind {
         });
         let shown = mixed.into_iter().flat_map(|mixed| {
             mixed.models.iter().filter_map(|shown| {
-                let source = &*mixed.entry(shown.entry)?.source;
-                let mut models = source.catalog.models().iter();
-                let model = models.find(|model| model.id == shown.id)?;
-                Some((source, model))
+                let (offer, model) = mixed.offered_where(shown, |_, model| model.is_priced())?;
+                Some((&*offer.source, model))
             })
         });
         own.chain(shown)
@@ -195,9 +200,9 @@ impl Source {
         accounts.is_some_and(|a| a.accounts.iter().any(|one| one.base.prefix.is_none()))
     }
 
-    /// Returns the accounts, where there are several, so that failover is possible.
+    /// Returns the accounts, where failover is possible: there are several, or other sources come before or after this one.
     pub fn alternatives(&self) -> Option<&Accounts> {
-        self.accounts.as_deref().filter(|a| a.accounts.len() > 1)
+        self.accounts.as_deref().filter(|it| it.are_alternatives())
     }
 }
 
@@ -207,6 +212,8 @@ pub struct Mixed {
     pub(super) entries: Vec<MixedEntry>,
     /// The models its keys see, in the document's order.
     pub models: Vec<MixedModel>,
+    /// Whether a list has only the models of the protocol that the client speaks, instead of all.
+    pub lists_by_protocol: bool,
 }
 
 /// One entry of a Mixed group.
@@ -214,9 +221,16 @@ pub struct Mixed {
 pub struct MixedEntry {
     /// The protocol entry that requests use.
     pub entry: Entry,
+    /// The sources that serve it, at least one, in the document's order.
+    pub sources: Vec<EntrySource>,
+}
+
+/// A source of an entry.
+#[derive(Debug, Clone)]
+pub struct EntrySource {
     /// The final multiplier: the source's times the extra one.
     pub multiplier: Multiplier,
-    /// The source that serves the entry.
+    /// The source.
     pub source: Rc<Source>,
 }
 
@@ -227,6 +241,8 @@ pub struct MixedModel {
     pub id: String,
     /// The entry that serves it.
     pub entry: Entry,
+    /// The sources of the entry that serve it, by their places there, in the order in which they are asked; at least one.
+    pub sources: Vec<usize>,
 }
 
 impl Policy {
@@ -252,10 +268,55 @@ impl Mixed {
         self.entries.iter().find(|e| e.entry == entry)
     }
 
-    /// Whether this group shows the source's `model` under `entry`.
-    pub fn shows(&self, entry: Entry, model: &Model) -> bool {
-        self.models
-            .iter()
-            .any(|m| m.entry == entry && m.id == model.id)
+    /// The sources that serve a model of this group, in the order in which they are asked, each with the model there.
+    pub fn offers(&self, shown: &MixedModel) -> impl Iterator<Item = (&EntrySource, &Rc<Model>)> {
+        let sources = self
+            .entry(shown.entry)
+            .map_or(&[][..], |entry| &entry.sources);
+        let places = shown.sources.iter();
+        places.filter_map(|place| {
+            let offer = sources.get(*place)?;
+            Some((offer, offer.source.catalog.with_id(&shown.id)?))
+        })
+    }
+
+    /// The source that is asked first for a model of this group, and the model there.
+    pub fn offered(&self, shown: &MixedModel) -> Option<(&EntrySource, &Rc<Model>)> {
+        self.offers(shown).next()
+    }
+
+    /// The first source for a model of this group that fits, and the model there; where none fits, the very first.
+    pub fn offered_where(
+        &self,
+        shown: &MixedModel,
+        fits: impl Fn(&EntrySource, &Model) -> bool,
+    ) -> Option<(&EntrySource, &Rc<Model>)> {
+        let mut offers = self.offers(shown);
+        let fitting = offers.find(|(offer, model)| fits(offer, model));
+        fitting.or_else(|| self.offered(shown))
+    }
+
+    /// The model that `name`, as a client wrote it, means at an entry, and the source that is asked first for it.
+    pub fn find(&self, entry: Entry, name: &str) -> Option<(&EntrySource, &Rc<Model>)> {
+        self.offered(self.shown(entry, name)?)
+    }
+
+    /// The model of this group that `name`, as a client wrote it, means at an entry. Where several have such a name, the one that
+    /// is called so goes before those of which it is a variant. Names are those of the source that is asked first.
+    pub fn shown(&self, entry: Entry, name: &str) -> Option<&MixedModel> {
+        let sources = &*self.entry(entry)?.sources;
+        let found = |find: &dyn Fn(&Catalog) -> Option<&Rc<Model>>| {
+            sources.iter().enumerate().find_map(|(at, offer)| {
+                let model = find(&offer.source.catalog)?;
+                let mut shown = self.models.iter();
+                shown.find(|shown| {
+                    let is_first = shown.sources.first() == Some(&at);
+                    shown.entry == entry && is_first && shown.id == model.id
+                })
+            })
+        };
+        let exact = || found(&|catalog| catalog.find_exact(name));
+        let several = (sources.len() > 1).then(exact).flatten();
+        several.or_else(|| found(&|catalog| catalog.find(name)))
     }
 }

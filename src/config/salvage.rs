@@ -139,13 +139,18 @@ impl UncertainProblems {
             unsure.within.extend(parts);
         }
         for (position, group) in groups.iter().enumerate() {
-            let mut entries = group.entries.iter().flat_map(|entries| entries.values());
-            let misled = entries.any(|entry| {
-                let source = entry.source.as_deref();
-                unsure.names || (source.is_some() && sources.contains(&source))
+            let entries = group.entries.iter().flat_map(|entries| entries.values());
+            let of_entries = entries.flat_map(|entry| {
+                let several = entry.sources.iter().flatten();
+                let several = several.map(|one| one.source.as_deref());
+                several.chain([entry.source.as_deref()])
             });
+            let of_fallback = group.fallback.iter().flatten().map(|id| Some(&**id));
+            let misled = of_entries
+                .chain(of_fallback)
+                .any(|source| unsure.names || (source.is_some() && sources.contains(&source)));
             if misled {
-                let parts = ["entries", "models", "limits.budget"];
+                let parts = ["entries", "models", "fallback", "limits.budget"];
                 let parts = parts.map(|part| format!("groups[{position}].{part}"));
                 unsure.within.extend(parts);
             }
@@ -370,6 +375,16 @@ mod tests {
             let told = told(&with(&[(place, value)]));
             assert_eq!(told, [want], "{case}");
         }
+    }
+
+    #[test]
+    fn nor_what_follows_from_one_of_several_sources() {
+        let mut document = good();
+        document["groups"][2]["entries"]["responses"] = json!({"sources": [{"source": "a"}]});
+        assert_eq!(told(&document.to_string()), [""; 0]);
+        document["groups"][0]["models"][0]["id"] = json!(1);
+        let want = ["groups[0].models[0].id: must be a string"];
+        assert_eq!(told(&document.to_string()), want);
     }
 
     #[test]

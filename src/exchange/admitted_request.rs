@@ -7,6 +7,7 @@ use super::reply_context::ReplyContext;
 use super::request::{AuthenticatedCaller, RequestLine};
 use super::request_body::BodyStep;
 use super::response::UpstreamResult;
+use super::step::Step;
 use super::upstream_request::UpstreamRequest;
 use crate::protocol::Endpoint;
 use crate::reply::Rejection;
@@ -40,17 +41,34 @@ impl AdmittedRequest {
             upstream,
             ..
         } = self;
+        let mut bytes = bytes;
+        if upstream.route.is_open() {
+            upstream.body.read_ahead(core::mem::take(&mut bytes));
+            upstream.choose(line, caller, environment)?;
+        }
         let held = !upstream.body.head_released();
         let (sent_whole, sent_json) = (upstream.body.sent_whole, upstream.body.sent_json);
-        let mut step = upstream.body.read(bytes, end, &upstream.route)?;
+        let mut step = upstream
+            .body
+            .read(bytes, end, &upstream.route, environment)?;
         if let BodyStep::Release(edits) = &mut step {
-            let method = || line.endpoint.as_ref().ok().and_then(Endpoint::method);
+            environment.begin(Step::Limits);
+            let endpoint = line.endpoint.as_ref().ok();
+            let method = || endpoint.and_then(Endpoint::method);
+            if let Some(endpoint) = endpoint {
+                if held {
+                    upstream.find_later(endpoint);
+                }
+                if upstream.body.sent_json && !sent_json {
+                    upstream.settle_later(endpoint, || caller.has_budget(environment));
+                }
+            }
             if held {
                 let reserved = local::reserve(caller, upstream, method(), environment);
                 // What was to be released goes nowhere.
                 upstream.body.sent_json &= reserved.is_ok();
                 upstream.reservation = reserved?;
-                upstream.dispatch(&mut edits.headers, environment);
+                upstream.dispatch(&mut edits.headers, endpoint, environment);
                 edits.descriptors = upstream.ask_service(caller);
             } else {
                 if upstream.body.sent_json && !sent_json {
@@ -77,6 +95,7 @@ impl AdmittedRequest {
             mut upstream,
             ..
         } = *self;
+        upstream.follow_attempts();
         Box::new(RecordBuilder {
             line,
             caller: Some(caller),

@@ -15,11 +15,17 @@ pub(super) fn attempts_at(
     ending: Ending,
     stream: &impl StreamEnd,
 ) -> Option<Attempts> {
-    let accounts = upstream.route.source.accounts.as_ref()?;
-    let attempts = match (accounts.accounts.as_slice(), &upstream.several) {
-        ([only], _) => of_only_account(&only.id, result, stream),
-        (_, Some(several)) => of_several_accounts(several.attempts()?, result, ending),
-        (_, None) => return None,
+    if upstream.route.is_open() {
+        return None;
+    }
+    let source = &upstream.route.source;
+    let accounts = source.accounts.as_ref()?;
+    let attempts = match (&upstream.several, accounts.accounts.as_slice()) {
+        (Some(several), _) => {
+            of_several_accounts(several.attempts()?, &source.group, result, ending)
+        }
+        (None, [only]) => of_only_account(&only.id, result, stream),
+        (None, _) => return None,
     };
     (attempts.count > 0).then_some(attempts)
 }
@@ -30,15 +36,22 @@ fn of_only_account(
     result: &UpstreamResult,
     stream: &impl StreamEnd,
 ) -> Attempts {
-    let (status, failure) = match result {
-        UpstreamResult::None => (None, None),
-        UpstreamResult::Relayed(response) => (Some(response.status), None),
-        UpstreamResult::Replaced(replaced) => (replaced.status, replaced.failure.as_deref()),
+    let (status, failure, fault) = match result {
+        UpstreamResult::None => (None, None, None),
+        UpstreamResult::Relayed(response) => (Some(response.status), None, None),
+        UpstreamResult::Replaced(replaced) => {
+            (replaced.status, replaced.failure.as_deref(), replaced.fault)
+        }
     };
     let error = status.filter(|status| *status >= 300);
     let report = failure.or_else(|| error.map(|_| ""));
-    let failed = report
-        .map(|report| FailedAttempt::answered(account.clone(), error.unwrap_or_default(), report));
+    let failed = report.map(|report| {
+        let status = error.unwrap_or_default();
+        match fault {
+            Some(fault) => FailedAttempt::told(account.clone(), status, fault.failure()),
+            None => FailedAttempt::answered(account.clone(), status, report),
+        }
+    });
     Attempts {
         last: Some(account.clone()),
         // Envoy does not count where it found no address.
@@ -48,9 +61,10 @@ fn of_only_account(
     }
 }
 
-/// Of a source with several accounts.
+/// Of several accounts; `source` is the one that the request ended at.
 fn of_several_accounts(
     attempts: &RequestAttempts,
+    source: &SmolStr,
     result: &UpstreamResult,
     ending: Ending,
 ) -> Attempts {
@@ -62,11 +76,19 @@ fn of_several_accounts(
         // An attempt that the client broke off did not fail; it may or may not have been noted by now.
         failed.pop_if(|last| last.kind == AttemptFailure::NoAnswer);
     }
-    let made = failed
-        .iter()
-        .filter(|failed| failed.kind != AttemptFailure::NoTime);
-    let (count, last) = if good || broken_off {
-        let last = attempts.last().map(|(_, account)| account.id.clone());
+    let made = failed.iter().filter(|failed| failed.kind.is_made());
+    let asked = attempts.last();
+    // A good status need not be a good answer.
+    let is_told = failed
+        .last()
+        .zip(asked)
+        .is_some_and(|(failed, (place, account))| {
+            let of_source = attempts.source(place).map(|source| &source.group);
+            failed.account == account.id
+                && (failed.source.is_none() || failed.source.as_ref() == of_source)
+        });
+    let (count, last) = if (good && !is_told) || broken_off {
+        let last = asked.map(|(_, account)| account.id.clone());
         (made.count().saturating_add(1), last)
     } else {
         let last = made
@@ -76,6 +98,12 @@ fn of_several_accounts(
         (made.count(), last)
     };
     failed.retain(is_failure);
+    for of_same in failed
+        .iter_mut()
+        .filter(|it| it.source.as_ref() == Some(source))
+    {
+        of_same.source = None;
+    }
     Attempts {
         last,
         count: count as u64,

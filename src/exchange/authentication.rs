@@ -3,6 +3,7 @@
 use super::key_place::{accepts, protocol_of};
 use super::misplaced::misplaced;
 use super::request::{AuthenticatedCaller, MisplacedKey};
+use super::step::{Step, Trace};
 use crate::auth::{self, CredentialForm, KeyStatus, KeyStore, PresentedCredential};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
@@ -46,8 +47,9 @@ pub(super) fn authenticate(
     target: &RequestTarget<'_>,
     endpoint: &Endpoint,
     in_force: Option<&InForce>,
-    world: &impl KeyStore,
+    environment: &(impl KeyStore + Trace),
 ) -> Result<Authenticated, Unauthenticated> {
+    environment.begin(Step::Credential);
     let presented = CredentialForm::of(endpoint)
         .iter()
         .map(|form| (*form, form.read(head, target)))
@@ -67,10 +69,11 @@ pub(super) fn authenticate(
     // The forms whose key was looked up and is not valid.
     let mut invalid = Vec::new();
     for (form, key) in presented {
+        environment.begin(Step::Key);
         if form == CredentialForm::Query && !in_force.policy.query_key {
             continue;
         }
-        match auth::authenticate(&key, in_force, world) {
+        match auth::authenticate(&key, in_force, environment) {
             KeyStatus::Invalid => invalid.push(form),
             KeyStatus::Undecided => return Err(Rejection::NotReady.into()),
             KeyStatus::Valid { key, group } => {
@@ -87,7 +90,7 @@ pub(super) fn authenticate(
     let others = CredentialForm::ALL.into_iter();
     let others = others.filter(|form| !invalid.contains(form));
     Err(
-        match misplaced(others, head, target, endpoint, in_force, world) {
+        match misplaced(others, head, target, endpoint, in_force, environment) {
             Some((key, detail)) => Unauthenticated {
                 misplaced: Some(key),
                 rejection: Rejection::KeyMisplaced { detail },

@@ -2,6 +2,7 @@
 
 use super::request::AuthenticatedCaller;
 use super::route::Route;
+use super::step::{Step, Trace};
 use crate::config::policy::Clients;
 use crate::head::{Head, Occurrence};
 use crate::limits::{Rate, Subject};
@@ -20,40 +21,58 @@ pub(super) fn authorize(
     target: &RequestTarget<'_>,
     endpoint: &Endpoint,
     caller: &AuthenticatedCaller,
+    trace: &impl Trace,
 ) -> Result<Route, Rejection> {
-    let route = Route::find(&caller.group, caller.protocol)?.with_access(caller.access.as_ref());
+    trace.begin(Step::Route);
+    let mut route =
+        Route::find(&caller.group, caller.protocol)?.with_access(caller.access.as_ref());
     let strict = caller.group.clients == Clients::Strict;
     if strict && endpoint.is_for_current_clients(target.path) {
         return Err(Rejection::PathOfCurrentClients);
     }
     if endpoint.protocol() == Some(Protocol::B) {
+        trace.begin(Step::Version);
         check_version(head, strict)?;
     }
-    let source = &route.source;
+    if endpoint.spec().needs.is_some() {
+        trace.begin(Step::Rights);
+    }
+    check_rights(endpoint, &route)?;
     match endpoint.spec().needs {
-        None => {}
-        Some(Permission::Images) if !route.may_make_images() => {
-            return Err(Rejection::ImagesNotSupported);
-        }
-        Some(Permission::CountTokens) if !source.count_tokens => {
-            return Err(Rejection::CountTokensNotSupported);
-        }
-        Some(Permission::AccountResources) if !source.account_resources => {
-            return Err(Rejection::ResourcesNotServed);
-        }
-        Some(Permission::Images | Permission::CountTokens) => {}
+        None | Some(Permission::Images | Permission::CountTokens) => {}
         Some(Permission::AccountResources) => {
             if *endpoint == Endpoint::CreateCache && caller.subjects.iter().any(limits_input) {
                 return Err(Rejection::CachesNotSupported);
             }
+            if route.is_open() {
+                route.choose_where(|source| source.account_resources);
+            }
             parameters::of_resource(target)?;
         }
         Some(Permission::Method) => {
-            check_method(endpoint.name(), &route)?;
             parameters::of_call(target)?;
         }
     }
     Ok(route)
+}
+
+/// Checks whether a source that the request may go to allows the endpoint.
+///
+/// # Errors
+/// None does.
+pub(super) fn check_rights(endpoint: &Endpoint, route: &Route) -> Result<(), Rejection> {
+    let mut sources = route.candidates();
+    match endpoint.spec().needs {
+        Some(Permission::Images) if !route.may_make_images() => Err(Rejection::ImagesNotSupported),
+        Some(Permission::CountTokens) if !sources.any(|source| source.count_tokens) => {
+            Err(Rejection::CountTokensNotSupported)
+        }
+        Some(Permission::AccountResources) if !sources.any(|source| source.account_resources) => {
+            Err(Rejection::ResourcesNotServed)
+        }
+        Some(Permission::Method) => check_method(endpoint.name(), route),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a subject has a budget, or a limit of input tokens. How many tokens a cache takes nobody knows before it is made, and it
@@ -64,10 +83,14 @@ fn limits_input(subject: &Subject) -> bool {
 
 /// The methods of protocol C that run nothing unpaid, and those that the group prices.
 fn check_method(method: &str, route: &Route) -> Result<(), Rejection> {
-    if generate::METHODS.contains(&method) || route.source.method_price(method).is_some() {
+    let mut sources = route.candidates();
+    if generate::METHODS.contains(&method)
+        || sources.any(|source| source.method_price(method).is_some())
+    {
         return Ok(());
     }
-    let priced = route.source.methods.iter().map(|(name, _)| name.as_str());
+    let priced = route.candidates().flat_map(|source| &source.methods);
+    let priced = priced.map(|(name, _)| name.as_str());
     let served = generate::METHODS.into_iter().chain(priced);
     Err(Rejection::MethodNotServed {
         served: served.map(str::to_owned).collect(),

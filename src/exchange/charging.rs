@@ -65,8 +65,24 @@ pub(super) fn answering_account<'a>(
 }
 
 /// The expected cost of a request, and of a call of `method`, as far as it has been read: at the prices of the dearest
-/// model that it names.
+/// model that it names, at the dearest source that may serve it.
 pub(super) fn expected_charge(
+    upstream: &mut UpstreamRequest,
+    method: Option<&str>,
+    clock: &impl Clock,
+) -> Amount {
+    let mut most = expected_at_source(upstream, method, clock);
+    for later in 0..upstream.later_sources() {
+        if upstream.exchange_source(later) {
+            most = most.max(expected_at_source(upstream, method, clock));
+            upstream.exchange_source(later);
+        }
+    }
+    most
+}
+
+/// The expected cost at the request's source.
+fn expected_at_source(
     upstream: &UpstreamRequest,
     method: Option<&str>,
     clock: &impl Clock,

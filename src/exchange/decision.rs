@@ -4,9 +4,10 @@ use serde_json::json;
 
 use super::admitted_request::AdmittedRequest;
 use super::authentication::{Authenticated, authenticate};
-use super::authorization::authorize;
+use super::authorization::{authorize, check_rights};
+use super::cors;
 use super::edits::Edits;
-use super::environment::{Environment, LedgerState, Quotas};
+use super::environment::{Clock, Environment, LedgerState, Quotas};
 use super::limits::{LimitsService, local};
 use super::lists;
 use super::media::{self, Media};
@@ -18,13 +19,15 @@ use super::request_body::{BodyTerms, RequestBody};
 use super::response::UpstreamResult;
 use super::route::Route;
 use super::several_accounts::SeveralAccounts;
-use super::upstream_head::head_edits;
-use super::upstream_request::UpstreamRequest;
+use super::step::{Step, Trace};
+use super::upstream_head::{head_edits, source_edits};
+use super::upstream_request::{UpstreamRequest, fits};
 use super::usage_report;
 use crate::body::BodyError;
 use crate::config::Policy;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
+use crate::model::Model;
 use crate::protocol::query::RequestTarget;
 use crate::protocol::{Dialect, Endpoint, EndpointSpec, Mismatch, ModelPlace, Protocol};
 use crate::reply::{Rejection, Reply};
@@ -64,6 +67,12 @@ pub(super) fn decide(
     let target = RequestTarget::parse(head.target());
     let line = RequestLine::new(head, &target);
     let context = ReplyContext::new(line.protocol(), head);
+    environment.begin(Step::Endpoint);
+    let policy = in_force.map(|it| &it.policy);
+    if let Some(reply) = policy.and_then(|it| cors::preflight(it, head, &target, &context)) {
+        let known = RecordBuilder::new(line.of_preflight());
+        return Decision::Reply(Box::new(known), reply);
+    }
     let endpoint = match check_line(&line, head) {
         Ok(endpoint) => endpoint,
         Err(rejection) => return Decision::reject(RecordBuilder::new(line), context, rejection),
@@ -92,6 +101,7 @@ pub(super) fn decide(
     let answered = match endpoint {
         Endpoint::Usage => Some(usage(&authenticated, &context, environment)),
         _ if endpoint.spec().list.is_some() => {
+            environment.begin(Step::List);
             let caller = &authenticated.caller;
             Some(list(caller, endpoint, &target, &context, environment))
         }
@@ -105,8 +115,7 @@ pub(super) fn decide(
         };
         return Decision::of(known, context, reply);
     }
-    let began_us = || environment.now_us();
-    let upstream = upstream_request(head, end, &target, endpoint, &caller, policy, began_us);
+    let upstream = upstream_request(head, end, &target, endpoint, &caller, policy, environment);
     let admitted = match upstream {
         Ok(upstream) => AdmittedRequest {
             reply: context.with_left_out(endpoint, &target),
@@ -128,6 +137,7 @@ pub(super) fn decide(
             return Decision::reject(known, context, rejection);
         }
     };
+    environment.begin(Step::Limits);
     let service = admitted.upstream.service.as_ref();
     let counted = service.map_or(Ok(()), |service| service.require(environment));
     match counted.and_then(|()| require_ledger(admitted.upstream.spec, policy, environment)) {
@@ -236,12 +246,20 @@ fn upstream_request(
     endpoint: &Endpoint,
     caller: &AuthenticatedCaller,
     policy: &Policy,
-    now_us: impl FnOnce() -> u64,
+    environment: &(impl Clock + Quotas + Trace),
 ) -> Result<UpstreamRequest, Unauthorized> {
     let spec = endpoint.spec();
-    let route = authorize(head, target, endpoint, caller)?;
+    let mut route = authorize(head, target, endpoint, caller, environment)?;
+    if let Some(name) = endpoint.path_model() {
+        environment.begin(Step::Model);
+        let fits = |route: &Route, model: &Model| fits(endpoint, route, model, caller, environment);
+        if route.is_open() && route.choose(name, fits) {
+            check_rights(endpoint, &route)?;
+        }
+    }
     let (expects, named) = expected_model(endpoint, &route)?;
     let stream = endpoint.method() == Some("streamGenerateContent");
+    environment.begin(Step::Body);
     let (content_length, media) = match check_body_head(head, end, endpoint, policy.max_body) {
         Ok(checked) => checked,
         Err(rejection) => {
@@ -262,8 +280,12 @@ fn upstream_request(
     let path = endpoint.upstream_path(upstream_model);
     let path = path.as_deref().map_or(target.path, str::as_bytes);
     let several = SeveralAccounts::new(head, &route, &caller.key, path);
-    let mut headers = head_edits(head, target, endpoint, &route, &caller.key, path);
+    let mut headers = head_edits(head, target, endpoint, &caller.key, path);
+    if !route.is_open() {
+        headers.extend(source_edits(&route, path).into_iter().flatten());
+    }
     headers.extend(media.edit);
+    headers.extend(cors::own_headers(policy, head));
     let edits = Edits {
         headers,
         ..Edits::default()
@@ -279,7 +301,7 @@ fn upstream_request(
     Ok(UpstreamRequest {
         spec,
         route,
-        began_us: now_us(),
+        began_us: environment.now_us(),
         reservation: None,
         service: policy.limits_service.map(LimitsService::new),
         several: several.map(Box::new),

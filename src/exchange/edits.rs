@@ -19,6 +19,13 @@ pub const NO_RETRY_HEADER: &str = "x-envoy-max-retries";
 /// The header of a response after which Envoy makes no other attempt, whatever the status. Envoy's own; the filter of
 /// attempts sets it, and an account's is removed.
 pub const FINAL_HEADER: &str = "x-envoy-ratelimited";
+/// The header of a request whose answer is to be judged in the account's cluster, because another account may be asked.
+pub const JUDGE_HEADER: &str = "x-trilane-judge";
+/// The header of a response in which the judge found a fault of the account: its name. Envoy then asks another account. An
+/// account's own is removed.
+pub const JUDGED_HEADER: &str = "x-trilane-judged";
+/// The header that keeps a probe out of Envoy's access log. A client's is removed before the filter sees it.
+pub const PROBE_HEADER: &str = "x-trilane-probe";
 /// The header by which the account hop finds an account's cluster. Envoy takes it off again.
 pub const ACCOUNT_HEADER: &str = "x-trilane-account";
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
+use super::step::Trace;
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::failover::{AccountEvent, KeyMark, RequestAttempts, States};
@@ -73,10 +74,10 @@ pub trait AccountStates {
     fn end_attempts(&self, _id: &str) {}
 }
 
-/// The environment while a request is forwarded: clock, quotas and accounts.
-pub trait Forwarding: Clock + Quotas + AccountStates {}
+/// The environment while a request is forwarded: clock, quotas, accounts, and a trace of the decision.
+pub trait Forwarding: Clock + Quotas + AccountStates + Trace {}
 
-impl<T: Clock + Quotas + AccountStates> Forwarding for T {}
+impl<T: Clock + Quotas + AccountStates + Trace> Forwarding for T {}
 
 /// The known state of the ledger; by default it can be written.
 pub trait LedgerState {

@@ -32,7 +32,7 @@ pub(super) fn reservation(
     };
     match operation {
         None => Estimate::default(),
-        Some(Operation::Embeddings | Operation::CreateCache) => Estimate::of_reading(input()),
+        Some(operation) if operation.only_reads() => Estimate::of_reading(input()),
         Some(_) => Estimate::of(input(), body.scanner().output_cap(), body.candidates()),
     }
 }
@@ -43,7 +43,7 @@ pub(super) fn expected(operation: Option<Operation>, body: &RequestBody) -> Opti
     let mut usage = Usage::default();
     usage.set(Kind::Input, input_tokens(body));
     match operation? {
-        Operation::Embeddings | Operation::CreateCache => {}
+        operation if operation.only_reads() => {}
         Operation::ImageGeneration => {
             usage.images = body.candidates();
             usage.set(
@@ -99,6 +99,9 @@ impl UnreportedExchange<'_> {
         let Self { body, .. } = self;
         let mut estimate = Usage::default();
         estimate.set(Kind::Input, input_tokens(body));
+        if self.operation.is_some_and(Operation::only_reads) {
+            return estimate;
+        }
         let text = written(self.response_bytes, reading);
         estimate.set(Kind::Output, text);
         estimate.set(Kind::OutputAudio, self.sound_tokens(reading));

@@ -1,6 +1,7 @@
 //! Whether the gateway makes a Chat Completions stream report its usage.
 
 use crate::config::policy::Source;
+use crate::usage::Wire;
 
 /// Whether a body is to be made to ask for the usage of its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,9 +16,11 @@ pub(super) enum IncludeUsage {
 }
 
 impl IncludeUsage {
-    /// Returns the choice of the source's group; without one, the choice by whether anything there has a price.
-    pub(super) fn of(source: &Source) -> Self {
+    /// Returns the choice of the source's group, for a response that reports usage in the form `wire`; without one, the choice
+    /// by whether anything there has a price.
+    pub(super) fn of(source: &Source, wire: Option<Wire>) -> Self {
         match source.include_usage {
+            _ if wire != Some(Wire::Chat) => Self::No,
             Some(true) => Self::Always,
             None if source.catalog.has_prices() => Self::IfPriced,
             Some(false) | None => Self::No,

@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::environment::Quotas;
 use super::request::AuthenticatedCaller;
 use super::route::{self, Route};
-use crate::config::policy::{Group, GroupKind, Lists};
+use crate::config::policy::{EntrySource, Group, GroupKind, Lists};
 use crate::keys::KeyAccess;
+use crate::model::Model;
 use crate::protocol::listing::{Listed, generate_list, shared_list};
 use crate::protocol::page::{self, ListPage};
 use crate::protocol::query::RequestTarget;
@@ -27,19 +28,31 @@ pub(super) fn body(
         Route::find(group, caller.protocol)?;
     }
     let access = caller.access.as_deref();
-    let priced =
-        !group.priced && !caller.subjects.is_empty() && quotas.has_budget(&caller.subjects);
+    let priced = !group.priced && caller.has_budget(quotas);
+    let entry = match &group.kind {
+        GroupKind::Mixed(mixed) if of_c || mixed.lists_by_protocol => Some(caller.protocol.entry()),
+        _ => None,
+    };
     let shown = ShownModels {
         access,
         of_c,
+        entry,
         priced,
     };
     let first = || written(group, shown, one, target);
     if one.is_some() || target.query.is_some() || access.is_some() || priced {
         return first();
     }
-    let Lists { shared, generate } = &group.lists;
-    let list = if of_c { generate } else { shared };
+    let Lists {
+        shared,
+        messages,
+        generate,
+    } = &group.lists;
+    let list = match (entry, caller.protocol) {
+        (_, Protocol::C) => generate,
+        (Some(_), Protocol::B) => messages,
+        _ => shared,
+    };
     if list.get().is_none() {
         let _ = list.set(first()?.into());
     }
@@ -51,8 +64,10 @@ pub(super) fn body(
 struct ShownModels<'a> {
     /// The key's own models and multiplier.
     access: Option<&'a KeyAccess>,
-    /// In the shape of protocol C; of a Mixed group only those of its C entry.
+    /// In the shape of protocol C.
     of_c: bool,
+    /// Of a Mixed group, only those of this entry.
+    entry: Option<Entry>,
     /// Only those with prices: a budget could not count the others.
     priced: bool,
 }
@@ -108,29 +123,33 @@ fn value(
 fn visible<'a>(group: &'a Group, shown: ShownModels<'_>) -> Vec<Listed<'a>> {
     let ShownModels {
         access,
-        of_c,
+        entry,
         priced,
+        ..
     } = shown;
     let own = access.and_then(|access| access.multiplier);
+    let affords = |multiplier| access.is_none_or(|access| access.affords(multiplier));
+    let fits = |offer: &EntrySource, model: &Model| {
+        affords(offer.multiplier) && (!priced || model.is_priced())
+    };
     let mut models: Vec<_> = match &group.kind {
         GroupKind::Source(source) => source
             .catalog
             .models()
             .iter()
-            .filter(|model| model.entitled)
+            .filter(|model| model.entitled && affords(own.unwrap_or(source.multiplier)))
             .map(|model| Listed { model, offer: None })
             .collect(),
         GroupKind::Mixed(mixed) => mixed
             .models
             .iter()
-            .filter(|shown| !of_c || shown.entry == Entry::VcGenerateContent)
+            .filter(|shown| entry.is_none_or(|entry| shown.entry == entry))
             .filter_map(|shown| {
-                let entry = mixed.entry(shown.entry)?;
-                let mut models = entry.source.catalog.models().iter();
-                let model = models.find(|m| m.id == shown.id && m.entitled)?;
-                Some(Listed {
+                let (offer, model) = mixed.offered_where(shown, fits)?;
+                let is_shown = model.entitled && affords(offer.multiplier);
+                is_shown.then_some(Listed {
                     model,
-                    offer: Some((entry.entry, own.unwrap_or(entry.multiplier))),
+                    offer: Some((shown.entry, own.unwrap_or(offer.multiplier))),
                 })
             })
             .collect(),
@@ -150,10 +169,12 @@ fn find<'a>(
 ) -> Result<Listed<'a>, Rejection> {
     let id = match &group.kind {
         GroupKind::Source(source) => source.catalog.find(name).map(|m| m.id.as_str()),
-        GroupKind::Mixed(mixed) => route::entry_for(mixed, name, shown.access)
-            .and_then(|entry| mixed.entry(entry))
-            .and_then(|entry| entry.source.catalog.find(name))
-            .map(|m| m.id.as_str()),
+        GroupKind::Mixed(mixed) => {
+            let own = shown.entry.filter(|_| mixed.lists_by_protocol);
+            let entry = own.or_else(|| route::entry_for(mixed, name, shown.access));
+            let found = entry.and_then(|entry| mixed.find(entry, name));
+            found.map(|(_, model)| model.id.as_str())
+        }
     };
     listed
         .iter()
@@ -161,8 +182,8 @@ fn find<'a>(
         .copied()
         .ok_or_else(|| Rejection::ModelNotFound {
             name: name.to_owned(),
-            served_by: match (&group.kind, shown.of_c) {
-                (GroupKind::Mixed(mixed), true) => route::entry_for(mixed, name, shown.access),
+            served_by: match (&group.kind, shown.entry) {
+                (GroupKind::Mixed(mixed), Some(_)) => route::entry_for(mixed, name, shown.access),
                 _ => None,
             },
         })

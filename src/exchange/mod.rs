@@ -13,12 +13,14 @@ mod attempts;
 mod authentication;
 mod authorization;
 mod charging;
+mod cors;
 mod decision;
 mod edits;
 mod environment;
 mod estimating;
 mod include_usage;
 mod key_place;
+mod later_source;
 mod limits;
 mod lists;
 mod media;
@@ -36,19 +38,26 @@ mod response_head;
 mod route;
 mod several_accounts;
 mod silence;
+mod step;
 mod stripped_headers;
 mod upstream_head;
 mod upstream_request;
 mod usage_event_filter;
 mod usage_report;
 
-pub use edits::{ACCOUNT_HEADER, BodyEdit, Edits, FINAL_HEADER, HeaderEdit, PATH_HEADER};
+pub use edits::{
+    ACCOUNT_HEADER, BodyEdit, Edits, FINAL_HEADER, HeaderEdit, JUDGE_HEADER, JUDGED_HEADER,
+    PATH_HEADER, PROBE_HEADER,
+};
 pub use environment::{
     AccountStates, Clock, Environment, Forwarding, LedgerState, Quotas, ResponseHeaders, StreamEnd,
 };
 pub use outcome::Outcome;
 pub use route::Route;
+pub use step::{Step, Trace};
 pub use stripped_headers::is_withheld;
+
+use std::rc::Rc;
 
 use phase::Phase;
 
@@ -62,6 +71,8 @@ use crate::ledger::Record;
 #[derive(Debug, Default)]
 pub struct Exchange {
     phase: Phase,
+    /// The value of `access-control-allow-origin`, where scripts of a web page may read the answer.
+    readable_by: Option<Rc<str>>,
 }
 
 impl Exchange {
@@ -73,6 +84,7 @@ impl Exchange {
         in_force: Option<&InForce>,
         environment: &impl Environment,
     ) -> Outcome {
+        self.readable_by = in_force.and_then(|it| cors::allowed_origin(&it.policy, head));
         self.step(|phase| phase.on_request_head(head, end, in_force, environment))
     }
 
@@ -105,7 +117,26 @@ impl Exchange {
         end: bool,
         environment: &impl Forwarding,
     ) -> Outcome {
-        self.step(|phase| phase.on_response_head(head, end, environment))
+        let outcome = self.step(|phase| phase.on_response_head(head, end, environment));
+        self.opened(outcome, head)
+    }
+
+    /// Whether the response's head is held until [`on_held_response`](Self::on_held_response) has had its body.
+    pub fn holds_response(&self) -> bool {
+        self.phase.holds_response()
+    }
+
+    /// The body of a response whose head is held has come: `words` is all of it, or more than
+    /// [`MAX_ANSWER`](crate::failover::MAX_ANSWER) bytes. Where it is relayed, [`on_response_body`](Self::on_response_body)
+    /// follows with the same bytes.
+    pub fn on_held_response(
+        &mut self,
+        head: &impl ResponseHeaders,
+        words: &[u8],
+        environment: &impl Forwarding,
+    ) -> Outcome {
+        let outcome = self.step(|phase| phase.on_held_response(head, words, environment));
+        self.opened(outcome, head)
     }
 
     /// Whether the bytes of the response are to be given to [`on_response_body`](Self::on_response_body);
@@ -139,6 +170,11 @@ impl Exchange {
         }
     }
 
+    /// Whether a probe was answered, which has no line in the ledger.
+    pub fn is_probe(&self) -> bool {
+        self.phase.is_probe()
+    }
+
     /// The exchange is over, however it ended: gives its record, once. `None` for a request whose
     /// head never came here.
     pub fn on_done(
@@ -151,8 +187,19 @@ impl Exchange {
 
     /// Takes a transition.
     fn step(&mut self, transition: impl FnOnce(Phase) -> (Phase, Outcome)) -> Outcome {
-        let (phase, outcome) = transition(self.phase.take());
+        let (phase, mut outcome) = transition(self.phase.take());
         self.phase = phase;
+        if let (Outcome::Reply(reply), Some(origin)) = (&mut outcome, &self.readable_by) {
+            cors::open_reply(reply, origin);
+        }
+        outcome
+    }
+
+    /// The outcome for a response's head, which scripts may read where it is relayed.
+    fn opened(&self, mut outcome: Outcome, head: &impl ResponseHeaders) -> Outcome {
+        if let (Outcome::Continue(edits), Some(origin)) = (&mut outcome, &self.readable_by) {
+            cors::open_response(edits, origin, head);
+        }
         outcome
     }
 }

@@ -12,7 +12,7 @@ use super::request::NamedModel;
 use super::route::Route;
 use crate::body::{BodyError, BodyScanner, Field, ModelRole, OtherModel};
 use crate::model::Model;
-use crate::money::{Gap, unpriced};
+use crate::money::{Gap, Prices, unpriced};
 use crate::protocol::Protocol;
 use crate::reply::Rejection;
 use crate::usage::Wire;
@@ -47,6 +47,29 @@ pub(super) struct ModelCheck {
     others: Vec<Rc<Model>>,
     /// The form in which the response reports usage.
     usage: Option<Wire>,
+    /// Whether the body names the path's model in a place of its own.
+    repeats_path: bool,
+}
+
+/// The models of a request at one source.
+#[derive(Debug)]
+pub(super) struct SourceModels {
+    /// The request's own model.
+    own: Rc<Model>,
+    /// The models of tools and fallbacks.
+    others: Vec<Rc<Model>>,
+}
+
+impl SourceModels {
+    /// Whether a budget can count all of them.
+    pub(super) fn are_priced(&self) -> bool {
+        self.own.is_priced() && self.others.iter().all(|model| model.is_priced())
+    }
+
+    /// Whether the request's own model has prices.
+    pub(super) fn has_prices(&self) -> bool {
+        self.own.prices.is_some()
+    }
 }
 
 impl ModelCheck {
@@ -61,12 +84,67 @@ impl ModelCheck {
             named,
             others: Vec::new(),
             usage,
+            repeats_path: false,
         }
+    }
+
+    /// The models of the request at another source, and the name that the request's own has there, where the body has
+    /// another one; `None` where the source does not serve what the body asks for, or more of the body would have to change.
+    pub(super) fn at(
+        &self,
+        route: &Route,
+        scanner: &BodyScanner,
+    ) -> Option<(SourceModels, Option<SmolStr>)> {
+        let here = self.model()?;
+        let own = Rc::clone(self.named.as_ref()?.model_at(&route.source)?);
+        let other = |known: &Rc<Model>| {
+            let found = route.source.catalog.with_id(&known.id)?;
+            (found.entitled && found.upstream.is_none()).then(|| Rc::clone(found))
+        };
+        let others: Option<Vec<_>> = self.others.iter().map(other).collect();
+        check_members(scanner, route).ok()?;
+        check_class(own.prices.as_ref(), scanner).ok()?;
+        let renamed = scanner.model().and_then(|found| {
+            let spelled = |model: &Model| match &model.upstream {
+                Some(upstream) => spelled_as(&found.name, upstream),
+                None => (&*found.name).into(),
+            };
+            let name = spelled(&own);
+            (name != spelled(here)).then_some(name)
+        });
+        let is_form = matches!(scanner, BodyScanner::Multipart(_));
+        let repeats = self.repeats_path && own.upstream != here.upstream;
+        if repeats || (is_form && renamed.is_some()) {
+            return None;
+        }
+        let models = SourceModels {
+            own,
+            others: others?,
+        };
+        Some((models, renamed))
+    }
+
+    /// Exchanges the models for those of another source.
+    pub(super) fn exchange(&mut self, models: &mut SourceModels) {
+        if let Some(own) = self.named.as_mut().and_then(|named| named.model.as_mut()) {
+            core::mem::swap(own, &mut models.own);
+        }
+        core::mem::swap(&mut self.others, &mut models.others);
+    }
+
+    /// The form in which the response reports usage.
+    pub(super) fn usage(&self) -> Option<Wire> {
+        self.usage
     }
 
     /// The request's own model.
     pub(super) fn model(&self) -> Option<&Rc<Model>> {
         self.named.as_ref()?.model.as_ref()
+    }
+
+    /// The name of the request's own model, as the client wrote it.
+    pub(super) fn name(&self) -> Option<&str> {
+        Some(&self.named.as_ref()?.requested)
     }
 
     /// The request's own model as it is named, taken out.
@@ -172,17 +250,9 @@ impl ModelCheck {
             let wrong = BodyError::WrongType(Field::Background);
             return Err(Rejection::Body(wrong));
         }
-        if let Some(member) = scanner.steering().first_outside(route.source.passes) {
-            return Err(Rejection::MemberNotAllowed(member));
-        }
-        if scanner.image_tool() && !route.may_make_images() {
-            return Err(Rejection::ImagesNotSupported);
-        }
-        // The upstream takes one of its own, which may be any.
-        if scanner.image_tool_unnamed() && !route.has_image_model() {
-            return Err(Rejection::NoImageModel);
-        }
-        self.check_class(scanner)?;
+        check_members(scanner, route)?;
+        let prices = self.model().and_then(|model| model.prices.as_ref());
+        check_class(prices, scanner)?;
         let mut renamed = Vec::new();
         for other in scanner.take_others() {
             renamed.extend(self.check_other(&other, scanner, released, route)?);
@@ -218,6 +288,7 @@ impl ModelCheck {
         match of_path {
             Some(path) if path.id != model.id => Err(Rejection::ModelMismatch),
             Some(_) => {
+                self.repeats_path = true;
                 let Some(upstream) = upstream else {
                     return Ok(None);
                 };
@@ -238,25 +309,39 @@ impl ModelCheck {
             }
         }
     }
+}
 
-    /// Rejects a class of service, a speed or a place that is asked for by name and may be dearer or cheaper than the model's
-    /// own prices say. A model without prices costs nothing at any.
-    fn check_class(&self, scanner: &BodyScanner) -> Result<(), Rejection> {
-        let prices = self.model().and_then(|model| model.prices.as_ref());
-        let Some(prices) = prices else { return Ok(()) };
-        let (tier, speed) = (scanner.service_tier(), scanner.speed());
-        let uncovered = unpriced(prices, tier, speed, scanner.inference_geo());
-        for (gap, member) in [
-            (Gap::Tier, "service_tier"),
-            (Gap::Speed, "speed"),
-            (Gap::InferenceGeo, "inference_geo"),
-        ] {
-            if uncovered.contains(gap) {
-                return Err(Rejection::ClassNotPriced(member));
-            }
-        }
-        Ok(())
+/// Rejects members and tools that the source does not let pass.
+fn check_members(scanner: &BodyScanner, route: &Route) -> Result<(), Rejection> {
+    if let Some(member) = scanner.steering().first_outside(route.source.passes) {
+        return Err(Rejection::MemberNotAllowed(member));
     }
+    if scanner.image_tool() && !route.may_make_images() {
+        return Err(Rejection::ImagesNotSupported);
+    }
+    // The upstream takes one of its own, which may be any.
+    if scanner.image_tool_unnamed() && !route.has_image_model() {
+        return Err(Rejection::NoImageModel);
+    }
+    Ok(())
+}
+
+/// Rejects a class of service, a speed or a place that is asked for by name and may be dearer or cheaper than the model's
+/// own prices say. A model without prices costs nothing at any.
+fn check_class(prices: Option<&Prices>, scanner: &BodyScanner) -> Result<(), Rejection> {
+    let Some(prices) = prices else { return Ok(()) };
+    let (tier, speed) = (scanner.service_tier(), scanner.speed());
+    let uncovered = unpriced(prices, tier, speed, scanner.inference_geo());
+    for (gap, member) in [
+        (Gap::Tier, "service_tier"),
+        (Gap::Speed, "speed"),
+        (Gap::InferenceGeo, "inference_geo"),
+    ] {
+        if uncovered.contains(gap) {
+            return Err(Rejection::ClassNotPriced(member));
+        }
+    }
+    Ok(())
 }
 
 /// The name upstream, with the prefix that a name in a body of protocol C may have.

@@ -128,14 +128,39 @@ impl Phase {
         end: bool,
         environment: &impl Forwarding,
     ) -> (Self, Outcome) {
-        let admitted = match self {
+        self.on_response(head, end.then_some(&[]), end, environment)
+    }
+
+    /// The body of a response whose head is held has come: `words` is all of it, or more than is read.
+    pub(super) fn on_held_response(
+        self,
+        head: &impl ResponseHeaders,
+        words: &[u8],
+        environment: &impl Forwarding,
+    ) -> (Self, Outcome) {
+        self.on_response(head, Some(words), false, environment)
+    }
+
+    fn on_response(
+        self,
+        head: &impl ResponseHeaders,
+        words: Option<&[u8]>,
+        end: bool,
+        environment: &impl Forwarding,
+    ) -> (Self, Outcome) {
+        let mut admitted = match self {
             Self::AwaitingModel(admitted)
             | Self::Forwarding(admitted)
             | Self::Relaying(admitted, _) => admitted,
             // Our own local reply, or Envoy's before the filter saw a head.
             Self::Start | Self::Replied(_) | Self::Done => return (self, Outcome::pass()),
         };
-        match response_head::decide(head, &admitted, environment) {
+        admitted.upstream.follow_attempts();
+        match response_head::decide(head, words, &admitted, environment) {
+            ResponseDecision::Hold(status) => (
+                Self::Relaying(admitted, Response::held(status)),
+                Outcome::Pause,
+            ),
             ResponseDecision::Relay(mut response, mut edits) => {
                 response.ended = end;
                 let reservation = admitted.upstream.reservation.as_ref();
@@ -159,6 +184,11 @@ impl Phase {
         }
     }
 
+    /// Whether the head of a response is held. Where a local reply took its place, that passes.
+    pub(super) fn holds_response(&self) -> bool {
+        matches!(self, Self::Relaying(_, response) if response.held)
+    }
+
     /// The response that is relayed, or was until the request was rejected in its middle.
     pub(super) fn response(&self) -> Option<&Response> {
         match self {
@@ -175,6 +205,11 @@ impl Phase {
             Self::Replied(known) => known.result.relayed_mut(),
             Self::Start | Self::AwaitingModel(_) | Self::Forwarding(_) | Self::Done => None,
         }
+    }
+
+    /// Whether a probe was answered.
+    pub(super) fn is_probe(&self) -> bool {
+        matches!(self, Self::Replied(known) if known.line.is_probe())
     }
 
     /// The exchange is over: gives its record. `None` for one that never began, or is over already.
@@ -194,6 +229,9 @@ impl Phase {
             Self::Replied(known) => known,
         };
         if let Some(several) = known.several_accounts() {
+            if let Some(held) = known.result.relayed().filter(|it| it.held) {
+                response_head::note_unread(held.status, several, environment);
+            }
             let finished = known.result.relayed().is_some_and(|it| it.ended);
             several.end(finished, environment);
         }

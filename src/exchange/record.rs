@@ -11,12 +11,12 @@ use super::estimating::UnreportedExchange;
 use super::limits::local;
 use super::recorded_key::RecordedKey;
 use super::request::{AuthenticatedCaller, MisplacedKey, NamedModel, RequestLine};
-use super::response::{Response, UpstreamResult};
+use super::response::{Replaced, Response, UpstreamResult};
 use super::several_accounts::SeveralAccounts;
 use super::upstream_request::UpstreamRequest;
 use crate::config::account::Account;
 use crate::ledger::{Ending, Record, UsageStatus};
-use crate::limits::{Limit, Reservation, Scope, Settlement};
+use crate::limits::{Limit, Reservation, Settlement, SubjectKind};
 use crate::model::Model;
 use crate::money::is_ordinary;
 use crate::protocol::{Endpoint, Operation, Protocol};
@@ -55,7 +55,7 @@ pub(super) enum LocalReply {
         /// Whether the upstream is the reason.
         upstream_failed: bool,
         /// The limit that rejected it, and whose it is.
-        limit: Option<(Scope, Limit)>,
+        limit: Option<(SubjectKind, Limit)>,
     },
 }
 
@@ -81,17 +81,29 @@ impl RecordBuilder {
 
     /// The request is rejected.
     pub(super) fn reject(&mut self, rejection: &Rejection) {
+        let replaced = matches!(
+            &self.result,
+            UpstreamResult::Replaced(Replaced {
+                status: Some(_),
+                ..
+            })
+        );
         if let Rejection::ModelNotFound { name, .. } | Rejection::ModelNotEntitled { name } =
             rejection
+            && !replaced
         {
             self.named = Some(NamedModel::new(name, None));
         }
         self.reply = Some(LocalReply::Rejected {
             code: rejection.code(),
-            upstream_failed: matches!(
-                rejection,
-                Rejection::UpstreamFailed | Rejection::AccountsRefused | Rejection::UpstreamForbade
-            ),
+            upstream_failed: replaced
+                || matches!(
+                    rejection,
+                    Rejection::UpstreamFailed
+                        | Rejection::AccountsRefused
+                        | Rejection::AccountsLimited { .. }
+                        | Rejection::UpstreamForbade
+                ),
             limit: match rejection {
                 Rejection::LimitReached { scope, limit, .. } => Some((*scope, *limit)),
                 _ => None,
@@ -181,7 +193,7 @@ impl RecordBuilder {
             operation: upstream.and(operation).map(Operation::name),
             protocol,
             upstream_model: named.as_ref().and_then(|named| named.upstream()),
-            route: upstream.map(|it| it.route.taken()),
+            route: upstream.and_then(|it| it.route.taken()),
             model: model.map(|model| model.id.clone()),
             error,
             method: line.method,

@@ -5,10 +5,11 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
-use crate::config::policy::{Group, Policy};
+use super::environment::Quotas;
+use crate::config::policy::{Group, Policy, Source};
 use crate::head::Head;
 use crate::keys::{KeyAccess, KeyRecord};
-use crate::limits::{Scope, Subject, member_id};
+use crate::limits::{Subject, SubjectKind, member_id};
 use crate::model::Model;
 use crate::model::name::names_reasoning;
 use crate::protocol::query::RequestTarget;
@@ -42,6 +43,21 @@ impl RequestLine {
             path: excerpt(target.path, MAX_PATH),
             endpoint: match_request(head.method(), target.path),
         }
+    }
+
+    /// The line of a preflight.
+    pub(super) fn of_preflight(self) -> Self {
+        Self {
+            endpoint: Ok(Endpoint::Preflight),
+            ..self
+        }
+    }
+
+    /// Whether it only asks if somebody is there: `GET` or `HEAD /healthz`, and `HEAD /`, which coding agents send at
+    /// their start; or what a browser may send.
+    pub(super) fn is_probe(&self) -> bool {
+        matches!(self.endpoint, Ok(Endpoint::Health | Endpoint::Preflight))
+            || (self.path == "/" && self.method == "HEAD")
     }
 
     /// The protocol that the path belongs to, where it tells.
@@ -117,11 +133,18 @@ impl AuthenticatedCaller {
     }
 }
 
+impl AuthenticatedCaller {
+    /// Whether a budget counts what its requests cost.
+    pub(super) fn has_budget(&self, quotas: &impl Quotas) -> bool {
+        !self.subjects.is_empty() && quotas.has_budget(&self.subjects)
+    }
+}
+
 /// Lists the subjects whose limits a request is counted against.
 fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
     let own = key.limits.as_deref();
     let counters = key.counts_as.as_ref().unwrap_or(&key.id);
-    let own = own.map(|limits| Subject::new(Scope::Key, counters, *limits));
+    let own = own.map(|limits| Subject::new(SubjectKind::Key, counters, *limits));
     let all = own.into_iter();
     if policy.spend_feed.is_none() {
         return all.chain(group.limits.clone()).collect();
@@ -131,11 +154,11 @@ fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
     let member = key.owner.as_deref().zip(key.team.as_deref());
     let member = member.map(|(owner, team)| {
         let id = member_id(owner, team);
-        Subject::of_people(Scope::Member, &id)
+        Subject::of_people(SubjectKind::Member, &id)
     });
     let all = all.map(Subject::told).chain(member);
-    let all = all.chain(of_people(Scope::Owner, &key.owner));
-    let all = all.chain(of_people(Scope::Team, &key.team));
+    let all = all.chain(of_people(SubjectKind::Owner, &key.owner));
+    let all = all.chain(of_people(SubjectKind::Team, &key.team));
     all.chain(group.limits.clone().map(Subject::told)).collect()
 }
 
@@ -166,6 +189,13 @@ impl NamedModel {
             requested: requested.chars().take(MAX_NAME).collect(),
             model: model.map(Rc::clone),
         }
+    }
+
+    /// The same name at another source, where it means this model.
+    pub(super) fn model_at<'a>(&self, source: &'a Source) -> Option<&'a Rc<Model>> {
+        let own = self.model.as_ref()?;
+        let found = source.catalog.find(&self.requested)?;
+        (found.id == own.id && found.entitled).then_some(found)
     }
 
     /// The model's name as it goes upstream; `None` where the name means no model.

@@ -12,8 +12,10 @@ use super::include_usage::IncludeUsage;
 use super::model_check::{Expectation, ModelCheck};
 use super::request::NamedModel;
 use super::route::Route;
+use super::step::{Step, Trace};
 use crate::body::{BodyScanner, CapMembers, UsageOption};
 use crate::config::Policy;
+use crate::config::policy::Source;
 use crate::protocol::EndpointSpec;
 use crate::reply::Rejection;
 use crate::usage::Wire;
@@ -21,6 +23,10 @@ use crate::usage::Wire;
 /// For how many bytes a body is held for the word that it streams, if it is too long to be held whole. Clients say it in front of
 /// the messages, or behind all of them, where holding it for longer would not find it either.
 const PACE_WINDOW: u64 = 64 * 1024;
+
+/// The most bytes of a body that are held for the model that decides on its source. Envoy holds 16 MiB, and one read may
+/// bring some more.
+const CHOICE_WINDOW: u64 = 12 << 20;
 
 /// A request body being read.
 #[derive(Debug)]
@@ -86,16 +92,12 @@ impl RequestBody {
         named: Option<NamedModel>,
         edits: Edits,
     ) -> Self {
-        let include_usage = match terms.spec.usage {
-            Some(Wire::Chat) => IncludeUsage::of(&route.source),
-            _ => IncludeUsage::No,
-        };
         scanner.expect_caps(match terms.spec.usage {
             Some(Wire::Chat) => CapMembers::Chat,
-            Some(Wire::Responses) => CapMembers::Responses,
+            Some(Wire::Responses | Wire::Compaction) => CapMembers::Responses,
             Some(Wire::Messages) => CapMembers::Messages,
             Some(Wire::Generate) => CapMembers::Generate,
-            Some(Wire::Images | Wire::CachedContent) => CapMembers::None,
+            Some(Wire::Images | Wire::Embeddings | Wire::CachedContent) => CapMembers::None,
             None => CapMembers::Any,
         });
         Self {
@@ -107,7 +109,7 @@ impl RequestBody {
             head: Some(edits),
             seen: 0,
             released: 0,
-            include_usage,
+            include_usage: IncludeUsage::of(&route.source, terms.spec.usage),
             awaits: terms.awaits,
             changes: Vec::new(),
             stream: terms.stream,
@@ -159,6 +161,26 @@ impl RequestBody {
         self.head.is_none()
     }
 
+    /// The body has named the model that decides on the source; `edits` of the head lead there.
+    pub(super) fn at(&mut self, source: &Source, edits: impl IntoIterator<Item = HeaderEdit>) {
+        self.include_usage = IncludeUsage::of(source, self.models.usage());
+        if let Some(head) = &mut self.head {
+            head.headers.extend(edits);
+        }
+    }
+
+    /// Whether the body asks for the usage of its stream as it would have to at another source, whose model has prices or
+    /// not.
+    pub(super) fn asks_usage_as_at(&self, source: &Source, has_prices: bool) -> bool {
+        let wanted = match IncludeUsage::of(source, self.models.usage()) {
+            IncludeUsage::No => false,
+            IncludeUsage::IfPriced => has_prices,
+            IncludeUsage::Always => true,
+        };
+        let is_asked = *self.scanner.usage_option() == UsageOption::Asked;
+        !self.stream || is_asked || wanted == self.usage_added
+    }
+
     /// Reads bytes that more follow at once. What is wrong with them, [`read`](Self::read) says.
     pub(super) fn read_ahead(&mut self, bytes: &[u8]) {
         let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
@@ -177,7 +199,9 @@ impl RequestBody {
         bytes: &[u8],
         end: bool,
         route: &Route,
+        trace: &impl Trace,
     ) -> Result<BodyStep, Rejection> {
+        trace.begin(Step::Body);
         self.read_ahead(bytes);
         if self.seen > self.max_body {
             return Err(Rejection::TooLarge {
@@ -197,7 +221,19 @@ impl RequestBody {
         if end && !absent {
             self.scanner.finish().map_err(Rejection::Body)?;
         }
+        if !self.models.is_optional() {
+            trace.begin(Step::Model);
+        }
         let renamed = self.models.check_own(&self.scanner, end, route)?;
+        if route.is_open() {
+            // Whatever else the body asks for, the source must be known first.
+            if self.seen > CHOICE_WINDOW {
+                return Err(Rejection::ModelTooLate {
+                    held: CHOICE_WINDOW,
+                });
+            }
+            return Ok(BodyStep::Hold);
+        }
         self.change(renamed);
         if self.models.is_unpriced() {
             self.include_usage.drop_if_unpriced();

@@ -3,6 +3,7 @@
 use super::environment::Clock;
 use super::silence::Silence;
 use super::usage_event_filter::UsageEventFilter;
+use crate::failover::AccountFault;
 use crate::usage::{Meter, Reading, Wire};
 
 /// The outcome at the upstream.
@@ -24,6 +25,8 @@ pub(super) struct Response {
     pub status: u16,
     /// The id that the upstream gave it, by which the client may ask about it.
     pub request_id: Option<String>,
+    /// Whether its head is held until its words are known.
+    pub held: bool,
     /// Whether its end has come.
     pub ended: bool,
     /// Bytes of its body so far, as the client gets it.
@@ -53,6 +56,8 @@ pub(super) struct Replaced {
     pub request_id: Option<String>,
     /// The reason why Envoy answered in the upstream's place, in Envoy's words.
     pub failure: Option<String>,
+    /// The fault of the account that the words of its response tell.
+    pub fault: Option<AccountFault>,
 }
 
 impl Response {
@@ -69,6 +74,7 @@ impl Response {
         Self {
             status,
             request_id,
+            held: false,
             ended: false,
             bytes: 0,
             first_byte_us: None,
@@ -79,6 +85,14 @@ impl Response {
                 })
             }),
             unasked: edits.then(Box::default),
+        }
+    }
+
+    /// An error whose head is held.
+    pub(super) fn held(status: u16) -> Self {
+        Self {
+            held: true,
+            ..Self::new(status, None, None, false, false)
         }
     }
 

@@ -1,12 +1,16 @@
 //! The decision on a response's head: which responses are relayed, and which a local reply replaces.
 
 use super::admitted_request::AdmittedRequest;
+use super::edits::JUDGED_HEADER;
 use super::edits::{Edits, HeaderEdit};
 use super::environment::{AccountStates, Clock, ResponseHeaders};
 use super::limits::service;
 use super::response::{Replaced, Response};
-use crate::failover::RequestAttempts;
-use crate::ledger::FailedAttempt;
+use super::several_accounts::SeveralAccounts;
+use crate::config::account::Account;
+use crate::config::policy::Source;
+use crate::failover::{AccountFault, RequestAttempts};
+use crate::ledger::{AttemptFailure, FailedAttempt};
 use crate::protocol::Protocol;
 use crate::reply::Rejection;
 
@@ -20,6 +24,8 @@ const VIA_UPSTREAM: &[u8] = b"via_upstream";
 /// The treatment of a response.
 #[derive(Debug)]
 pub(super) enum ResponseDecision {
+    /// It waits for its body, whose words may tell a fault of the account. It has this status.
+    Hold(u16),
     /// It is relayed, its head changed like this.
     Relay(Response, Edits),
     /// A local reply takes its place.
@@ -29,22 +35,24 @@ pub(super) enum ResponseDecision {
     Envoys(&'static str),
 }
 
-/// Decides on a response's head.
+/// Decides on a response's head. `words` is its body, or more of it than is read; `None` before that is known.
 pub(super) fn decide(
     head: &impl ResponseHeaders,
+    words: Option<&[u8]>,
     admitted: &AdmittedRequest,
     accounts: &(impl AccountStates + Clock),
 ) -> ResponseDecision {
     let status = head.status();
     if !is_status(status) {
-        return replace(status, head, admitted, Rejection::UpstreamFailed);
+        return replace(status, head, admitted, None, Rejection::UpstreamFailed);
     }
     if status >= 300
-        && let Some(decision) = decide_error(status, head, admitted, accounts)
+        && let Some(decision) = decide_error(status, head, words, admitted, accounts)
     {
         return decision;
     }
     if status < 300
+        && head.header(JUDGED_HEADER).is_none()
         && let Some(several) = &admitted.upstream.several
     {
         several.on_success(accounts);
@@ -71,6 +79,7 @@ pub(super) fn decide(
 fn decide_error(
     status: u16,
     head: &impl ResponseHeaders,
+    words: Option<&[u8]>,
     admitted: &AdmittedRequest,
     accounts: &(impl AccountStates + Clock),
 ) -> Option<ResponseDecision> {
@@ -79,27 +88,43 @@ fn decide_error(
         return Some(ResponseDecision::Replace(Replaced::default(), rejection));
     }
     let relayed = details == VIA_UPSTREAM;
+    let is_told = relayed && AccountFault::may_be_told(status);
+    if is_told && words.is_none() {
+        return Some(ResponseDecision::Hold(status));
+    }
+    let fault = words.filter(|_| is_told);
+    let fault = fault.and_then(|words| AccountFault::told_by(status, words));
     let several = admitted.upstream.several.as_ref();
     let by_foreign_hop = several.is_some_and(|it| it.is_refused_by_foreign_hop(status));
     let is_clients_fault = !relayed && matches!(status, 400 | 408 | 413 | 431) && !by_foreign_hop;
     if let Some(several) = several
         && !is_clients_fault
     {
-        several.on_error(status, &details, accounts);
+        let is_judged = head.header(JUDGED_HEADER).is_some();
+        several.on_error(status, &details, fault, is_judged, accounts);
     }
     let hop = attempt_failure(status, relayed, admitted);
+    if let Some(several) = several {
+        several.note_too_large(admitted.upstream.body.seen(), accounts);
+    }
+    if let (Some(fault), None) = (fault, &hop) {
+        let rejection = rejection_of(fault, admitted, accounts);
+        return Some(replace(status, head, admitted, Some(fault), rejection));
+    }
     match (relayed, &hop, status) {
         (true, None, 401) => {
-            let rejection = if every_account_refused(admitted) {
-                Rejection::AccountsRefused
-            } else {
-                Rejection::UpstreamFailed
-            };
-            Some(replace(status, head, admitted, rejection))
+            let rejection = rejection_of(AccountFault::DeadKey, admitted, accounts);
+            Some(replace(status, head, admitted, None, rejection))
         }
         // Clients would follow, with the key in their hands.
-        (true, None, 300..=399) => Some(replace(status, head, admitted, Rejection::UpstreamFailed)),
-        (true, None, 403) => Some(replace(status, head, admitted, Rejection::UpstreamForbade)),
+        (true, None, 300..=399) => {
+            let rejection = failure_of(admitted, accounts);
+            Some(replace(status, head, admitted, None, rejection))
+        }
+        (true, None, 403) => {
+            let rejection = Rejection::UpstreamForbade;
+            Some(replace(status, head, admitted, None, rejection))
+        }
         (true, None, _) => None,
         // Too large, too slow. On the way to an account there is nothing that the client could have done wrong.
         (false, None, _) if is_clients_fault => {
@@ -112,10 +137,8 @@ fn decide_error(
                 failure: Some(hop.unwrap_or_else(details)),
                 ..Replaced::default()
             };
-            Some(ResponseDecision::Replace(
-                replaced,
-                Rejection::UpstreamFailed,
-            ))
+            let rejection = failure_of(admitted, accounts);
+            Some(ResponseDecision::Replace(replaced, rejection))
         }
     }
 }
@@ -125,12 +148,14 @@ fn replace(
     status: u16,
     head: &impl ResponseHeaders,
     admitted: &AdmittedRequest,
+    fault: Option<AccountFault>,
     rejection: Rejection,
 ) -> ResponseDecision {
     let replaced = Replaced {
         status: Some(status),
         request_id: upstream_id(head, admitted.caller.protocol),
         failure: None,
+        fault,
     };
     ResponseDecision::Replace(replaced, rejection)
 }
@@ -185,18 +210,49 @@ fn attempts(admitted: &AdmittedRequest) -> Option<&RequestAttempts> {
     admitted.upstream.several.as_ref()?.attempts()
 }
 
-/// Whether no account of the source could have done better than the one that answered, which refused its credential: it
-/// is the only one, or every other was asked too and refused its own. Who asks again would meet the same.
-fn every_account_refused(admitted: &AdmittedRequest) -> bool {
-    let Some(several) = admitted.upstream.route.source.alternatives() else {
-        return true;
-    };
-    let failed = attempts(admitted)
-        .map(RequestAttempts::failed)
-        .unwrap_or_default();
-    let asked = |id: &str| failed.iter().any(|failed| failed.account == id);
-    failed.iter().all(FailedAttempt::rejects_credential)
-        && several.accounts.iter().all(|account| asked(&account.id))
+/// The rejection where no account could answer. That one of them is at its limit is more useful to know than that another
+/// is broken.
+fn failure_of(admitted: &AdmittedRequest, clock: &impl Clock) -> Rejection {
+    let limited = attempts(admitted).and_then(|it| it.limited_for_s(clock.now_us()));
+    limited.map_or(Rejection::UpstreamFailed, |retry_after_s| {
+        Rejection::AccountsLimited { retry_after_s }
+    })
+}
+
+/// The rejection where an account has this fault. It is final where no account of the source could have done better: this
+/// is the only one, or every other was asked too and rejected. Who asks again would meet the same.
+fn rejection_of(fault: AccountFault, admitted: &AdmittedRequest, clock: &impl Clock) -> Rejection {
+    let mut lacks_model = fault == AccountFault::NoModel;
+    if let Some(attempts) = attempts(admitted) {
+        let failed = attempts.failed();
+        let is_asked = |(source, account): (&Source, &Account)| {
+            failed.iter().any(|failed| {
+                let of_source = failed.source.as_ref();
+                failed.account == account.id && of_source.is_none_or(|id| *id == source.group)
+            })
+        };
+        if !failed.iter().all(FailedAttempt::rejects_account) || !attempts.eligible().all(is_asked)
+        {
+            return failure_of(admitted, clock);
+        }
+        lacks_model = failed.iter().all(|it| it.kind == AttemptFailure::NoModel);
+    }
+    let named = admitted.upstream.body.models().name();
+    match named.filter(|_| lacks_model) {
+        Some(name) => Rejection::ModelNotEntitled {
+            name: name.to_owned(),
+        },
+        None => Rejection::AccountsRefused,
+    }
+}
+
+/// Notes an error that ended, or whose client left, before its words were read.
+pub(super) fn note_unread(
+    status: u16,
+    several: &SeveralAccounts,
+    accounts: &(impl AccountStates + Clock),
+) {
+    several.on_error(status, VIA_UPSTREAM, None, false, accounts);
 }
 
 /// Whether this is a final status (RFC 9110, 15). What clients and proxies make of another differs.

@@ -6,17 +6,25 @@ use smol_str::SmolStr;
 
 use super::affinity::affinity;
 use super::edits::{
-    ATTEMPT_TIMEOUT_HEADER, CLUSTER_HEADER, HeaderEdit, NO_RETRY_HEADER, PATH_HEADER,
+    ATTEMPT_TIMEOUT_HEADER, CLUSTER_HEADER, HeaderEdit, JUDGE_HEADER, NO_RETRY_HEADER, PATH_HEADER,
 };
 use super::environment::{AccountStates, Clock, Forwarding};
+use super::later_source::LaterSource;
 use super::request_body::RequestBody;
 use super::route::Route;
 use super::upstream_head::path_less_version;
 use crate::config::account::Accounts;
+use crate::config::policy::Source;
 use crate::failover::attempt::NO_MORE_ATTEMPTS;
-use crate::failover::{AccountEvent, AttemptPlan, Bounds, KeyMark, RequestAttempts};
+use crate::failover::{
+    AccountEvent, AccountFault, AttemptPlan, Bounds, KeyMark, LaterTerms, ModelMark, PlannedSource,
+    RequestAttempts,
+};
 use crate::head::Head;
 use crate::ledger::{AttemptFailure, FailedAttempt};
+
+/// The most bytes of a body that Envoy keeps for another attempt (`request_body_buffer_limit`).
+const MOST_KEPT: u64 = 16 << 20;
 
 /// A request to a source with several accounts.
 #[derive(Debug)]
@@ -26,32 +34,54 @@ pub(super) struct SeveralAccounts {
     key: KeyMark,
     affinity: u64,
     path: Option<Vec<u8>>,
+    /// The sources that are asked after the first one, once the request's head is released.
+    pub later: Vec<LaterSource>,
     /// The attempts, once the request's head was released.
     attempts: Option<Rc<RequestAttempts>>,
+    /// Whether the request has followed its attempts to a later source.
+    has_moved: bool,
 }
 
 impl SeveralAccounts {
-    /// Of the key with the id `key`; `path` is the path upstream, before an account's own base. `None` where the source
-    /// has no second account.
+    /// Of the key with the id `key`; `path` is the path upstream, before an account's own base. `None` where no source that
+    /// it may go to has a second account.
     pub(super) fn new(head: &Head, route: &Route, key: &str, path: &[u8]) -> Option<Self> {
-        let accounts = route.source.alternatives()?;
-        Some(Self {
+        let mut candidates = route.candidates();
+        if !candidates.any(|source| source.alternatives().is_some()) {
+            return None;
+        }
+        let new = Self {
             id: head
                 .get("x-request-id")
                 .and_then(|id| core::str::from_utf8(id).ok())
                 .map(SmolStr::from),
             key: KeyMark::of(key),
             affinity: affinity(key, head),
-            path: accounts.have_paths().then(|| path_less_version(path)),
+            path: None,
+            later: Vec::new(),
             attempts: None,
-        })
+            has_moved: false,
+        };
+        if route.is_open() {
+            return Some(new);
+        }
+        new.at(&route.source, path)
     }
 
-    /// Chooses the account of the first attempt, and adds the headers that lead there.
+    /// The same at the source that was chosen. `None` where that has no second account.
+    pub(super) fn at(self, source: &Source, path: &[u8]) -> Option<Self> {
+        let accounts = source.alternatives()?;
+        let path = accounts.have_paths().then(|| path_less_version(path));
+        Some(Self { path, ..self })
+    }
+
+    /// Chooses the account of the first attempt, and adds the headers that lead there; `path` is the path upstream, before an
+    /// account's own base.
     pub(super) fn dispatch(
         &mut self,
         headers: &mut Vec<HeaderEdit>,
         route: &Route,
+        path: Option<&str>,
         body: &RequestBody,
         began_us: u64,
         environment: &impl Forwarding,
@@ -60,19 +90,30 @@ impl SeveralAccounts {
         let Some(accounts) = source.alternatives() else {
             return;
         };
-        let (states, now_us) = (
-            environment.account_states(&source.group),
-            environment.now_us(),
-        );
-        if !states.know_use(self.key, now_us) {
+        let now_us = environment.now_us();
+        let states = |source: &str| environment.account_states(source);
+        if !states(&source.group).know_use(self.key, now_us) {
             environment.note_use(&source.group, self.key);
         }
-        let attempts = Rc::new(RequestAttempts::new(AttemptPlan {
+        if let (Some(path), false) = (path, self.later.is_empty()) {
+            // All attempts share the head, so that each must bring a path along.
+            self.path = Some(path_less_version(path.as_bytes()));
+        }
+        let first = PlannedSource {
             source: Rc::clone(source),
-            key: self.key,
-            affinity: self.affinity,
             path: self.path.clone(),
-            bounds: bounds(accounts, began_us),
+        };
+        let later = self.later.iter().map(|later| PlannedSource {
+            source: Rc::clone(&later.route().source),
+            path: Some(path_less_version(later.path().as_bytes())),
+        });
+        let sources: Vec<PlannedSource> = core::iter::once(first).chain(later).collect();
+        let attempts = Rc::new(RequestAttempts::new(AttemptPlan {
+            bounds: bounds(accounts, &sources, began_us),
+            sources,
+            key: self.key,
+            model: body.models().model().map(|model| ModelMark::of(&model.id)),
+            affinity: self.affinity,
         }));
         // An id that another request has, where Envoy lets clients choose them, leads to that one's attempts: this one
         // must not come to the hop, make others, or end them.
@@ -83,7 +124,7 @@ impl SeveralAccounts {
         let is_found = self.id.is_some();
         let has_hop = is_found && environment.has_hop();
         if body.sent_whole {
-            attempts.end_body(now_us);
+            attempts.end_body(self.terms(), now_us);
         }
         let dispatch = attempts.dispatch(&states, now_us, has_hop);
         let retried = dispatch.as_ref().is_some_and(|it| it.retried) && is_found;
@@ -98,9 +139,11 @@ impl SeveralAccounts {
         if let Some(path) = &self.path {
             headers.push(HeaderEdit::Set(PATH_HEADER, path.clone()));
         }
-        if !retried {
-            headers.push(HeaderEdit::Set(NO_RETRY_HEADER, b"0".to_vec()));
-        }
+        headers.push(if retried {
+            HeaderEdit::Set(JUDGE_HEADER, b"1".to_vec())
+        } else {
+            HeaderEdit::Set(NO_RETRY_HEADER, b"0".to_vec())
+        });
         self.attempts = Some(attempts);
     }
 
@@ -112,8 +155,20 @@ impl SeveralAccounts {
     /// The last byte of the body has come.
     pub(super) fn on_body_end(&self, clock: &impl Clock) {
         if let Some(attempts) = self.attempts() {
-            attempts.end_body(clock.now_us());
+            attempts.end_body(self.terms(), clock.now_us());
         }
+    }
+
+    /// The terms of attempts at later sources.
+    fn terms(&self) -> Vec<Option<LaterTerms>> {
+        self.later.iter().map(|it| it.terms().cloned()).collect()
+    }
+
+    /// The place among the later sources of the one that was asked last; `None` for the first source, and once this was told.
+    pub(super) fn take_move(&mut self) -> Option<usize> {
+        let (place, _) = self.attempts.as_ref()?.last()?;
+        let moved = place.source.checked_sub(1)?;
+        (!core::mem::replace(&mut self.has_moved, true)).then_some(moved)
     }
 
     /// A response below 300 has come.
@@ -125,22 +180,29 @@ impl SeveralAccounts {
         }
     }
 
-    /// An error has come, with Envoy's `details`: the account's own, or Envoy's in its place. An attempt by way of the
-    /// hop was judged there.
+    /// An error has come, with Envoy's `details`: the account's own, or Envoy's in its place. Its words tell `fault`;
+    /// `is_judged` says that they were read on the way here, too. An attempt by way of the hop was noted there, but for the words
+    /// that nobody read.
     pub(super) fn on_error(
         &self,
         status: u16,
         details: &[u8],
+        fault: Option<AccountFault>,
+        is_judged: bool,
         environment: &(impl AccountStates + Clock),
     ) {
-        let Some(attempts) = self.attempts().filter(|it| !it.by_hop()) else {
+        let unread = fault.filter(|_| !is_judged);
+        let attempts = self.attempts();
+        let Some(attempts) = attempts.filter(|it| unread.is_some() || !it.by_hop()) else {
             return;
         };
-        let Some((_, account)) = attempts.last() else {
+        let Some((place, account)) = attempts.last() else {
             return;
         };
-        let is_noted_by_log = !attempts.ends_at_foreign_hop();
-        let failed = if self.is_refused_by_foreign_hop(status) {
+        let is_noted_by_log = !attempts.ends_at_foreign_hop() && unread.is_none();
+        let failed = if let Some(fault) = fault {
+            FailedAttempt::told(account.id.clone(), status, fault.failure())
+        } else if self.is_refused_by_foreign_hop(status) {
             FailedAttempt::unanswered(account.id.clone())
         } else {
             let details = String::from_utf8_lossy(details);
@@ -151,13 +213,36 @@ impl SeveralAccounts {
             AttemptFailure::Connection | AttemptFailure::NoAnswer => {
                 attempts.silence(environment.now_us())
             }
-            kind => AccountEvent::of(kind),
+            kind => attempts.event(place, kind, None, environment.now_us()),
         };
-        attempts.record(failed);
+        if unread.is_some() {
+            attempts.correct(place, failed);
+        } else {
+            attempts.record(place, failed);
+        }
         match event {
-            AccountEvent::Failed | AccountEvent::Interrupted(_) if is_noted_by_log => {}
+            AccountEvent::Failed | AccountEvent::Interrupted(_) | AccountEvent::Limited(..)
+                if is_noted_by_log => {}
             AccountEvent::Answered if !attempts.must_note_answer() => {}
             _ => note(event, attempts, environment),
+        }
+    }
+
+    /// An error is the client's response. Notes that no other account was asked, where it was for the length of the body: `seen`
+    /// bytes of it have come.
+    pub(super) fn note_too_large(&self, seen: u64, environment: &(impl AccountStates + Clock)) {
+        let Some(attempts) = self.attempts().filter(|_| seen > MOST_KEPT) else {
+            return;
+        };
+        let failed = attempts.failed().pop().map(|failed| failed.kind);
+        let is_of_account =
+            |kind: AttemptFailure| kind.is_made() && kind != AttemptFailure::Request;
+        let states = |source: &str| environment.account_states(source);
+        if failed.is_some_and(is_of_account)
+            && let Some(next) = attempts.next(&states, environment.now_us())
+            && let Some(account) = attempts.account(next)
+        {
+            attempts.record(next, FailedAttempt::too_large(account.id.clone()));
         }
     }
 
@@ -185,19 +270,21 @@ impl SeveralAccounts {
 
 /// Notes what became of the last attempt.
 fn note(event: AccountEvent, attempts: &RequestAttempts, environment: &impl AccountStates) {
-    if let (Some((index, _)), Some(accounts)) = (attempts.last(), attempts.accounts()) {
-        environment.note(event, &attempts.source().group, accounts, index);
+    if let Some((place, _)) = attempts.last()
+        && let (Some(source), Some(accounts)) = (attempts.source(place), attempts.accounts(place))
+    {
+        environment.note(event, &source.group, accounts, place.account);
     }
 }
 
-/// The bounds of a request's attempts.
-fn bounds(accounts: &Accounts, began_us: u64) -> Bounds {
+/// The bounds of a request's attempts: those of the first source, whose `accounts` these are, for all of them together.
+fn bounds(accounts: &Accounts, sources: &[PlannedSource], began_us: u64) -> Bounds {
     let failover = &accounts.failover;
+    let all = sources.iter().filter_map(|it| it.source.accounts.as_ref());
+    let count = all.map(|it| it.accounts.len()).sum();
     let total_us = u64::from(failover.total_seconds).saturating_mul(1_000_000);
-    let attempts = usize::try_from(failover.tries).unwrap_or(usize::MAX);
     Bounds {
-        // None is asked twice for one request.
-        attempts: attempts.min(accounts.accounts.len()),
+        attempts: failover.tries_of(count),
         until_us: began_us.saturating_add(total_us),
     }
 }

@@ -1,5 +1,7 @@
 //! The changes to a request's head before it goes upstream.
 
+use std::borrow::Cow;
+
 use sha2::{Digest as _, Sha256};
 
 use super::authorization;
@@ -8,6 +10,7 @@ use super::route::Route;
 use super::stripped_headers::stripped;
 use crate::config::base::without_version;
 use crate::head::Head;
+use crate::model::Model;
 use crate::protocol::query::{PassingParameters, RequestTarget};
 use crate::protocol::{Endpoint, Protocol, messages};
 
@@ -17,17 +20,12 @@ const USUAL_EDITS: usize = 8;
 /// The headers by which a vendor tells a request that is sent again from another one.
 const IDEMPOTENCY_HEADERS: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
 
-/// The changes to the head of a request that takes `route`; `key` is the id of its API key, and `path` the path upstream, before
-/// an account's own base.
-///
-/// The destination of a request to several accounts is decided when its head is released ([`SeveralAccounts`]).
-///
-/// [`SeveralAccounts`]: super::several_accounts::SeveralAccounts
+/// The changes to the head of a request, whichever source it goes to; `key` is the id of its API key, and `path` the path
+/// upstream, before an account's own base.
 pub(super) fn head_edits(
     head: &Head,
     target: &RequestTarget<'_>,
     endpoint: &Endpoint,
-    route: &Route,
     key: &str,
     path: &[u8],
 ) -> Vec<HeaderEdit> {
@@ -40,13 +38,6 @@ pub(super) fn head_edits(
         };
         if !headers.contains(&edit) {
             headers.push(edit);
-        }
-    }
-    if route.source.alternatives().is_none() {
-        let cluster = route.source.cluster.as_bytes().to_vec();
-        headers.push(HeaderEdit::Set(CLUSTER_HEADER, cluster));
-        if route.source.has_own_versions() {
-            headers.push(HeaderEdit::Set(PATH_HEADER, path_less_version(path)));
         }
     }
     if path != target.path || target.query.is_some() {
@@ -75,6 +66,22 @@ pub(super) fn head_edits(
     headers
 }
 
+/// The changes that lead a request with `path` to its source.
+///
+/// The destination of a request to several accounts is decided when its head is released ([`SeveralAccounts`]).
+///
+/// [`SeveralAccounts`]: super::several_accounts::SeveralAccounts
+pub(super) fn source_edits(route: &Route, path: &[u8]) -> [Option<HeaderEdit>; 2] {
+    let source = &route.source;
+    if source.alternatives().is_some() {
+        return [None, None];
+    }
+    let cluster = HeaderEdit::Set(CLUSTER_HEADER, source.cluster.as_bytes().to_vec());
+    let own_version = source.has_own_versions();
+    let path = own_version.then(|| HeaderEdit::Set(PATH_HEADER, path_less_version(path)));
+    [Some(cluster), path]
+}
+
 /// The idempotency key that goes upstream, in hexadecimal: all keys of a source share its account, where the same one of
 /// another tenant would bring that one's response.
 fn idempotency_digest<'a>(key: &str, values: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
@@ -86,6 +93,12 @@ fn idempotency_digest<'a>(key: &str, values: impl Iterator<Item = &'a [u8]>) -> 
         hasher.update(value);
     }
     hex::encode(hasher.finalize()).into_bytes()
+}
+
+/// The path upstream of a request for a model, before an account's own base.
+pub(super) fn path_at(endpoint: &Endpoint, model: Option<&Model>) -> Option<Cow<'static, str>> {
+    let upstream = model.and_then(|model| model.upstream.as_deref());
+    endpoint.upstream_path(upstream.or(endpoint.path_model()).unwrap_or_default())
 }
 
 /// A path without its version, to be put behind an account's URL that has a version of its own.

@@ -1,16 +1,32 @@
 //! The upstream's side of a request: where it goes, since when, what was reserved for it.
 
+use super::authorization::check_rights;
 use super::edits::HeaderEdit;
-use super::environment::{Clock, Forwarding};
+use super::environment::{Clock, Forwarding, Quotas};
 use super::limits::LimitsService;
-use super::request::AuthenticatedCaller;
+use super::request::{AuthenticatedCaller, RequestLine};
 use super::request_body::RequestBody;
 use super::route::Route;
 use super::several_accounts::SeveralAccounts;
+use super::step::{Step, Trace};
+use super::upstream_head::{path_at, source_edits};
 use crate::limits::service::{Descriptors, ServiceTokens};
 use crate::limits::{Count, Reservation};
+use crate::model::Model;
 use crate::money::RequestTimes;
-use crate::protocol::EndpointSpec;
+use crate::protocol::{Endpoint, EndpointSpec};
+use crate::reply::Rejection;
+
+/// Whether a source may serve a request for a model: it allows the endpoint, and a budget of the caller can count the model.
+pub(super) fn fits(
+    endpoint: &Endpoint,
+    route: &Route,
+    model: &Model,
+    caller: &AuthenticatedCaller,
+    quotas: &impl Quotas,
+) -> bool {
+    check_rights(endpoint, route).is_ok() && (model.is_priced() || !caller.has_budget(quotas))
+}
 
 /// The upstream's side of a request.
 #[derive(Debug)]
@@ -45,14 +61,59 @@ impl UpstreamRequest {
         }
     }
 
+    /// Chooses the source of an open route, if the body has named the model by now. Of one that the entry does not have, the
+    /// body's check says so.
+    ///
+    /// # Errors
+    /// The source does not allow the endpoint of this request line.
+    pub(super) fn choose(
+        &mut self,
+        line: &RequestLine,
+        caller: &AuthenticatedCaller,
+        environment: &(impl Quotas + Trace),
+    ) -> Result<(), Rejection> {
+        let named = self.body.scanner().model().filter(|found| !found.truncated);
+        let (Some(found), Ok(endpoint)) = (named, &line.endpoint) else {
+            return Ok(());
+        };
+        let fits = |route: &Route, model: &Model| fits(endpoint, route, model, caller, environment);
+        if !self.route.choose(&found.name, fits) {
+            return Ok(());
+        }
+        if endpoint.spec().needs.is_some() {
+            environment.begin(Step::Rights);
+        }
+        check_rights(endpoint, &self.route)?;
+        // Endpoints whose body names the model have a path of their own.
+        let path = endpoint.upstream_path("").unwrap_or_default();
+        let source = &self.route.source;
+        let edits = source_edits(&self.route, path.as_bytes());
+        self.body.at(source, edits.into_iter().flatten());
+        let several = self.several.take();
+        self.several = several.and_then(|it| it.at(source, path.as_bytes()).map(Box::new));
+        Ok(())
+    }
+
     /// Adds the headers that lead to the first of several accounts.
     pub(super) fn dispatch(
         &mut self,
         headers: &mut Vec<HeaderEdit>,
+        endpoint: Option<&Endpoint>,
         environment: &impl Forwarding,
     ) {
+        let model = self.body.models().model();
+        let path = || path_at(endpoint?, model.map(|model| &**model));
         if let Some(several) = &mut self.several {
-            several.dispatch(headers, &self.route, &self.body, self.began_us, environment);
+            let path = path();
+            let (route, body) = (&self.route, &self.body);
+            several.dispatch(
+                headers,
+                route,
+                path.as_deref(),
+                body,
+                self.began_us,
+                environment,
+            );
         }
     }
 

@@ -12,8 +12,7 @@ use serde_json::value::RawValue;
 
 use super::authentication::Authenticated;
 use super::environment::Quotas;
-use crate::limits::budget::until_next;
-use crate::limits::{BudgetBalance, Gauge, Rate, SubjectFigures, Window};
+use crate::limits::{BudgetBalance, Gauge, Period, Rate, SubjectFigures, Window};
 use crate::money::Amount;
 use crate::protocol::limits::moment;
 use crate::reply::Rejection;
@@ -256,6 +255,7 @@ impl LimitsLeft {
 /// Returns the start of the next day or month, as text.
 fn next(window: Window, at_us: u64) -> String {
     let seconds = at_us.checked_div(1_000_000).unwrap_or_default();
-    let until = until_next(window, i64::try_from(seconds).unwrap_or(i64::MAX));
-    moment(seconds.saturating_add(until).saturating_mul(1_000_000))
+    let period = Period::at(window, i64::try_from(seconds).unwrap_or(i64::MAX));
+    let end = u64::try_from(period.ends_at()).unwrap_or_default();
+    moment(end.saturating_mul(1_000_000))
 }

@@ -5,7 +5,7 @@
 //! | the attempt | is made | is recorded | is followed by another |
 //! |---|---|---|---|
 //! | responds below 300 | yes | no | no |
-//! | responds with an error of its account, or sends elsewhere | yes | yes | within the bounds |
+//! | responds with an error of its account, or sends elsewhere, or was judged to fail | yes | yes | within the bounds |
 //! | responds with an error of the request | yes | yes | no |
 //! | gets no response | yes | yes | as Envoy decides |
 //! | comes when no attempt is left | no | no | no |
@@ -19,7 +19,7 @@ use std::rc::Rc;
 use smol_str::SmolStr;
 
 use super::registry::Registry;
-use super::request::RequestAttempts;
+use super::request::{AccountPlace, RequestAttempts};
 use super::states::{self, AccountEvent, States};
 use crate::host::{Clocks, Stats};
 use crate::ledger::{AttemptFailure, FailedAttempt};
@@ -38,6 +38,10 @@ pub trait AttemptHost: Clocks + SharedData + Stats {
     fn request_id(&self) -> Option<Vec<u8>>;
     /// The response's status; legal with its headers.
     fn status(&self) -> u16;
+    /// The failure of its account that the response was [judged](super::judge) to be; legal with its headers.
+    fn judged(&self) -> Option<AttemptFailure>;
+    /// Returns the seconds for which the vendor [asks](super::told_wait()) to be left alone; legal with the response's headers.
+    fn told_wait(&self) -> Option<u64>;
     /// Removes the hop's report from the response and returns it; legal with its headers.
     fn take_hop_report(&self) -> String;
 }
@@ -51,6 +55,8 @@ pub enum AttemptDecision {
         cluster: SmolStr,
         /// The path that the account's own base stands before, where accounts have paths of their own.
         path: Option<Vec<u8>>,
+        /// The name that takes the place of the model's in the body, where the account's source calls it otherwise.
+        model: Option<SmolStr>,
     },
     /// It waits for more of the request's body.
     Wait,
@@ -66,8 +72,8 @@ pub enum Attempt {
     Idle,
     /// It waits for the end of the body.
     Waiting(Rc<RequestAttempts>),
-    /// The response is awaited, from the account with this index.
-    Made(Rc<RequestAttempts>, usize),
+    /// The response is awaited, from the account at this place.
+    Made(Rc<RequestAttempts>, AccountPlace),
 }
 
 impl Attempt {
@@ -78,18 +84,19 @@ impl Attempt {
         let Some(attempts) = registry.find(&id) else {
             return AttemptDecision::Refused;
         };
-        if attempts.asked() > 0 && !attempts.has_whole_body() {
+        if attempts.awaits_body(&|source| states_of(source, host), host.steady_us()) {
             *self = Self::Waiting(attempts);
             return AttemptDecision::Wait;
         }
-        self.make(attempts, host)
+        self.make(attempts, false, host)
     }
 
-    /// More of the request's body has come, `held` bytes in all; or its end, with trailers. Gives what becomes of an attempt that
-    /// waited for it.
+    /// More of the request's body has come, `held` bytes in all, all of it if `end`. Gives what becomes of an attempt that waited
+    /// for it.
     pub fn on_request_body(
         &mut self,
         held: usize,
+        end: bool,
         host: &impl AttemptHost,
     ) -> Option<AttemptDecision> {
         let Self::Waiting(attempts) = self else {
@@ -99,66 +106,93 @@ impl Attempt {
             return Some(AttemptDecision::Wait);
         }
         let attempts = Rc::clone(attempts);
-        Some(self.make(attempts, host))
+        Some(self.make(attempts, end, host))
     }
 
-    fn make(&mut self, attempts: Rc<RequestAttempts>, host: &impl AttemptHost) -> AttemptDecision {
+    /// `end`: all of the body is held.
+    fn make(
+        &mut self,
+        attempts: Rc<RequestAttempts>,
+        end: bool,
+        host: &impl AttemptHost,
+    ) -> AttemptDecision {
         *self = Self::Idle;
-        let (states, now_us) = (states_of(&attempts, host), host.steady_us());
-        let Some(index) = attempts.next(&states, now_us) else {
+        let now_us = host.steady_us();
+        let states = |source: &str| states_of(source, host);
+        let Some(place) = attempts.next(&states, now_us) else {
             return AttemptDecision::Refused;
         };
-        let (Some(account), Some(cluster)) = (attempts.account(index), attempts.cluster(index))
-        else {
+        let (Some(account), Some(cluster), Some(source)) = (
+            attempts.account(place),
+            attempts.cluster(place),
+            attempts.source(place),
+        ) else {
             return AttemptDecision::Refused;
         };
+        let model = attempts.renamed(place);
+        if model.is_some() && !end {
+            *self = Self::Waiting(attempts);
+            return AttemptDecision::Wait;
+        }
         let is_retry = attempts.asked() > 0;
         if is_retry && now_us > attempts.bounds().until_us {
-            attempts.record(FailedAttempt::not_made(account.id.clone()));
+            attempts.record(place, FailedAttempt::not_made(account.id.clone()));
             return AttemptDecision::Refused;
         }
-        attempts.begin(index, true, &states, now_us);
+        let of_source = states(&source.group);
+        if place.source > 0 && !of_source.know_use(attempts.key(), now_us) {
+            states::note_use(&source.group, attempts.key(), host);
+        }
+        attempts.begin(place, true, &of_source, now_us);
         let course = AttemptDecision::To {
             cluster: cluster.clone(),
-            path: attempts.path().map(<[u8]>::to_vec),
+            path: attempts.path(place).map(<[u8]>::to_vec),
+            model,
         };
-        *self = Self::Made(attempts, index);
+        *self = Self::Made(attempts, place);
         course
     }
 
     /// The response's headers have come. Gives whether they are an error after which there is to be no other attempt.
     pub fn on_response(&mut self, registry: &Registry, host: &impl AttemptHost) -> bool {
-        let Self::Made(attempts, index) = core::mem::take(self) else {
+        let Self::Made(attempts, place) = core::mem::take(self) else {
             return true;
         };
         let report = host.take_hop_report();
-        let status = host.status();
-        if status < 300 {
-            note(AccountEvent::Answered, &attempts, index, registry, host);
+        let (status, judged) = (host.status(), host.judged());
+        if status < 300 && judged.is_none() {
+            note(AccountEvent::Answered, &attempts, place, registry, host);
             return false;
         }
-        let Some(account) = attempts.account(index) else {
+        let Some(account) = attempts.account(place) else {
             return true;
         };
-        let failed = FailedAttempt::answered(account.id.clone(), status, &report);
+        let failed = match judged {
+            Some(kind) => FailedAttempt::told(account.id.clone(), status, kind),
+            None => FailedAttempt::answered(account.id.clone(), status, &report),
+        };
         let kind = failed.kind;
-        attempts.record(failed);
+        attempts.record(place, failed);
         let now_us = host.steady_us();
         let event = match kind {
             AttemptFailure::Connection if !was_not_made(&report) => attempts.silence(now_us),
-            kind => AccountEvent::of(kind),
+            kind => {
+                let is_limit = kind == AttemptFailure::RateLimited;
+                let told_wait = is_limit.then(|| host.told_wait()).flatten();
+                attempts.event(place, kind, told_wait, now_us)
+            }
         };
-        note(event, &attempts, index, registry, host);
-        let next = || attempts.next(&states_of(&attempts, host), now_us);
+        note(event, &attempts, place, registry, host);
+        let next = || attempts.next(&|source| states_of(source, host), now_us);
         kind == AttemptFailure::Request || next().is_none() || now_us > attempts.bounds().until_us
     }
 
     /// The attempt is over, with or without a response.
     pub fn on_done(&mut self) {
-        if let Self::Made(attempts, index) = core::mem::take(self)
-            && let Some(account) = attempts.account(index)
+        if let Self::Made(attempts, place) = core::mem::take(self)
+            && let Some(account) = attempts.account(place)
         {
-            attempts.record(FailedAttempt::unanswered(account.id.clone()));
+            attempts.record(place, FailedAttempt::unanswered(account.id.clone()));
         }
     }
 }
@@ -169,20 +203,19 @@ fn was_not_made(report: &str) -> bool {
     flags.split(',').any(|flag| flag == "UF")
 }
 
-fn states_of(attempts: &RequestAttempts, host: &impl AttemptHost) -> States {
-    states::read(&attempts.source().group, host)
+fn states_of(source: &str, host: &impl AttemptHost) -> Rc<States> {
+    Rc::new(states::read(source, host))
 }
 
 fn note(
     event: AccountEvent,
     attempts: &RequestAttempts,
-    index: usize,
+    place: AccountPlace,
     registry: &Registry,
     host: &impl AttemptHost,
 ) {
-    if let Some(accounts) = attempts.accounts() {
-        let source = &attempts.source().group;
-        registry.note(event, source, accounts, index, host);
+    if let (Some(source), Some(accounts)) = (attempts.source(place), attempts.accounts(place)) {
+        registry.note(event, &source.group, accounts, place.account, host);
     }
 }
 

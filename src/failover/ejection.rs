@@ -12,6 +12,9 @@
 //! not read. A key alone must not take an account away from all others by that. An answer's beginning says nothing of
 //! whether the account breaks off later, so its end alone speaks against interruptions.
 //!
+//! A vendor may ask by its 429 to be left alone for a while: then it is, for `set_aside_max_seconds` at the most, however many
+//! failures there were. A 429 concerns one model of the account.
+//!
 //! The first ejection lasts `set_aside_seconds`, each further one longer by as much, up to six times as long. For each
 //! such time that an account was not ejected, one of its ejections is forgotten.
 
@@ -106,6 +109,13 @@ impl Ejection {
         }
     }
 
+    /// The vendor asks to be left alone for so many seconds.
+    pub fn on_told_wait(&mut self, seconds: u64, terms: &Failover, now_us: u64) {
+        let seconds = seconds.clamp(1, u64::from(terms.set_aside_max_seconds));
+        let until_us = now_us.saturating_add(seconds.saturating_mul(1_000_000));
+        self.until_us = self.until_us.max(until_us);
+    }
+
     /// An attempt of this key was interrupted, while other keys were in use.
     pub fn on_interruption(&mut self, key: KeyMark, terms: &Failover, now_us: u64) {
         if !self.is_in_force(now_us) {
@@ -150,7 +160,7 @@ mod tests {
         let terms = |failures| Failover {
             failures,
             set_aside_seconds: 10,
-            ..Failover::default_for(2)
+            ..Failover::default()
         };
         // (case, failures that eject, events: when in seconds, whether it is a failure; until when it is ejected)
         type Case = (&'static str, u32, &'static [(u64, bool)], u64);
@@ -299,7 +309,7 @@ mod tests {
         for (case, failures, steps, want) in cases {
             let terms = Failover {
                 failures: *failures,
-                ..Failover::default_for(2)
+                ..Failover::default()
             };
             let mut ejection = Ejection::default();
             let mut after = None;

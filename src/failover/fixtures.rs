@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::active_keys::KeyMark;
-use super::request::{AttemptPlan, Bounds, RequestAttempts};
+use super::request::{AccountPlace, AttemptPlan, Bounds, PlannedSource, RequestAttempts};
 use crate::config::policy::{GroupKind, Source};
 use crate::config::{Document, compile};
 
@@ -14,6 +14,11 @@ pub(super) const UNTIL_US: u64 = 6_000_000_000;
 
 /// A source `s` with these accounts, each an object with an `id` and what else matters.
 pub(super) fn source_of(accounts: &[Value], failover: Value) -> Rc<Source> {
+    source_named("s", accounts, failover)
+}
+
+/// The same with another id.
+pub(super) fn source_named(id: &str, accounts: &[Value], failover: Value) -> Rc<Source> {
     let accounts: Vec<Value> = accounts
         .iter()
         .map(|given| {
@@ -24,7 +29,7 @@ pub(super) fn source_of(accounts: &[Value], failover: Value) -> Rc<Source> {
         })
         .collect();
     let group = json!({
-        "id": "s", "protocol": "B", "multiplier": "1", "models": [], "accounts": accounts, "failover": failover,
+        "id": id, "protocol": "B", "multiplier": "1", "models": [], "accounts": accounts, "failover": failover,
     });
     let document = json!({"groups": [group], "keys": []});
     let document = Document::parse(document.to_string().as_bytes()).unwrap();
@@ -46,13 +51,21 @@ pub(super) fn source(accounts: usize) -> Rc<Source> {
 /// A request to a source, of which so many accounts may be asked.
 pub(super) fn request(source: &Rc<Source>, affinity: u64, attempts: usize) -> RequestAttempts {
     RequestAttempts::new(AttemptPlan {
-        source: Rc::clone(source),
+        sources: vec![PlannedSource {
+            source: Rc::clone(source),
+            path: None,
+        }],
         key: KeyMark::of("k"),
         affinity,
-        path: None,
+        model: None,
         bounds: Bounds {
             attempts,
             until_us: UNTIL_US,
         },
     })
+}
+
+/// The account with this index at the first source.
+pub(super) fn at(account: usize) -> AccountPlace {
+    AccountPlace { source: 0, account }
 }

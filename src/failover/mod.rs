@@ -13,6 +13,9 @@
 //! | `request` | the attempts of one request so far |
 //! | `attempt` | an attempt by way of the hop: made or not, at which account, followed by another or not |
 //! | `report` | what Envoy's log of a failed attempt means |
+//! | [`judge`] | whether an answer that looks good, or blames the request, is a failure of its account |
+//! | `fault` | which faults of an account its answers tell in their words |
+//! | `told_wait` | how long a vendor asks to be left alone |
 //! | `recent_states` | what one VM has read of that in the last ten milliseconds |
 //! | `registry` | what the filters of one VM share: the requests whose attempts are under way, and those readings |
 //!
@@ -22,17 +25,24 @@
 mod active_keys;
 pub mod attempt;
 mod ejection;
+mod fault;
 #[cfg(test)]
 mod fixtures;
+pub mod judge;
 mod order;
 mod recent_states;
 mod registry;
 mod report;
 mod request;
 mod states;
+mod told_wait;
 
 pub use active_keys::KeyMark;
+pub use fault::{AccountFault, MAX_ANSWER};
 pub use registry::Registry;
 pub use report::{AttemptReport, note_report};
-pub use request::{AttemptPlan, Bounds, Dispatch, RequestAttempts};
-pub use states::{AccountEvent, States, tell_ejections};
+pub use request::{
+    AccountPlace, AttemptPlan, Bounds, Dispatch, LaterTerms, PlannedSource, RequestAttempts,
+};
+pub use states::{AccountEvent, ModelMark, States, tell_ejections};
+pub use told_wait::told_wait;

@@ -7,7 +7,7 @@
 
 use core::cmp::Ordering;
 
-use super::states::States;
+use super::states::{ModelMark, States};
 use crate::config::account::{Account, Accounts, Marks};
 
 /// Bits behind the point of a logarithm.
@@ -64,23 +64,24 @@ impl AccountRank {
     }
 }
 
-/// The account that a conversation asks first, of those that `may` be asked.
+/// The account that a conversation asks first, of those that `may` be asked; and whether it is ejected, as all of them are then.
 pub(super) fn first(
     accounts: &Accounts,
     affinity: u64,
     states: &States,
+    model: Option<ModelMark>,
     now_us: u64,
     may: impl Fn(usize) -> bool,
-) -> Option<usize> {
+) -> Option<(usize, bool)> {
     let members = accounts.accounts.iter().zip(&accounts.marks).enumerate();
     members
         .filter(|(index, _)| may(*index))
         .map(|(index, (account, marks))| {
-            let ejected = states.is_ejected(marks, now_us);
+            let ejected = states.is_set_aside(marks, model, now_us);
             place(affinity, index, account, marks, ejected)
         })
         .min_by_key(AccountRank::key)
-        .map(|place| place.index)
+        .map(|place| (place.index, place.ejected))
 }
 
 fn place(

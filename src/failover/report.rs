@@ -1,7 +1,7 @@
 //! Meaning of Envoy's log of an attempt that did not go well.
 
 use super::registry::Registry;
-use super::request::RequestAttempts;
+use super::request::{AccountPlace, RequestAttempts};
 use super::states::AccountEvent;
 use crate::config::account::HOP_CLUSTER;
 use crate::host::{Clocks, Stats};
@@ -17,6 +17,10 @@ pub struct AttemptReport {
     pub cluster: String,
     /// The status of the response; `None` where none came.
     pub status: Option<u16>,
+    /// The failure of its account that the response was [judged](super::judge) to be.
+    pub judged: Option<AttemptFailure>,
+    /// The seconds for which the vendor [asks](super::told_wait()) to be left alone, by its 429.
+    pub told_wait: Option<u64>,
     /// Envoy's response flags.
     pub flags: u64,
     /// The reason why the connection failed; empty where Envoy gives none.
@@ -47,28 +51,28 @@ pub fn note_report(
     let Some(attempts) = registry.find(&report.request_id) else {
         return;
     };
-    let Some((index, event, failed)) = judge(report, &attempts, host.steady_us()) else {
+    let Some((place, event, failed)) = judge(report, &attempts, host.steady_us()) else {
         return;
     };
     if let Some(failed) = failed {
-        attempts.record(failed);
+        attempts.record(place, failed);
     }
-    if let Some(accounts) = attempts.accounts() {
-        let source = &attempts.source().group;
-        registry.note(event, source, accounts, index, host);
+    if let (Some(source), Some(accounts)) = (attempts.source(place), attempts.accounts(place)) {
+        registry.note(event, &source.group, accounts, place.account, host);
     }
 }
 
-/// Classifies an attempt that failed: the index of its account, what that says of it, and the failure for the request's record, where
+/// Classifies an attempt that failed: the place of its account, what that says of it, and the failure for the request's record, where
 /// there is to be one.
 fn judge(
     report: &AttemptReport,
     attempts: &RequestAttempts,
     now_us: u64,
-) -> Option<(usize, AccountEvent, Option<FailedAttempt>)> {
-    let (index, account) = attempts.last()?;
+) -> Option<(AccountPlace, AccountEvent, Option<FailedAttempt>)> {
+    let (place, account) = attempts.last()?;
     // Of an attempt by way of the hop the filter there has judged the response; not what came after it.
     let is_failed = match report.status {
+        Some(_) if report.judged.is_some() => !report.is_by_hop(),
         Some(status) if status >= 300 => {
             !report.is_by_hop() && AttemptFailure::of_status(status) != AttemptFailure::Request
         }
@@ -79,7 +83,7 @@ fn judge(
         report.is_by_hop()
     } else {
         attempts
-            .cluster(index)
+            .cluster(place)
             .is_some_and(|cluster| report.cluster == *cluster)
     };
     if !is_failed || !is_of_last {
@@ -87,6 +91,9 @@ fn judge(
     }
     let id = account.id.clone();
     let failed = match report.status {
+        Some(status) if report.judged.is_some() => report
+            .judged
+            .map(|kind| FailedAttempt::told(id, status, kind)),
         Some(status) if status < 300 => None,
         Some(status) => Some(FailedAttempt::answered(id, status, "")),
         None if report.is_by_hop() => None,
@@ -94,18 +101,22 @@ fn judge(
         None => Some(FailedAttempt::broken(id, &report.transport_failure)),
     };
     let event = match report.status {
+        Some(_) if let Some(kind) = report.judged => attempts.event(place, kind, None, now_us),
         Some(status) if status < 300 => attempts.break_off(),
-        Some(_) => AccountEvent::Failed,
+        Some(status) => {
+            let kind = AttemptFailure::of_status(status);
+            attempts.event(place, kind, report.told_wait, now_us)
+        }
         None if report.flags & NO_CONNECTION != 0 => AccountEvent::Failed,
         None => attempts.silence(now_us),
     };
-    Some((index, event, failed))
+    Some((place, event, failed))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::active_keys::KeyMark;
-    use super::super::fixtures::{request, source};
+    use super::super::fixtures::{at, request, source};
     use super::*;
 
     /// Flags of Envoy: a failed connection, a reset by the account, its own reset, a timeout, the client gone.
@@ -233,19 +244,21 @@ mod tests {
         let source = source(2);
         for (case, by_hop, status, flags, transport_failure, counts, recorded) in cases {
             let attempts = request(&source, 0, 2);
-            attempts.ask(1, by_hop);
+            attempts.ask(at(1), by_hop);
             let report = |cluster: &str| AttemptReport {
                 request_id: Vec::new(),
                 cluster: cluster.to_owned(),
                 status,
+                judged: None,
+                told_wait: None,
                 flags,
                 transport_failure: transport_failure.to_owned(),
             };
             let own = if by_hop { HOP_CLUSTER } else { "account/s/a1" };
             let got = judge(&report(own), &attempts, 0);
             assert_eq!(
-                got.as_ref().map(|(index, ..)| *index),
-                counts.then_some(1),
+                got.as_ref().map(|(place, ..)| *place),
+                counts.then_some(at(1)),
                 "{case}"
             );
             let failed = got.and_then(|(.., failed)| failed);
@@ -356,13 +369,15 @@ mod tests {
         for (case, status, flags, transport_failure, ended, now, certain) in cases {
             let attempts = request(&source, 0, 2);
             if let Some(ended) = ended {
-                attempts.end_body(ended * S);
+                attempts.end_body(Vec::new(), ended * S);
             }
-            attempts.begin(1, false, &Default::default(), 100 * S);
+            attempts.begin(at(1), false, &Default::default(), 100 * S);
             let report = AttemptReport {
                 request_id: Vec::new(),
                 cluster: "account/s/a1".to_owned(),
                 status: *status,
+                judged: None,
+                told_wait: None,
                 flags: *flags,
                 transport_failure: (*transport_failure).to_owned(),
             };
@@ -372,6 +387,44 @@ mod tests {
                 false => Interrupted(KeyMark::of("k")),
             };
             assert_eq!(event, want, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_was_judged_to_fail() {
+        use AccountEvent::{Answered, Failed};
+        use AttemptFailure::{NoModel, Overloaded, Unauthorized};
+        let source = source(2);
+        // (case, by way of the hop, status, the judgement, what it says of the account)
+        let cases = [
+            ("without credit", false, 400, Unauthorized, Some(Failed)),
+            ("without the model", false, 404, NoModel, Some(Answered)),
+            (
+                "a 403 without the model",
+                false,
+                403,
+                NoModel,
+                Some(Answered),
+            ),
+            ("a 200 that is none", false, 200, Overloaded, Some(Failed)),
+            ("noted at the hop", true, 400, Unauthorized, None),
+        ];
+        for (case, by_hop, status, kind, want) in cases {
+            let attempts = request(&source, 0, 2);
+            attempts.ask(at(1), by_hop);
+            let cluster = if by_hop { HOP_CLUSTER } else { "account/s/a1" };
+            let report = AttemptReport {
+                cluster: cluster.to_owned(),
+                status: Some(status),
+                judged: Some(kind),
+                ..AttemptReport::default()
+            };
+            let got = judge(&report, &attempts, 0);
+            let event = got.as_ref().map(|(_, event, _)| *event);
+            assert_eq!(event, want, "{case}");
+            let failed = got.and_then(|(.., failed)| failed);
+            let told = failed.map(|it| (it.kind, it.status));
+            assert_eq!(told, want.map(|_| (kind, status)), "{case}: recorded");
         }
     }
 }

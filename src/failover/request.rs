@@ -1,4 +1,4 @@
-//! The attempts of one request at a source with several accounts.
+//! The attempts of one request: at the accounts of a source, or of several sources in sequence.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,8 +7,8 @@ use smol_str::SmolStr;
 
 use super::active_keys::KeyMark;
 use super::order;
-use super::states::{AccountEvent, States};
-use crate::config::account::{Account, Accounts, HOP_CLUSTER, MOST_ACCOUNTS};
+use super::states::{AccountEvent, ModelMark, States};
+use crate::config::account::{Account, Accounts, HOP_CLUSTER, Marks};
 use crate::config::policy::Source;
 use crate::ledger::{AttemptFailure, FailedAttempt};
 
@@ -30,20 +30,48 @@ pub struct Dispatch {
     pub retried: bool,
 }
 
+/// A source that a request may go to.
+#[derive(Debug)]
+pub struct PlannedSource {
+    /// The source.
+    pub source: Rc<Source>,
+    /// The request's path there without its version, where accounts have paths of their own.
+    pub path: Option<Vec<u8>>,
+}
+
+/// The terms of attempts at a later source, which are known once the whole body is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaterTerms {
+    /// The model's name there, where the body that goes upstream has another one.
+    pub model: Option<SmolStr>,
+}
+
 /// The fixed terms of the attempts of a request.
 #[derive(Debug)]
 pub struct AttemptPlan {
-    /// The source.
-    pub source: Rc<Source>,
+    /// The sources, in the order in which they are asked; at least one.
+    pub sources: Vec<PlannedSource>,
     /// The key.
     pub key: KeyMark,
+    /// The model, where it is known.
+    pub model: Option<ModelMark>,
     /// The conversation, as a number.
     pub affinity: u64,
-    /// The request's path without its version, where accounts have paths of their own.
-    pub path: Option<Vec<u8>>,
     /// The bounds of the request's attempts.
     pub bounds: Bounds,
 }
+
+/// An account of a planned source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountPlace {
+    /// The place of the source in the plan.
+    pub source: usize,
+    /// The place of the account in its source.
+    pub account: usize,
+}
+
+/// Reads what is known of the accounts of the source with this id.
+pub type ReadStates<'a> = &'a dyn Fn(&str) -> Rc<States>;
 
 /// The attempts of one request, shared by its exchange and by the filters that see its attempts.
 #[derive(Debug)]
@@ -55,10 +83,8 @@ pub struct RequestAttempts {
 /// The progress of a request's attempts.
 #[derive(Debug, Default)]
 struct AttemptProgress {
-    /// The accounts that were asked.
-    asked: AccountSet,
-    /// The last of them, by its index.
-    last: Option<usize>,
+    /// The accounts that were asked, each once. The last one is asked, or was asked, last.
+    asked: Vec<AccountPlace>,
     /// The number of attempts at the last of them.
     times: u32,
     /// Whether the last attempt went, or goes, by way of the hop.
@@ -67,40 +93,25 @@ struct AttemptProgress {
     asked_us: u64,
     /// The time at which the last byte of the body came, in microseconds of the steady clock; `None` while more is to come.
     whole_us: Option<u64>,
+    /// The terms of attempts at each source after the first, `None` where it does not fit; none while the body is not known.
+    later: Vec<Option<LaterTerms>>,
     /// Whether an answer of the first account must be noted.
     note_answer: bool,
     /// Whether the end of an answer to the last attempt must be noted.
     note_end: bool,
     /// Whether the hop would refuse the request, for all that is known.
     hop_is_foreign: bool,
+    /// The time at which the first of the accounts that are at their limit may answer again, in microseconds of the steady clock.
+    limited_us: Option<u64>,
     /// Failed attempts, and attempts that were not made.
     failed: Vec<FailedAttempt>,
 }
 
-const _: () = assert!(MOST_ACCOUNTS <= u64::BITS as usize);
-
-/// Accounts of a source: a bit for each index.
-#[derive(Debug, Clone, Copy, Default)]
-struct AccountSet(u64);
-
-impl AccountSet {
-    fn insert(&mut self, index: usize) {
-        self.0 |= Self::bit(index);
-    }
-
-    /// Whether an account is in it, or has no place in any.
-    fn contains(self, index: usize) -> bool {
-        let bit = Self::bit(index);
-        bit == 0 || self.0 & bit != 0
-    }
-
-    fn len(self) -> usize {
-        self.0.count_ones() as usize
-    }
-
-    fn bit(index: usize) -> u64 {
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
-        1_u64.checked_shl(index).unwrap_or(0)
+impl AttemptProgress {
+    /// Whether the request may go to a source, for all that is known.
+    fn fits(&self, source: usize) -> bool {
+        let later = source.checked_sub(1);
+        later.is_none_or(|later| self.later.get(later).is_some_and(Option::is_some))
     }
 }
 
@@ -113,19 +124,24 @@ impl RequestAttempts {
         }
     }
 
-    /// The source.
-    pub fn source(&self) -> &Source {
-        &self.plan.source
+    /// The sources, in the order in which they are asked.
+    pub fn sources(&self) -> &[PlannedSource] {
+        &self.plan.sources
     }
 
-    /// Returns the accounts of the source.
-    pub fn accounts(&self) -> Option<&Accounts> {
-        self.plan.source.accounts.as_deref()
+    /// The source of an account.
+    pub fn source(&self, place: AccountPlace) -> Option<&Rc<Source>> {
+        Some(&self.plan.sources.get(place.source)?.source)
     }
 
-    /// The path that each account's own base stands before.
-    pub fn path(&self) -> Option<&[u8]> {
-        self.plan.path.as_deref()
+    /// The path at an account's source, for the account's own base to stand before.
+    pub fn path(&self, place: AccountPlace) -> Option<&[u8]> {
+        self.plan.sources.get(place.source)?.path.as_deref()
+    }
+
+    /// The key.
+    pub fn key(&self) -> KeyMark {
+        self.plan.key
     }
 
     /// The bounds.
@@ -134,33 +150,81 @@ impl RequestAttempts {
     }
 
     /// Chooses where the first attempt goes. `has_hop`: the filter there is of this VM, and knows the request.
-    pub fn dispatch(&self, states: &States, now_us: u64, has_hop: bool) -> Option<Dispatch> {
+    pub fn dispatch(&self, states: ReadStates<'_>, now_us: u64, has_hop: bool) -> Option<Dispatch> {
+        if !has_hop {
+            // Without it nobody could change what another source must get.
+            self.progress.try_borrow_mut().ok()?.later.clear();
+        }
         let first = self.next(states, now_us)?;
-        let accounts = self.accounts()?;
-        let (account, marks) = (accounts.accounts.get(first)?, accounts.marks.get(first)?);
+        let (account, marks) = (self.account(first)?, self.marks(first)?);
         let retried = self.plan.bounds.attempts > 1 || account.retries > 0;
-        let direct = states.has_answered(marks) || !has_hop;
+        let of_source = states(&self.source(first)?.group);
+        // Another source may be better, once the whole body is known: the hop waits for it.
+        let may_wait = has_hop && self.awaits_other_source(&of_source, marks, now_us);
+        let direct = (of_source.has_answered(marks) && first.source == 0 && !may_wait) || !has_hop;
         if direct {
-            self.begin(first, false, states, now_us);
+            self.begin(first, false, &of_source, now_us);
             let mut progress = self.progress.try_borrow_mut().ok()?;
-            progress.note_answer = !states.knows_no_failure(marks);
+            progress.note_answer = !of_source.knows_no_failure(marks);
             progress.hop_is_foreign = !has_hop;
         }
         let cluster = if direct {
-            accounts.clusters.get(first)?.clone()
+            self.cluster(first)?.clone()
         } else {
             SmolStr::new_static(HOP_CLUSTER)
         };
         Some(Dispatch { cluster, retried })
     }
 
+    /// Whether an account is ejected, and the end of the body may bring another source in its place.
+    fn awaits_other_source(&self, states: &States, marks: &Marks, now_us: u64) -> bool {
+        self.plan.sources.len() > 1
+            && !self.has_whole_body()
+            && states.is_set_aside(marks, self.plan.model, now_us)
+    }
+
+    /// Whether the next attempt waits for the end of the body: one after a failed one, and one at an ejected account where
+    /// another source may serve the whole body.
+    pub fn awaits_body(&self, states: ReadStates<'_>, now_us: u64) -> bool {
+        if self.has_whole_body() {
+            return false;
+        }
+        let is_other_better = || {
+            let next = self.next(states, now_us)?;
+            let of_source = states(&self.source(next)?.group);
+            Some(self.awaits_other_source(&of_source, self.marks(next)?, now_us))
+        };
+        self.asked() > 0 || is_other_better().unwrap_or(false)
+    }
+
+    /// The model's name at an account's source, where the body that goes upstream has another one.
+    pub fn renamed(&self, place: AccountPlace) -> Option<SmolStr> {
+        let progress = self.progress.try_borrow().ok()?;
+        let terms = progress.later.get(place.source.checked_sub(1)?)?.as_ref()?;
+        terms.model.clone()
+    }
+
+    /// The accounts that the request may go to, or has gone to.
+    pub fn eligible(&self) -> impl Iterator<Item = (&Source, &Account)> {
+        let count = self.plan.sources.len();
+        let fits = self.progress.try_borrow().map_or_else(
+            |_| Vec::new(),
+            |it| (0..count).map(|source| it.fits(source)).collect(),
+        );
+        let sources = self.plan.sources.iter().zip(fits).filter(|(_, fits)| *fits);
+        sources.flat_map(|(planned, _)| {
+            let accounts = planned.source.accounts.iter();
+            let accounts = accounts.flat_map(|it| &it.accounts);
+            accounts.map(|account| (&*planned.source, account))
+        })
+    }
+
     /// The account that would be asked next: the last one again if its connection failed and it is to have another
     /// attempt, else one that was not asked.
-    pub fn next(&self, states: &States, now_us: u64) -> Option<usize> {
-        let accounts = self.accounts()?;
+    pub fn next(&self, states: ReadStates<'_>, now_us: u64) -> Option<AccountPlace> {
         let progress = self.progress.try_borrow().ok()?;
-        if let Some(last) = progress.last {
-            let retries = accounts.accounts.get(last).map_or(0, |it| it.retries);
+        if let Some(last) = progress.asked.last().copied() {
+            let retries = self.account(last).map_or(0, |it| it.retries);
             let failure = progress.failed.last();
             let broken = failure.is_some_and(|it| it.kind == AttemptFailure::Connection);
             if broken && progress.times <= retries {
@@ -170,24 +234,50 @@ impl RequestAttempts {
                 return None;
             }
         }
-        let fresh = |index| !progress.asked.contains(index);
-        order::first(accounts, self.plan.affinity, states, now_us, fresh)
+        let mut ejected = None;
+        for (source, planned) in self.plan.sources.iter().enumerate() {
+            let place = |account| AccountPlace { source, account };
+            let fresh = |account| !progress.asked.contains(&place(account));
+            let accounts = planned.source.accounts.as_deref();
+            let Some(accounts) = accounts.filter(|_| progress.fits(source)) else {
+                continue;
+            };
+            let of_source = states(&planned.source.group);
+            match order::first(
+                accounts,
+                self.plan.affinity,
+                &of_source,
+                self.plan.model,
+                now_us,
+                fresh,
+            ) {
+                Some((account, false)) => return Some(place(account)),
+                Some((account, true)) => ejected = ejected.or(Some(place(account))),
+                None => {}
+            }
+        }
+        // A past failure makes no client wait.
+        ejected
     }
 
     /// An account is asked now.
-    pub fn begin(&self, index: usize, by_hop: bool, states: &States, now_us: u64) {
-        self.ask(index, by_hop);
-        let marks = self.accounts().and_then(|it| it.marks.get(index));
+    pub fn begin(&self, place: AccountPlace, by_hop: bool, states: &States, now_us: u64) {
+        self.ask(place, by_hop);
+        let marks = self.marks(place);
         if let Ok(mut progress) = self.progress.try_borrow_mut() {
             progress.asked_us = now_us;
             progress.note_end = marks.is_some_and(|marks| !states.knows_no_failure(marks));
         }
     }
 
-    /// The last byte of the body has come.
-    pub fn end_body(&self, now_us: u64) {
-        if let Ok(mut progress) = self.progress.try_borrow_mut() {
-            progress.whole_us.get_or_insert(now_us);
+    /// The last byte of the body has come: attempts at each source after the first have these terms, `None` where it does not
+    /// fit.
+    pub fn end_body(&self, later: Vec<Option<LaterTerms>>, now_us: u64) {
+        if let Ok(mut progress) = self.progress.try_borrow_mut()
+            && progress.whole_us.is_none()
+        {
+            progress.whole_us = Some(now_us);
+            progress.later = later;
         }
     }
 
@@ -221,35 +311,43 @@ impl RequestAttempts {
     }
 
     /// An account is asked.
-    pub fn ask(&self, index: usize, by_hop: bool) {
+    pub fn ask(&self, place: AccountPlace, by_hop: bool) {
         if let Ok(mut progress) = self.progress.try_borrow_mut() {
             progress.by_hop = by_hop;
-            if progress.last == Some(index) {
+            if progress.asked.last() == Some(&place) {
                 progress.times = progress.times.saturating_add(1);
                 // It is told once, by how its last attempt ended.
                 progress.failed.pop();
             } else {
-                progress.asked.insert(index);
-                progress.last = Some(index);
+                progress.asked.push(place);
                 progress.times = 1;
             }
         }
     }
 
-    /// The account with this index.
-    pub fn account(&self, index: usize) -> Option<&Account> {
-        self.accounts()?.accounts.get(index)
+    /// The accounts of a source.
+    pub fn accounts(&self, place: AccountPlace) -> Option<&Accounts> {
+        self.source(place)?.accounts.as_deref()
     }
 
-    /// The Envoy cluster of the account with this index.
-    pub fn cluster(&self, index: usize) -> Option<&SmolStr> {
-        self.accounts()?.clusters.get(index)
+    /// The account at this place.
+    pub fn account(&self, place: AccountPlace) -> Option<&Account> {
+        self.accounts(place)?.accounts.get(place.account)
     }
 
-    /// The account that was asked last, and its index.
-    pub fn last(&self) -> Option<(usize, &Account)> {
-        let index = self.progress.try_borrow().ok()?.last?;
-        Some((index, self.account(index)?))
+    /// The Envoy cluster of the account at this place.
+    pub fn cluster(&self, place: AccountPlace) -> Option<&SmolStr> {
+        self.accounts(place)?.clusters.get(place.account)
+    }
+
+    fn marks(&self, place: AccountPlace) -> Option<&Marks> {
+        self.accounts(place)?.marks.get(place.account)
+    }
+
+    /// The account that was asked last, and its place.
+    pub fn last(&self) -> Option<(AccountPlace, &Account)> {
+        let place = self.progress.try_borrow().ok()?.asked.last().copied()?;
+        Some((place, self.account(place)?))
     }
 
     /// Returns the number of accounts that the request was sent to.
@@ -281,15 +379,65 @@ impl RequestAttempts {
         self.progress.try_borrow().is_ok_and(|it| it.note_end)
     }
 
-    /// Records a failed attempt of the account that was asked last, or one that was not made; once for an account.
-    pub fn record(&self, failed: FailedAttempt) {
+    /// The event of an attempt at an account that failed in this way. `told_wait` tells for how many seconds its vendor asks to be left
+    /// alone.
+    pub fn event(
+        &self,
+        place: AccountPlace,
+        failure: AttemptFailure,
+        told_wait: Option<u64>,
+        now_us: u64,
+    ) -> AccountEvent {
+        if failure != AttemptFailure::RateLimited {
+            return AccountEvent::of(failure);
+        }
+        if let Ok(mut progress) = self.progress.try_borrow_mut() {
+            let failover = self.accounts(place).map(|accounts| &accounts.failover);
+            let usual = failover.map(|failover| u64::from(failover.set_aside_seconds));
+            let wait = told_wait.or(usual).unwrap_or_default();
+            let until_us = now_us.saturating_add(wait.saturating_mul(1_000_000));
+            let first = progress.limited_us.map_or(until_us, |us| us.min(until_us));
+            progress.limited_us = Some(first);
+        }
+        let model = self.plan.model;
+        model.map_or(AccountEvent::Failed, |model| {
+            AccountEvent::Limited(model, told_wait)
+        })
+    }
+
+    /// In how many seconds the first of the accounts that are at their limit may answer again, one at least; `None` where none of
+    /// them is.
+    pub fn limited_for_s(&self, now_us: u64) -> Option<u64> {
+        let until_us = self.progress.try_borrow().ok()?.limited_us?;
+        Some(until_us.saturating_sub(now_us).div_ceil(1_000_000).max(1))
+    }
+
+    /// Records a failed attempt at an account, or one that was not made; once for an account.
+    pub fn record(&self, place: AccountPlace, failed: FailedAttempt) {
+        let failed = self.of_place(place, failed);
         if let Ok(mut progress) = self.progress.try_borrow_mut()
-            && !progress
-                .failed
-                .iter()
-                .any(|known| known.account == failed.account)
+            && !progress.failed.iter().any(|known| is_same(known, &failed))
         {
             progress.failed.push(failed);
+        }
+    }
+
+    /// Records a failed attempt in the place of what is recorded of the same account.
+    pub fn correct(&self, place: AccountPlace, failed: FailedAttempt) {
+        let failed = self.of_place(place, failed);
+        if let Ok(mut progress) = self.progress.try_borrow_mut() {
+            progress.failed.retain(|known| !is_same(known, &failed));
+            progress.failed.push(failed);
+        }
+    }
+
+    /// The same with its source, where there are several.
+    fn of_place(&self, place: AccountPlace, failed: FailedAttempt) -> FailedAttempt {
+        let several = self.plan.sources.len() > 1;
+        let source = self.source(place).filter(|_| several);
+        FailedAttempt {
+            source: source.map(|source| source.group.clone()),
+            ..failed
         }
     }
 
@@ -299,6 +447,11 @@ impl RequestAttempts {
             .try_borrow()
             .map_or_else(|_| Vec::new(), |it| it.failed.clone())
     }
+}
+
+/// Whether two attempts were at the same account.
+fn is_same(one: &FailedAttempt, other: &FailedAttempt) -> bool {
+    one.account == other.account && one.source == other.source
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! State of a source's accounts that all workers of an Envoy share, in shared data: one value for each source.
 //!
-//! A value begins with the [`ActiveKeys`] of the source, 32 bytes. Then there are entries of 52 bytes, one for each account
-//! that is known: its id, the way in which it has answered, the terms of its ejection, all by their [`Marks`]; then
+//! A value begins with the [`ActiveKeys`] of the source, 32 bytes, and the number of accounts that are known, 8 bytes. Then there are
+//! entries of 52 bytes, one for each of these accounts: its id, the way in which it has answered, the terms of its ejection, all by their [`Marks`]; then
 //! failures, ejections, the end of the last ejection, interruptions, the key behind them. An entry whose way or terms are
-//! others than the document's says nothing of them. Keys and accounts are in one value, so that whoever counts an
+//! others than the document's says nothing of them. Behind them there are entries of the same form for
+//! models that accounts are at a limit with: the id is that of account and model, and the account's stands in the place of the way. Keys and accounts are in one value, so that whoever counts an
 //! interruption and whoever writes down a key see each other, whichever worker they are of.
+
+use std::hash::{DefaultHasher, Hasher};
 
 use super::active_keys::{ACTIVE_KEYS, ActiveKeys, KeyMark};
 use super::ejection::{Ejection, InterruptedKeys};
@@ -19,12 +22,36 @@ const ENTRY: usize = 52;
 /// The maximum number of rounds of the retry loop that changes a value.
 const TRIES: usize = 8;
 
+/// The maximum number of models that accounts of a source are known to be at a limit with. Of more, those go whose time ends
+/// first.
+const MOST_LIMITED: usize = 64;
+
 /// The known state of a source's accounts and of the keys that use it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct States {
     keys: ActiveKeys,
-    /// Whole entries, as the value has them.
+    /// Whole entries of accounts, as the value has them.
     accounts: Vec<u8>,
+    /// Whole entries of models that accounts are at a limit with.
+    limited: Vec<u8>,
+}
+
+/// A model, by its hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelMark(u64);
+
+impl ModelMark {
+    /// Of the model with this id. All workers agree.
+    pub fn of(id: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(id.as_bytes());
+        Self(hasher.finish())
+    }
+
+    /// The number by which it is known together with an account.
+    fn with(self, marks: &Marks) -> u64 {
+        self.0 ^ marks.id.rotate_left(32)
+    }
 }
 
 /// The known state of one account, as its entry has it.
@@ -48,6 +75,8 @@ pub enum AccountEvent {
     Failed,
     /// The attempt failed in a way that the client with this key can bring about.
     Interrupted(KeyMark),
+    /// The account is at its limit with a model, and its vendor asks to be left alone for so many seconds, or does not say.
+    Limited(ModelMark, Option<u64>),
     /// Nothing could be sent to the account: it has no cluster, no address or no credential.
     NotReady,
 }
@@ -56,7 +85,7 @@ impl AccountEvent {
     /// Returns the outcome for the account of an attempt that ended in this way.
     pub fn of(failure: AttemptFailure) -> Self {
         match failure {
-            AttemptFailure::Request => Self::Answered,
+            AttemptFailure::Request | AttemptFailure::NoModel => Self::Answered,
             AttemptFailure::NoHost | AttemptFailure::NoCredential => Self::NotReady,
             _ => Self::Failed,
         }
@@ -117,21 +146,31 @@ impl AccountState {
 impl States {
     /// Of a value. What is no entry is left out: nothing is known of that account then.
     fn new(value: &[u8]) -> Self {
-        let Some((keys, rest)) = value.split_first_chunk::<ACTIVE_KEYS>() else {
-            return Self::default();
+        let read = || {
+            let (keys, rest) = value.split_first_chunk::<ACTIVE_KEYS>()?;
+            let (count, rest) = rest.split_first_chunk()?;
+            let (entries, _) = rest.as_chunks::<ENTRY>();
+            let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
+            let (accounts, limited) = entries.split_at_checked(count)?;
+            Some(Self {
+                keys: ActiveKeys::read(keys),
+                accounts: accounts.as_flattened().to_vec(),
+                limited: limited.as_flattened().to_vec(),
+            })
         };
-        let (entries, _) = rest.as_chunks::<ENTRY>();
-        Self {
-            keys: ActiveKeys::read(keys),
-            accounts: entries.as_flattened().to_vec(),
-        }
+        read().unwrap_or_default()
     }
 
     /// The value.
     fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(ACTIVE_KEYS.saturating_add(self.accounts.len()));
+        let entries = self.accounts.len().saturating_add(self.limited.len());
+        let head = ACTIVE_KEYS.saturating_add(size_of::<u64>());
+        let mut bytes = Vec::with_capacity(head.saturating_add(entries));
         self.keys.write(&mut bytes);
+        let count = self.accounts.len() / ENTRY;
+        bytes.extend_from_slice(&(count as u64).to_le_bytes());
         bytes.extend_from_slice(&self.accounts);
+        bytes.extend_from_slice(&self.limited);
         bytes
     }
 
@@ -141,8 +180,68 @@ impl States {
     }
 
     fn entries(&self) -> impl Iterator<Item = AccountState> {
-        let (entries, _) = self.accounts.as_chunks();
-        entries.iter().filter_map(AccountState::read)
+        entries(&self.accounts)
+    }
+
+    /// Whether an account is at its limit with a model.
+    fn is_limited(&self, marks: &Marks, model: Option<ModelMark>, now_us: u64) -> bool {
+        let Some(model) = model.filter(|_| !self.limited.is_empty()) else {
+            return false;
+        };
+        let id = model.with(marks);
+        entries(&self.limited).any(|entry| {
+            entry.id == id && entry.terms == marks.terms && entry.ejection.is_in_force(now_us)
+        })
+    }
+
+    /// The end of the last time that an account is at its limit with any model, as far as it is known.
+    fn limit_ends(&self, marks: &Marks) -> Option<u64> {
+        let own = entries(&self.limited)
+            .filter(|entry| entry.answered == marks.id && entry.terms == marks.terms);
+        own.map(|entry| entry.ejection.until_us).max()
+    }
+
+    /// The limits with models after this one.
+    fn limited_after(
+        &self,
+        model: ModelMark,
+        seconds: Option<u64>,
+        marks: &Marks,
+        source: &Accounts,
+        now_us: u64,
+    ) -> Vec<u8> {
+        let id = model.with(marks);
+        let is_kept = |entry: &AccountState| {
+            let lasting = u64::from(source.failover.set_aside_max_seconds);
+            let forgotten_us = lasting.saturating_mul(1_000_000);
+            let is_of_source = source.marks.iter().any(|marks| marks.id == entry.answered);
+            let is_lasting = now_us < entry.ejection.until_us.saturating_add(forgotten_us);
+            is_of_source && (is_lasting || !entry.ejection.is_forgotten())
+        };
+        let mut limited: Vec<AccountState> = entries(&self.limited).filter(is_kept).collect();
+        let known = limited.iter().position(|entry| entry.id == id);
+        let mut entry = known
+            .map(|known| limited.swap_remove(known))
+            .filter(|entry| entry.terms == marks.terms)
+            .unwrap_or_else(|| AccountState {
+                id,
+                answered: marks.id,
+                ..AccountState::new(marks)
+            });
+        match seconds {
+            Some(seconds) => entry
+                .ejection
+                .on_told_wait(seconds, &source.failover, now_us),
+            None => entry.ejection.on_failure(&source.failover, now_us),
+        }
+        limited.push(entry);
+        limited.sort_by_key(|entry| core::cmp::Reverse(entry.ejection.until_us));
+        limited.truncate(MOST_LIMITED);
+        let mut bytes = Vec::with_capacity(limited.len().saturating_mul(ENTRY));
+        for entry in &limited {
+            entry.write(&mut bytes);
+        }
+        bytes
     }
 
     fn entry(&self, marks: &Marks) -> Option<AccountState> {
@@ -161,6 +260,11 @@ impl States {
             .is_some_and(|ejection| ejection.is_in_force(now_us))
     }
 
+    /// Whether an account is set aside for a request to this model, or to none.
+    pub fn is_set_aside(&self, marks: &Marks, model: Option<ModelMark>, now_us: u64) -> bool {
+        self.is_ejected(marks, now_us) || self.is_limited(marks, model, now_us)
+    }
+
     /// Whether an account has answered, reached as it is now.
     pub fn has_answered(&self, marks: &Marks) -> bool {
         self.entry(marks)
@@ -175,16 +279,18 @@ impl States {
 
     /// Returns the end of the last ejection of an account, past or to come, under any terms; `None` where there was none.
     fn ejection_ends(&self, marks: &Marks) -> Option<u64> {
-        let entry = self.entry(marks)?;
-        (entry.ejection.until_us > 0).then_some(entry.ejection.until_us)
+        let entry = self.entry(marks);
+        let ejection = entry.map(|entry| entry.ejection.until_us);
+        let ends = ejection.max(self.limit_ends(marks));
+        ends.filter(|until_us| *until_us > 0)
     }
 
-    /// Until when an account is ejected, in seconds since the Unix epoch; 0 for one that is not.
+    /// Until when an account is ejected, or at its limit with a model, in seconds since the Unix epoch; 0 for one that is not.
     fn ejected_until_s(&self, marks: &Marks, clocks: &impl Clocks) -> u64 {
         let now_us = clocks.steady_us();
-        let left_us = self
-            .ejection(marks)
-            .and_then(|ejection| ejection.until_us.checked_sub(now_us));
+        let ejection = self.ejection(marks).map(|ejection| ejection.until_us);
+        let until_us = ejection.max(self.limit_ends(marks));
+        let left_us = until_us.and_then(|until_us| until_us.checked_sub(now_us));
         let until_us = left_us.map_or(0, |left_us| clocks.wall_us().saturating_add(left_us));
         until_us.div_ceil(1_000_000)
     }
@@ -192,6 +298,12 @@ impl States {
     /// The same with an event taken in, less what is known of accounts that the source does not have.
     #[must_use]
     fn after(&self, event: AccountEvent, marks: &Marks, source: &Accounts, now_us: u64) -> Self {
+        if let AccountEvent::Limited(model, seconds) = event {
+            return Self {
+                limited: self.limited_after(model, seconds, marks, source, now_us),
+                ..self.clone()
+            };
+        }
         let known = self.entry(marks);
         let under_these = known.filter(|entry| entry.terms == marks.terms);
         let mut entry = under_these.unwrap_or_else(|| AccountState {
@@ -213,6 +325,8 @@ impl States {
                     .ejection
                     .on_interruption(key, &source.failover, now_us);
             }
+            // Of one model.
+            AccountEvent::Limited(..) => {}
             AccountEvent::NotReady => {
                 entry.answered = 0;
                 entry.ejection.on_failure(&source.failover, now_us);
@@ -230,8 +344,14 @@ impl States {
         Self {
             keys: self.keys,
             accounts,
+            limited: self.limited.clone(),
         }
     }
+}
+
+fn entries(bytes: &[u8]) -> impl Iterator<Item = AccountState> {
+    let (entries, _) = bytes.as_chunks();
+    entries.iter().filter_map(AccountState::read)
 }
 
 /// The name of a source's value in shared data.

@@ -114,6 +114,9 @@ change! {
     /// The final multiplier of its requests.
     #[serde(borrow)]
     multiplier: PageText<'a>,
+    /// The greatest final multiplier that it may pay.
+    #[serde(borrow)]
+    max_multiplier: PageText<'a>,
     /// The time at which the key expires, as RFC 3339.
     #[serde(borrow)]
     expires_at: PageText<'a>,
@@ -233,6 +236,7 @@ impl KeyChange<'_> {
                 counts_as: text(&self.counts_as),
                 models: models.as_deref(),
                 multiplier: text(&self.multiplier),
+                max_multiplier: text(&self.max_multiplier),
                 expires_at: text(&self.expires_at),
             };
             CheckedKey::check(fields, self.limits.as_deref(), place, problems)

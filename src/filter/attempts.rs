@@ -26,6 +26,7 @@ impl RootContext for AttemptsRoot {
         Some(Box::new(HttpAttempt {
             requests: Rc::clone(&self.0),
             attempt: Attempt::default(),
+            held: 0,
         }))
     }
 
@@ -39,13 +40,25 @@ impl RootContext for AttemptsRoot {
 struct HttpAttempt {
     requests: Rc<Registry>,
     attempt: Attempt,
+    /// The number of bytes of the body that are held.
+    held: usize,
 }
 
 impl HttpAttempt {
     /// Does what a course asks for.
     fn take(&self, course: AttemptDecision) -> Action {
         match course {
-            AttemptDecision::To { cluster, path } => {
+            AttemptDecision::To {
+                cluster,
+                path,
+                model,
+            } => {
+                if let Some(model) = model
+                    && !host::rename_model(self.held, &model)
+                {
+                    host::send_status(NO_MORE_ATTEMPTS);
+                    return Action::Pause;
+                }
                 host::set_request_header(ACCOUNT_HEADER, cluster.as_bytes());
                 if let Some(path) = path {
                     host::set_request_header(PATH_HEADER, &path);
@@ -61,8 +74,8 @@ impl HttpAttempt {
     }
 
     /// More of the body has come, or its end.
-    fn on_body(&mut self, size: usize) -> Action {
-        let course = self.attempt.on_request_body(size, &Host);
+    fn on_body(&mut self, end: bool) -> Action {
+        let course = self.attempt.on_request_body(self.held, end, &Host);
         course.map_or(Action::Continue, |course| self.take(course))
     }
 }
@@ -81,12 +94,13 @@ impl HttpContext for HttpAttempt {
         self.take(course)
     }
 
-    fn on_http_request_body(&mut self, body_size: usize, _end_of_stream: bool) -> Action {
-        self.on_body(body_size)
+    fn on_http_request_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
+        self.held = body_size;
+        self.on_body(end_of_stream)
     }
 
     fn on_http_request_trailers(&mut self, _num_trailers: usize) -> Action {
-        self.on_body(0)
+        self.on_body(true)
     }
 
     fn on_http_response_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {

@@ -15,19 +15,24 @@ use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block, steady_nanoseconds};
 
-use crate::exchange::{BodyEdit, HeaderEdit, ResponseHeaders, StreamEnd, is_withheld};
-use crate::failover::AttemptReport;
+use crate::body::Renaming;
+use crate::exchange::{
+    BodyEdit, HeaderEdit, JUDGED_HEADER, ResponseHeaders, StreamEnd, is_withheld,
+};
 use crate::failover::attempt::AttemptHost;
+use crate::failover::{AttemptReport, told_wait};
 use crate::head::Head;
 use crate::held_body::COPY_BYTES;
 use crate::host::{
     CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, StatId, StatKind, Stats,
     Timer,
 };
+use crate::ledger::AttemptFailure;
 use crate::reply::Reply;
 use crate::shared_data::{Conflict, SharedData};
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+const CONTENT_LENGTH: &str = "content-length";
 
 /// The `root_id` of the root being created.
 pub(super) fn root_id() -> Option<Vec<u8>> {
@@ -166,8 +171,15 @@ impl AttemptHost for Host {
     }
 
     fn status(&self) -> u16 {
-        let status = response_header(":status");
-        status.and_then(|status| status.parse().ok()).unwrap_or(0)
+        response_status()
+    }
+
+    fn judged(&self) -> Option<AttemptFailure> {
+        judged()
+    }
+
+    fn told_wait(&self) -> Option<u64> {
+        told_wait(response_header, self.wall_us())
     }
 
     fn take_hop_report(&self) -> String {
@@ -189,10 +201,14 @@ pub(super) fn attempt_report() -> AttemptReport {
             .unwrap_or_default()
     };
     let flags = hostcalls::get_property(vec!["response", "flags"]);
+    let status = Some(response_status()).filter(|status| *status > 0);
+    let is_limit = status == Some(429);
     AttemptReport {
         request_id: request_header("x-request-id").unwrap_or_default(),
         cluster: text(vec!["xds", "cluster_name"]),
-        status: response_header(":status").and_then(|status| status.parse().ok()),
+        status,
+        told_wait: is_limit.then(|| AttemptHost::told_wait(&Host)).flatten(),
+        judged: judged(),
         flags: flags
             .ok()
             .flatten()
@@ -200,6 +216,40 @@ pub(super) fn attempt_report() -> AttemptReport {
             .map_or(0, u64::from_le_bytes),
         transport_failure: text(vec!["upstream", "transport_failure_reason"]),
     }
+}
+
+/// The failure that an answer was judged to be, while its marker is there; legal where the response's headers are.
+fn judged() -> Option<AttemptFailure> {
+    AttemptFailure::named(&response_header(JUDGED_HEADER)?)
+}
+
+/// Whether the response is an event stream; legal in `on_http_response_headers`.
+pub(super) fn is_event_stream() -> bool {
+    let kind = response_header("content-type").unwrap_or_default();
+    kind.trim_start()
+        .to_ascii_lowercase()
+        .starts_with("text/event-stream")
+}
+
+/// Whether the response says that it has no body; legal in `on_http_response_headers`.
+pub(super) fn has_no_length() -> bool {
+    response_header("content-length").as_deref() == Some("0")
+}
+
+/// The response's status; legal where its headers are.
+pub(super) fn response_status() -> u16 {
+    let status = response_header(":status");
+    status.and_then(|status| status.parse().ok()).unwrap_or(0)
+}
+
+/// Makes another context the one that calls are of: a stream of this VM, or its root.
+pub(super) fn become_context(id: u32) {
+    let _ = hostcalls::set_effective_context(id);
+}
+
+/// Lets a response go on that is held; legal wherever its stream is the context.
+pub(super) fn resume_response() {
+    let _ = hostcalls::resume_http_response();
 }
 
 /// A request header as bytes; legal where the request's headers are.
@@ -214,7 +264,7 @@ pub(super) fn request_head() -> Head {
     Head::handed_over(header_block(HeaderBlock::Request).unwrap_or_default())
 }
 
-/// The response's head, read whole when it is first used; legal in `on_http_response_headers`.
+/// The response's head, read whole when it is first used; legal in `on_http_response_headers`, and while the head is held.
 #[derive(Debug, Default)]
 pub(super) struct ResponseHead(OnceCell<Head>);
 
@@ -325,7 +375,7 @@ pub(super) fn edit_request_head(edits: &[HeaderEdit]) {
     edit_head(MapType::HttpRequestHeaders, edits);
 }
 
-/// Changes the response's head; legal in `on_http_response_headers`.
+/// Changes the response's head; legal in `on_http_response_headers`, and while the head is held.
 pub(super) fn edit_response_head(edits: &[HeaderEdit]) {
     edit_head(MapType::HttpResponseHeaders, edits);
 }
@@ -348,6 +398,30 @@ pub(super) fn edit_request_body(edit: &BodyEdit) {
     let mut bytes = request_body(0..edit.span.start);
     bytes.extend_from_slice(&edit.bytes);
     let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, edit.span.end, &bytes);
+}
+
+/// Changes the name of the model in a held JSON body of `size` bytes, and the length that the request's head names. Whether the
+/// body has such a name. Legal in `on_http_request_body`, and with the trailers, while head and body are held.
+pub(super) fn rename_model(size: usize, name: &str) -> bool {
+    let mut renaming = Renaming::new(name);
+    let mut at = 0_usize;
+    while at < size {
+        let end = at.saturating_add(COPY_BYTES).min(size);
+        renaming.read(&request_body(at..end));
+        at = end;
+    }
+    let Some((span, bytes)) = renaming.change() else {
+        return false;
+    };
+    // Envoy changes bytes at the front only: those before the name go to the end, the name is changed, and the rest follows them.
+    turn_request_body(size, span.start, COPY_BYTES);
+    let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, span.len(), &bytes);
+    let renamed = size.saturating_sub(span.len()).saturating_add(bytes.len());
+    turn_request_body(renamed, renamed.saturating_sub(span.start), COPY_BYTES);
+    if request_header(CONTENT_LENGTH).is_some() {
+        set_request_header(CONTENT_LENGTH, renamed.to_string().as_bytes());
+    }
+    true
 }
 
 /// Packs the `size` bytes of a held body into as little memory as they need; legal in `on_http_request_body`.
@@ -391,7 +465,7 @@ fn turn_request_body(size: usize, count: usize, piece: usize) {
     }
 }
 
-/// Sends a local reply; legal in every request callback and in `on_http_response_headers`.
+/// Sends a local reply; legal in every request callback, in `on_http_response_headers`, and while the head is held.
 pub(super) fn send(reply: &Reply) {
     let headers = reply
         .headers
@@ -411,7 +485,7 @@ pub(super) fn set_request_header(name: &str, value: &[u8]) {
     let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, Some(value));
 }
 
-/// Sets a header of the response; legal in `on_http_response_headers`.
+/// Sets a header of the response; legal in `on_http_response_headers`, and while the head is held.
 pub(super) fn set_response_header(name: &str, value: &str) {
     let value = Some(value.as_bytes());
     let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, name, value);

@@ -6,14 +6,15 @@ use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 
 use super::host::{self, Host, ResponseHead, StreamOver};
-use crate::exchange::{Exchange, Outcome};
+use crate::exchange::{Exchange, Outcome, PROBE_HEADER};
+use crate::failover::MAX_ANSWER;
 use crate::held_body::{COPY_BYTES, HeldBody, split};
 use crate::limits::service::{Descriptors, ServiceTokens};
 use crate::metrics::ExchangeStats;
 use crate::worker::Worker;
 
 // Every stream has one: docs/memory.md says what that comes to.
-const _: () = assert!(size_of::<HttpExchange>() <= 80);
+const _: () = assert!(size_of::<HttpExchange>() <= 88);
 
 /// One stream.
 #[derive(Debug)]
@@ -52,9 +53,29 @@ impl HttpExchange {
             }
             Outcome::Pause => Action::Pause,
             Outcome::Reply(reply) => {
+                if self.exchange.is_probe() {
+                    host::set_request_header(PROBE_HEADER, b"1");
+                    self.stats.count_probe(&Host);
+                }
                 host::send(&reply);
                 Action::Pause
             }
+        }
+    }
+}
+
+impl HttpExchange {
+    /// Decides on a response whose head is held, by up to `size` bytes of its body.
+    fn judge_response(&mut self, size: usize) -> Action {
+        let words = host::response_body(0, size.min(MAX_ANSWER.saturating_add(1)));
+        let head = ResponseHead::default();
+        let environment = self.worker.environment(&Host);
+        match self.exchange.on_held_response(&head, &words, &environment) {
+            Outcome::Continue(edits) => {
+                host::edit_response_head(&edits.headers);
+                Action::Continue
+            }
+            held => self.apply(held),
         }
     }
 }
@@ -109,14 +130,24 @@ impl HttpContext for HttpExchange {
                 host::edit_response_head(&edits.headers);
                 Action::Continue
             }
-            // A response is never held.
-            Outcome::Pause => Action::Continue,
+            Outcome::Pause => Action::Pause,
             reply @ Outcome::Reply(_) => self.apply(reply),
         }
     }
 
-    /// Never pauses: a response is forwarded as it comes, but for an event that the client did not ask for.
+    /// Forwards a response as it comes, but for an event that the client did not ask for, and an error that is held until its
+    /// words are known.
     fn on_http_response_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
+        if self.exchange.holds_response() {
+            // What is held comes again, with the next bytes.
+            if !end_of_stream && body_size <= MAX_ANSWER {
+                return Action::Pause;
+            }
+            let held = self.judge_response(body_size);
+            if held == Action::Pause {
+                return held;
+            }
+        }
         let environment = self.worker.environment(&Host);
         if !self.exchange.reads_response() {
             self.exchange
@@ -142,6 +173,12 @@ impl HttpContext for HttpExchange {
     }
 
     fn on_http_response_trailers(&mut self, _num_trailers: usize) -> Action {
+        if self.exchange.holds_response() {
+            let held = self.judge_response(MAX_ANSWER.saturating_add(1));
+            if held == Action::Pause {
+                return held;
+            }
+        }
         self.exchange.on_response_trailers();
         host::withhold_response_trailers();
         Action::Continue
@@ -149,6 +186,9 @@ impl HttpContext for HttpExchange {
 
     /// Always comes, however the stream ended, and before Envoy writes its access log.
     fn on_log(&mut self) {
+        if self.exchange.is_probe() {
+            return;
+        }
         let environment = self.worker.environment(&Host);
         if let Some(record) = self.exchange.on_done(&StreamOver, &environment) {
             host::publish_record(&record.to_members());

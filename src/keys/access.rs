@@ -10,12 +10,19 @@ pub struct KeyAccess {
     pub models: Option<ModelSubset>,
     /// The final multiplier of its requests, whichever source serves them.
     pub multiplier: Option<Multiplier>,
+    /// The greatest final multiplier of a source that serves its requests; a key with a multiplier of its own has none.
+    pub max_multiplier: Option<Multiplier>,
 }
 
 impl KeyAccess {
     /// Whether the key has nothing of its own.
     pub const fn is_none(&self) -> bool {
-        self.models.is_none() && self.multiplier.is_none()
+        self.models.is_none() && self.multiplier.is_none() && self.max_multiplier.is_none()
+    }
+
+    /// Whether the key may use a source with this final multiplier.
+    pub fn affords(&self, multiplier: Multiplier) -> bool {
+        self.max_multiplier.is_none_or(|most| multiplier <= most)
     }
 
     /// Whether the key may use the model with this id, if its group may.

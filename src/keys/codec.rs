@@ -7,7 +7,7 @@
 //!
 //! flags     1 byte       epoch, version  8 bytes each       length  4 bytes, of `key`
 //! terms     expiry (8 bytes), group, id (a length of 1 byte and UTF-8 each), and what the flags say: owner, team, the key that
-//!           it counts as (likewise), multiplier (8 bytes, ten thousandths), models (their number in 1 byte, a tag of 8 bytes each), limits
+//!           it counts as (likewise), multiplier, or the greatest one (8 bytes, ten thousandths, for the latter with the highest bit), models (their number in 1 byte, a tag of 8 bytes each), limits
 //! ```
 //!
 //! Numbers are little endian. Records have a format because a loader and a filter of different releases may meet in one
@@ -37,9 +37,11 @@ const LIMITED: u8 = 4;
 const OWNED: u8 = 8;
 /// Behind the owner the terms have a team.
 const OF_TEAM: u8 = 16;
-/// Behind the team the terms have a multiplier of the key's own. As with limits, a release that knows of none must not charge
-/// by another.
+/// Behind the team the terms have a multiplier of the key's own, or the greatest that it pays. As with limits, a release that knows of
+/// none must not charge by another.
 const MULTIPLIED: u8 = 32;
+/// The bit of a multiplier that is the greatest one.
+const GREATEST: u64 = 1 << 63;
 /// Behind the multiplier the terms have the models that the key may use.
 const SUBSET: u8 = 64;
 /// Behind the team the terms have the id of the key in whose counters the limits count. A release that knows of none must not
@@ -210,12 +212,15 @@ fn flags(terms: &KeyTerms<'_>) -> u8 {
         | flag(OWNED, terms.owner.is_some())
         | flag(OF_TEAM, terms.team.is_some())
         | flag(SHARED, terms.counts_as.is_some())
-        | flag(MULTIPLIED, multiplier(terms).is_some())
+        | flag(MULTIPLIED, multiplier_bits(terms).is_some())
         | flag(SUBSET, models(terms).is_some())
 }
 
-fn multiplier(terms: &KeyTerms<'_>) -> Option<Multiplier> {
-    terms.access?.multiplier
+fn multiplier_bits(terms: &KeyTerms<'_>) -> Option<u64> {
+    let access = terms.access?;
+    let own = access.multiplier.map(Multiplier::ten_thousandths);
+    let most = || Some(access.max_multiplier?.ten_thousandths() | GREATEST);
+    own.or_else(most)
 }
 
 fn models<'a>(terms: &KeyTerms<'a>) -> Option<&'a ModelSubset> {
@@ -231,8 +236,8 @@ fn put_terms(terms: &KeyTerms<'_>, bytes: &mut Vec<u8>) {
         bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
         bytes.extend_from_slice(text.as_bytes());
     }
-    if let Some(multiplier) = multiplier(terms) {
-        bytes.extend_from_slice(&multiplier.ten_thousandths().to_le_bytes());
+    if let Some(multiplier) = multiplier_bits(terms) {
+        bytes.extend_from_slice(&multiplier.to_le_bytes());
     }
     if let Some(models) = models(terms) {
         bytes.push(u8::try_from(models.tags().len()).unwrap_or(u8::MAX));
@@ -274,9 +279,13 @@ fn take_access(flags: u8, bytes: &[u8]) -> Option<(Option<Box<KeyAccess>>, &[u8]
     let mut rest = bytes;
     if flags & MULTIPLIED != 0 {
         let (units, behind) = rest.split_first_chunk::<8>()?;
-        access.multiplier = Some(Multiplier::from_ten_thousandths(u64::from_le_bytes(
-            *units,
-        ))?);
+        let units = u64::from_le_bytes(*units);
+        let multiplier = Multiplier::from_ten_thousandths(units & !GREATEST)?;
+        if units & GREATEST == 0 {
+            access.multiplier = Some(multiplier);
+        } else {
+            access.max_multiplier = Some(multiplier);
+        }
         rest = behind;
     }
     if flags & SUBSET != 0 {
@@ -335,6 +344,7 @@ mod tests {
             team in proptest::option::of("[a-z0-9-]{1,64}"),
             counts_as in proptest::option::of("[a-z0-9_]{1,64}"),
             multiplier in proptest::option::of(0u64..=10_000_000_000),
+            is_most in any::<bool>(),
             models in proptest::collection::vec("[a-z0-9.-]{1,40}", 0..=ModelSubset::MAX),
             expires_at in proptest::option::of(0i64..4_000_000_000),
             disabled in any::<bool>(),
@@ -342,7 +352,8 @@ mod tests {
         ) -> KeyRecord {
             let access = KeyAccess {
                 models: ModelSubset::new(models.iter().map(|id| ModelTag::of(id))),
-                multiplier: multiplier.and_then(Multiplier::from_ten_thousandths),
+                multiplier: multiplier.filter(|_| !is_most).and_then(Multiplier::from_ten_thousandths),
+                max_multiplier: multiplier.filter(|_| is_most).and_then(Multiplier::from_ten_thousandths),
             };
             let access = (!access.is_none()).then(|| Box::new(access));
             KeyRecord { id: id.into(), group: group.into(), owner: owner.map(Into::into), team: team.map(Into::into), counts_as: counts_as.map(Into::into), expires_at, disabled, limits: limits.map(Box::new), access }

@@ -26,6 +26,9 @@ pub struct Attempts {
 /// A failed attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedAttempt {
+    /// The source of the account, where it is another than the one that the request ended at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SmolStr>,
     /// The account.
     pub account: SmolStr,
     /// The kind of failure.
@@ -47,8 +50,11 @@ pub enum AttemptFailure {
     Overloaded,
     /// 500, 502, 504
     ServerError,
-    /// 401, 402, 403: the account's credential is invalid, its balance used up, or its rights do not suffice.
+    /// 401, 402, 403, or the same in the words of another error: the account's credential is invalid, its balance used up, or
+    /// its rights do not suffice.
     Unauthorized,
+    /// The account does not have the model, by the words of its error.
+    NoModel,
     /// 3xx: the account's URL leads elsewhere.
     Redirected,
     /// The account has no credential to send.
@@ -63,17 +69,20 @@ pub enum AttemptFailure {
     NoAnswer,
     /// No attempt was made: the time for all attempts was over.
     NoTime,
+    /// No attempt was made: the body is longer than what Envoy keeps for another one.
+    BodyTooLarge,
     /// Any other error: it is the request's fault, so no other account is attempted.
     Request,
 }
 
 impl AttemptFailure {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::RateLimited,
         Self::Overloaded,
         Self::ServerError,
         Self::Unauthorized,
+        Self::NoModel,
         Self::Redirected,
         Self::NoCredential,
         Self::Connection,
@@ -81,6 +90,7 @@ impl AttemptFailure {
         Self::NoHost,
         Self::NoAnswer,
         Self::NoTime,
+        Self::BodyTooLarge,
         Self::Request,
     ];
 
@@ -91,6 +101,7 @@ impl AttemptFailure {
             Self::Overloaded => "overloaded",
             Self::ServerError => "server_error",
             Self::Unauthorized => "unauthorized",
+            Self::NoModel => "no_model",
             Self::Redirected => "redirected",
             Self::NoCredential => "no_credential",
             Self::Connection => "connection",
@@ -98,8 +109,14 @@ impl AttemptFailure {
             Self::NoHost => "no_host",
             Self::NoAnswer => "no_answer",
             Self::NoTime => "no_time",
+            Self::BodyTooLarge => "body_too_large",
             Self::Request => "request",
         }
+    }
+
+    /// Whether an attempt was made.
+    pub fn is_made(self) -> bool {
+        !matches!(self, Self::NoTime | Self::BodyTooLarge)
     }
 
     /// The one of this name.
@@ -135,9 +152,24 @@ impl AttemptFailure {
 }
 
 impl FailedAttempt {
-    /// Whether the vendor rejected the account's credential, or its rights.
-    pub fn rejects_credential(&self) -> bool {
-        self.kind == AttemptFailure::Unauthorized && matches!(self.status, 401 | 403)
+    /// Whether the vendor rejected the account, and the operator has to do something about it. A 402 is told to the client.
+    pub fn rejects_account(&self) -> bool {
+        match self.kind {
+            AttemptFailure::Unauthorized => self.status != 402,
+            AttemptFailure::NoModel => true,
+            _ => false,
+        }
+    }
+
+    /// An attempt whose answer, with an error status, tells this in its words.
+    pub fn told(account: SmolStr, status: u16, kind: AttemptFailure) -> Self {
+        Self {
+            source: None,
+            account,
+            kind,
+            status,
+            reason: String::new(),
+        }
     }
 
     /// An attempt that ended with the error `status`, the account's or Envoy's. `report` is what the account's internal
@@ -145,14 +177,10 @@ impl FailedAttempt {
     pub fn answered(account: SmolStr, status: u16, report: &str) -> Self {
         let details = report.split(';').next().unwrap_or_default();
         if details.is_empty() || details == VIA_UPSTREAM {
-            return Self {
-                account,
-                kind: AttemptFailure::of_status(status),
-                status,
-                reason: String::new(),
-            };
+            return Self::told(account, status, AttemptFailure::of_status(status));
         }
         Self {
+            source: None,
             account,
             kind: AttemptFailure::of_report(report),
             status: 0,
@@ -169,6 +197,7 @@ impl FailedAttempt {
             failure => excerpt(failure),
         };
         Self {
+            source: None,
             account,
             kind,
             status: 0,
@@ -186,8 +215,14 @@ impl FailedAttempt {
         Self::without_answer(account, AttemptFailure::NoTime)
     }
 
+    /// An attempt that was not made: Envoy has not kept the body.
+    pub fn too_large(account: SmolStr) -> Self {
+        Self::without_answer(account, AttemptFailure::BodyTooLarge)
+    }
+
     fn without_answer(account: SmolStr, kind: AttemptFailure) -> Self {
         Self {
+            source: None,
             account,
             kind,
             status: 0,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::buffer::{MemberBuffer, MemberName, name};
 use super::record::Record;
-use crate::limits::Scope;
+use crate::limits::SubjectKind;
 use crate::usage::{Call, Estimated, Kind, Usage};
 
 /// The maximum length at which a text chosen by an upstream is written, in characters.
@@ -92,23 +92,23 @@ impl Record {
         }
         for spent in &self.settled.spent {
             let [day, month] = match spent.scope {
-                Scope::Key => [
+                SubjectKind::Key => [
                     name!("trilane.spent.key.day"),
                     name!("trilane.spent.key.month"),
                 ],
-                Scope::Member => [
+                SubjectKind::Member => [
                     name!("trilane.spent.member.day"),
                     name!("trilane.spent.member.month"),
                 ],
-                Scope::Owner => [
+                SubjectKind::Owner => [
                     name!("trilane.spent.owner.day"),
                     name!("trilane.spent.owner.month"),
                 ],
-                Scope::Team => [
+                SubjectKind::Team => [
                     name!("trilane.spent.team.day"),
                     name!("trilane.spent.team.month"),
                 ],
-                Scope::Group => [
+                SubjectKind::Group => [
                     name!("trilane.spent.group.day"),
                     name!("trilane.spent.group.month"),
                 ],

@@ -8,7 +8,7 @@ use super::attempts::Attempts;
 use super::ending::{Ending, UsageStatus};
 use crate::limits::Limit;
 use crate::limits::service::ServiceTokens;
-use crate::limits::{Scope, Settlement};
+use crate::limits::{Settlement, SubjectKind};
 use crate::money::{Charge, Multiplier, Uncovered};
 use crate::protocol::{Entry, Protocol};
 use crate::usage::{Estimated, Reading, Usage};
@@ -75,7 +75,7 @@ pub struct Record {
     /// The currency of the charge, where the document names one.
     pub currency: Option<Rc<str>>,
     /// The limit that refused the request, and whose it is.
-    pub limit: Option<(Scope, Limit)>,
+    pub limit: Option<(SubjectKind, Limit)>,
     /// The settlement of the request with its limits.
     pub settled: Settlement,
     /// The tokens to report to the rate limit service, where it was asked and something was used.

@@ -1,4 +1,4 @@
-//! The log lines for operators when a vendor rejects the credential of an upstream account.
+//! The log lines for operators when a vendor rejects the credential of an upstream account, or the certificate of its server is not valid.
 
 use core::fmt;
 
@@ -10,12 +10,13 @@ use super::record::Record;
 /// The time for which the same rejection is not logged again, in microseconds.
 const SILENCE_US: u64 = 60_000_000;
 
-/// An account that its vendor rejected for its credential, its balance or its rights. It is displayed as a sentence that
-/// says what to do.
+/// An account that its vendor rejected for its credential, its balance or its rights, or whose server showed a certificate that is
+/// not valid here. It is displayed as a sentence that says what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountRejection<'a> {
     source: &'a str,
     account: RejectedAccount<'a>,
+    /// The vendor's status; 0 where the certificate was not valid.
     status: u16,
     model: Option<&'a str>,
 }
@@ -30,7 +31,7 @@ enum RejectedAccount<'a> {
 }
 
 impl Record {
-    /// The accounts whose vendor rejected this exchange, whether or not another account answered it.
+    /// The accounts that were rejected in this exchange, whether or not another account answered it.
     pub fn account_rejections(&self) -> impl Iterator<Item = AccountRejection<'_>> {
         let route = self.route.as_ref();
         let failed = self
@@ -39,11 +40,19 @@ impl Record {
             .map_or(&[][..], |attempts| &attempts.failed);
         let by_account = failed
             .iter()
-            .filter(|failed| failed.kind == AttemptFailure::Unauthorized)
+            .filter(|failed| {
+                matches!(
+                    failed.kind,
+                    AttemptFailure::Unauthorized | AttemptFailure::Tls
+                )
+            })
             .map(
                 |FailedAttempt {
-                     account, status, ..
-                 }| (Some(account.as_str()), *status),
+                     source,
+                     account,
+                     status,
+                     ..
+                 }| (source.as_deref(), Some(account.as_str()), *status),
             );
         let by_hand = self
             .replaced_status
@@ -51,13 +60,13 @@ impl Record {
                 self.attempts.is_none()
                     && AttemptFailure::of_status(*status) == AttemptFailure::Unauthorized
             })
-            .map(|status| (None, status));
+            .map(|status| (None, None, status));
         by_account
             .chain(by_hand)
-            .filter_map(move |(account, status)| {
+            .filter_map(move |(source, account, status)| {
                 let route = route?;
                 Some(AccountRejection {
-                    source: &route.source,
+                    source: source.unwrap_or(&route.source),
                     account: account.map_or(
                         RejectedAccount::Cluster(&route.cluster),
                         RejectedAccount::Id,
@@ -72,6 +81,14 @@ impl Record {
 impl fmt::Display for AccountRejection<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { source, status, .. } = self;
+        if let (0, RejectedAccount::Id(id)) = (*status, self.account) {
+            return write!(
+                out,
+                "source {source}: account {id} was refused by this gateway (TLS). The certificate of its server is of an \
+                 authority that is not trusted here, has expired, or names another host: give the account its authority \
+                 (\"ca\"), or mend its address."
+            );
+        }
         match self.account {
             RejectedAccount::Id(id) => write!(
                 out,
@@ -135,8 +152,9 @@ mod tests {
     use crate::ledger::Attempts;
 
     fn attempts(failed: &[(&str, u16)]) -> Option<Attempts> {
-        let failed = failed.iter().map(|(account, status)| {
-            FailedAttempt::answered((*account).into(), *status, "via_upstream;-;")
+        let failed = failed.iter().map(|(account, status)| match status {
+            0 => FailedAttempt::broken((*account).into(), "TLS_error:|1:SSL_routines"),
+            status => FailedAttempt::answered((*account).into(), *status, "via_upstream;-;"),
         });
         Some(Attempts {
             failed: failed.collect(),
@@ -167,6 +185,17 @@ mod tests {
                         .to_owned(),
                     "source b: account y was refused by its vendor (403). It may not use the model \"claude-z-2\", or its \
                      credential may not do this: ask the vendor for the right, or take the model out of the group."
+                        .to_owned(),
+                ],
+            ),
+            (
+                "a certificate that is not valid",
+                attempts(&[("x", 0)]),
+                None,
+                vec![
+                    "source b: account x was refused by this gateway (TLS). The certificate of its server is of an \
+                     authority that is not trusted here, has expired, or names another host: give the account its authority \
+                     (\"ca\"), or mend its address."
                         .to_owned(),
                 ],
             ),

@@ -3,7 +3,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::limits::{BudgetSpent, Limit, Rate, Scope, Settlement, Window};
+use crate::limits::{BudgetSpent, Limit, Rate, Settlement, SubjectKind, Window};
 use crate::money::{Amount, Charge, Gap, Multiplier, Price, Prices, Uncovered};
 use crate::protocol::{Entry, Protocol};
 use crate::usage::{Call, Estimated, Kind, Reading, Usage};
@@ -130,8 +130,8 @@ fn what_the_limits_said() {
         in_month: Amount::parse(in_month).unwrap(),
     };
     let both = vec![
-        spent(Scope::Key, "0.5", "12"),
-        spent(Scope::Group, "0", "99.00000000000000000001"),
+        spent(SubjectKind::Key, "0.5", "12"),
+        spent(SubjectKind::Group, "0", "99.00000000000000000001"),
     ];
     let day = "trilane.spent.key.day";
     let month = "trilane.spent.key.month";
@@ -142,27 +142,27 @@ fn what_the_limits_said() {
     let cases = [
         ((None, Vec::new()), json!({})),
         (
-            limited(Scope::Key, Limit::Rate(Rate::Requests)),
+            limited(SubjectKind::Key, Limit::Rate(Rate::Requests)),
             json!({"trilane.limit": "requests", "trilane.limit.scope": "key"}),
         ),
         (
-            limited(Scope::Group, Limit::Rate(Rate::InputTokens)),
+            limited(SubjectKind::Group, Limit::Rate(Rate::InputTokens)),
             json!({"trilane.limit": "input_tokens", "trilane.limit.scope": "group"}),
         ),
         (
-            limited(Scope::Group, Limit::Rate(Rate::OutputTokens)),
+            limited(SubjectKind::Group, Limit::Rate(Rate::OutputTokens)),
             json!({"trilane.limit": "output_tokens", "trilane.limit.scope": "group"}),
         ),
         (
-            limited(Scope::Key, Limit::Concurrency),
+            limited(SubjectKind::Key, Limit::Concurrency),
             json!({"trilane.limit": "concurrent_requests", "trilane.limit.scope": "key"}),
         ),
         (
-            limited(Scope::Key, Limit::Budget(Window::Day)),
+            limited(SubjectKind::Key, Limit::Budget(Window::Day)),
             json!({"trilane.limit": "budget_per_day", "trilane.limit.scope": "key"}),
         ),
         (
-            limited(Scope::Group, Limit::Budget(Window::Month)),
+            limited(SubjectKind::Group, Limit::Budget(Window::Month)),
             json!({"trilane.limit": "budget_per_month", "trilane.limit.scope": "group"}),
         ),
         ((None, both[..1].to_vec()), json!({day: "0.5", month: "12"})),
@@ -192,11 +192,12 @@ fn what_the_limits_said() {
 
 #[test]
 fn budgets_that_a_feed_knows_of_name_the_process() {
-    let spent = [Scope::Member, Scope::Owner, Scope::Team].map(|scope| BudgetSpent {
-        scope,
-        in_day: Amount::parse("0.5").unwrap(),
-        in_month: Amount::parse("12").unwrap(),
-    });
+    let spent =
+        [SubjectKind::Member, SubjectKind::Owner, SubjectKind::Team].map(|scope| BudgetSpent {
+            scope,
+            in_day: Amount::parse("0.5").unwrap(),
+            in_month: Amount::parse("12").unwrap(),
+        });
     let line = line(&Record {
         settled: Settlement {
             spent: spent.to_vec(),

@@ -20,6 +20,10 @@ impl RecordReader<'_> {
         self.array().map(u32::from_le_bytes)
     }
 
+    pub fn i32(&mut self) -> Option<i32> {
+        self.array().map(i32::from_le_bytes)
+    }
+
     pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }

@@ -1,12 +1,13 @@
 //! Usage of one key or group: its running counters, and whether they allow a request.
 
-use super::budget::{self, CalendarSpending, Window};
+use super::budget::CalendarSpending;
 use super::bytes::RecordReader;
 use super::count::Count;
 use super::estimate::Estimate;
 use super::figures::{BudgetBalance, Figures, Gauge};
 use super::lease::{Held, Leases};
 use super::now::Now;
+use super::period::{Period, Window};
 use super::rate::{Bucket, Rate, Share};
 use super::subject::Subject;
 use super::terms::Limits;
@@ -106,7 +107,8 @@ impl Counters {
         }
         let spending = self.spending.with(&subject.elsewhere);
         let (limit, wait_us) = if let Some(window) = spending.exceeds(budget) {
-            let wait_s = budget::until_next(window, now.seconds());
+            let end = Period::at(window, now.seconds()).ends_at();
+            let wait_s = u64::try_from(end.saturating_sub(now.seconds())).unwrap_or_default();
             (Limit::Budget(window), wait_s.saturating_mul(1_000_000))
         } else {
             let wanted = budget.reservation(charge);

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::budget::Budget;
 use super::bytes::RecordReader;
+use super::period::{Period, Window};
 use crate::money::Amount;
 use crate::shared_data::SharedData;
 
@@ -22,15 +23,6 @@ const LONGEST_INSTANCE: usize = 64;
 const FORMAT: u8 = 1;
 /// The most periods in a record: yesterday, today and tomorrow of some clock, and the months.
 pub const MOST_PERIODS: usize = 8;
-
-/// A calendar day or month, by its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Period {
-    /// Days since the Unix epoch.
-    Day(u32),
-    /// Months since the year 0.
-    Month(u32),
-}
 
 /// The amounts spent of a budget elsewhere, by period. A period that is not named has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,12 +59,11 @@ impl FleetSpend {
             bytes.extend_from_slice(&amount.to_bytes());
         }
         for (period, amount) in &self.elsewhere.0 {
-            let (kind, number) = match period {
-                Period::Day(number) => (0, number),
-                Period::Month(number) => (1, number),
-            };
-            bytes.push(kind);
-            bytes.extend_from_slice(&number.to_le_bytes());
+            bytes.push(match period.window() {
+                Window::Day => 0,
+                Window::Month => 1,
+            });
+            bytes.extend_from_slice(&period.number().to_le_bytes());
             bytes.extend_from_slice(&amount.to_bytes());
         }
         bytes
@@ -100,7 +91,7 @@ impl FleetSpend {
         };
         let mut elsewhere = SpentElsewhere::default();
         while !reader.0.is_empty() {
-            let (kind, number) = (reader.u8()?, reader.u32()?);
+            let (kind, number) = (reader.u8()?, reader.i32()?);
             let period = match kind {
                 0 => Period::Day(number),
                 1 => Period::Month(number),
@@ -144,7 +135,7 @@ mod tests {
     }
 
     fn period() -> impl Strategy<Value = Period> {
-        (any::<bool>(), any::<u32>()).prop_map(|(is_day, number)| {
+        (any::<bool>(), any::<i32>()).prop_map(|(is_day, number)| {
             if is_day {
                 Period::Day(number)
             } else {

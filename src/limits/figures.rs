@@ -1,7 +1,7 @@
 //! The remaining amounts of the limits, for the response headers.
 
-use super::budget::Window;
-use super::subject::Scope;
+use super::period::Window;
+use super::subject::SubjectKind;
 use super::terms::Limits;
 use crate::money::Amount;
 
@@ -58,7 +58,7 @@ pub struct BudgetBalance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubjectFigures {
     /// The kind of subject that has the limits.
-    pub scope: Scope,
+    pub scope: SubjectKind,
     /// The limits.
     pub limits: Limits,
     /// The remainder of the limits.
@@ -78,7 +78,7 @@ impl Figures {
     /// Keeps the figures that the holder of a key may see, of those of `scope`. What is spent of a team's or a group's budget is what
     /// others spend.
     #[must_use]
-    pub fn for_holder(self, scope: Scope) -> Self {
+    pub fn for_holder(self, scope: SubjectKind) -> Self {
         if scope.is_of_holder() {
             return self;
         }

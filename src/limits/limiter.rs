@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::budget::{CalendarSpending, Window};
+use super::budget::CalendarSpending;
 use super::count::Count;
 use super::counters::{Counters, ReservedShares};
 use super::elsewhere::{self, FleetSpend};
@@ -14,8 +14,9 @@ use super::estimate::Estimate;
 use super::figures::{Figures, SubjectFigures};
 use super::lease::Held;
 use super::now::Now;
+use super::period::Window;
 use super::store::{VersionedCounters, load, update};
-use super::subject::{Scope, Subject};
+use super::subject::{Subject, SubjectKind};
 use super::violation::LimitViolation;
 use crate::money::Amount;
 use crate::shared_data::{Conflict, SharedData};
@@ -42,7 +43,7 @@ struct SubjectReservation {
 
 impl Reservation {
     /// The subject that has a budget, of several the first.
-    pub fn budgeted(&self) -> Option<Scope> {
+    pub fn budgeted(&self) -> Option<SubjectKind> {
         budgeted(self.subjects.iter().map(|reserved| &reserved.subject))
     }
 
@@ -74,7 +75,7 @@ fn tightest(figures: impl Iterator<Item = Figures>, now: Now) -> Figures {
 }
 
 /// The first of the subjects that has a budget.
-fn budgeted<'a>(mut subjects: impl Iterator<Item = &'a Subject>) -> Option<Scope> {
+fn budgeted<'a>(mut subjects: impl Iterator<Item = &'a Subject>) -> Option<SubjectKind> {
     let found = subjects.find(|subject| subject.limits.budget.is_set());
     found.map(|subject| subject.scope)
 }
@@ -89,7 +90,7 @@ pub enum AdmitError {
     /// A spend feed says what is spent elsewhere, and has not said it yet.
     SpendUnknown,
     /// A budget cannot count the request: it names a model without a price.
-    Unpriced(Scope),
+    Unpriced(SubjectKind),
 }
 
 impl From<Conflict> for AdmitError {
@@ -113,7 +114,7 @@ pub struct Consumption {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetSpent {
     /// Of whose budget.
-    pub scope: Scope,
+    pub scope: SubjectKind,
     /// In the current day.
     pub in_day: Amount,
     /// In the current month.

@@ -1,27 +1,31 @@
 //! Keys, members, owners, teams and groups with limits.
 
+use core::fmt;
 use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
 
 use super::elsewhere::{COMPLETE, FleetSpend, SpentElsewhere};
 use super::terms::Limits;
 
-/// The kind of subject that has the limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// The account key's own.
-    Key,
-    /// Of all keys that its owner has, and had, in its team together.
-    Member,
-    /// Of all keys of its owner together.
-    Owner,
-    /// Of all keys of its team together.
-    Team,
-    /// Of all keys of its group together.
+/// A kind of subject. Their order is that of their names, in which a database sorts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SubjectKind {
+    /// All keys of a group together.
     Group,
+    /// A key.
+    Key,
+    /// All keys that an owner has, and had, in a team together.
+    Member,
+    /// All keys of an owner together.
+    Owner,
+    /// All keys of a team together.
+    Team,
 }
 
-impl Scope {
-    /// All there are.
+impl SubjectKind {
+    /// All there are, in the order in which a key has them.
     pub const ALL: [Self; 5] = [
         Self::Key,
         Self::Member,
@@ -30,17 +34,22 @@ impl Scope {
         Self::Group,
     ];
 
+    /// The kind with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Whether it is of the key's holder alone: what the others count, others use as well.
     pub fn is_of_holder(self) -> bool {
         matches!(self, Self::Key | Self::Member | Self::Owner)
     }
 
     /// Whether its budget comes by a spend feed alone.
-    fn is_of_people(self) -> bool {
+    pub fn is_of_people(self) -> bool {
         matches!(self, Self::Member | Self::Owner | Self::Team)
     }
 
-    /// Returns the name in metrics and messages.
+    /// Returns the name in metrics, messages, feeds and databases.
     pub fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
@@ -52,11 +61,17 @@ impl Scope {
     }
 }
 
+impl fmt::Display for SubjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// A key, member, owner, team or group with limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// The kind of subject that has the limits.
-    pub scope: Scope,
+    pub scope: SubjectKind,
     /// The limits.
     pub limits: Limits,
     /// The name of its counters in shared data. It contains the version of their encoding, so a release with another
@@ -73,7 +88,7 @@ const COUNTERS: &str = "trilane/limit/2";
 
 impl Subject {
     /// The key or group with this id.
-    pub fn new(scope: Scope, id: &str, limits: Limits) -> Self {
+    pub fn new(scope: SubjectKind, id: &str, limits: Limits) -> Self {
         let name = format!("{COUNTERS}/{}/{id}", scope.name()).into();
         Self {
             scope,
@@ -85,7 +100,7 @@ impl Subject {
     }
 
     /// The member, owner or team with this id, whose budget only a spend feed knows.
-    pub fn of_people(scope: Scope, id: &str) -> Self {
+    pub fn of_people(scope: SubjectKind, id: &str) -> Self {
         Self {
             is_told: true,
             ..Self::new(scope, id, Limits::default())
@@ -135,7 +150,7 @@ pub fn member_parts(id: &str) -> Option<(&str, &str)> {
 }
 
 /// The name in shared data of what a spend feed says of a subject.
-pub fn told_name(scope: Scope, id: &str) -> String {
+pub fn told_name(scope: SubjectKind, id: &str) -> String {
     format!("{COMPLETE}/{}/{id}", scope.name())
 }
 
@@ -144,8 +159,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn kinds_have_one_name() {
+        for kind in SubjectKind::ALL {
+            let json = serde_json::to_string(&kind).unwrap();
+            assert_eq!(json, format!("\"{kind}\""));
+            assert_eq!(SubjectKind::named(kind.name()), Some(kind));
+            assert_eq!(serde_json::from_str::<SubjectKind>(&json).unwrap(), kind);
+        }
+        let mut sorted = SubjectKind::ALL;
+        sorted.sort();
+        assert!(sorted.is_sorted_by_key(|kind| kind.name()));
+        assert_eq!(SubjectKind::named("planet"), None);
+    }
+
+    #[test]
     fn subjects_of_one_id_have_counters_and_records_of_their_own() {
-        for (scope, want) in Scope::ALL
+        for (scope, want) in SubjectKind::ALL
             .into_iter()
             .zip(["key", "member", "owner", "team", "group"])
         {

@@ -1,8 +1,8 @@
 //! The limit that keeps a request out.
 
-use super::budget::Window;
+use super::period::Window;
 use super::rate::Rate;
-use super::subject::Scope;
+use super::subject::SubjectKind;
 
 /// One of the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +35,7 @@ impl Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitViolation {
     /// The kind of subject that has the limit.
-    pub scope: Scope,
+    pub scope: SubjectKind,
     /// The limit that is reached.
     pub limit: Limit,
     /// The time until the request would be allowed if no other came, in microseconds.
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(names, want);
         assert_eq!(Window::ALL.map(Window::name), ["day", "month"]);
         assert_eq!(
-            Scope::ALL.map(Scope::name),
+            SubjectKind::ALL.map(SubjectKind::name),
             ["key", "member", "owner", "team", "group"]
         );
     }
@@ -102,8 +102,8 @@ mod tests {
             wait_us,
         };
         let (requests, day) = (Limit::Rate(Rate::Requests), Limit::Budget(Window::Day));
-        let of_key = |limit, wait_us| violation(Scope::Key, limit, wait_us);
-        let of_group = |limit, wait_us| violation(Scope::Group, limit, wait_us);
+        let of_key = |limit, wait_us| violation(SubjectKind::Key, limit, wait_us);
+        let of_group = |limit, wait_us| violation(SubjectKind::Group, limit, wait_us);
         let reserved = Limit::Reserved(Window::Day);
         let cases = [
             (

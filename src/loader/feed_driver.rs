@@ -4,7 +4,7 @@ use crate::config::FeedSource;
 use crate::feed::{
     FORMAT, FORMAT_HEADER, FeedSync, Pace, PageAnswer, Reading, Reason, SyncOutcome,
 };
-use crate::host::{CallId, FetchRequest, FetchResponse};
+use crate::host::{FetchRequest, FetchResponse};
 use crate::keys::FeedStatus;
 use crate::metrics::FeedStats;
 
@@ -15,7 +15,7 @@ use super::plugin_config::MAX_BYTES;
 /// The feed side of a loader.
 #[derive(Debug, Default)]
 pub(super) struct FeedDriver {
-    next: NextPage,
+    pub(super) next: NextPage,
     pace: Pace,
     /// `None` where the document names no feed, or nothing is known of it.
     sync: Option<FeedSync>,
@@ -57,7 +57,7 @@ impl FeedDriver {
             Some(sync) if sync.source() == Some(source) => (sync, None),
             former => {
                 // A response of the former source is of no use any more.
-                self.drop_call();
+                self.next.drop_call();
                 self.confirmed_ms = host.steady_ms();
                 self.failure_logged = false;
                 match former {
@@ -90,25 +90,9 @@ impl FeedDriver {
 
     /// Requests the next page between two polls, where the feed has more and the pace lets.
     pub(super) fn request_more(&mut self, host: &impl LoaderHost) {
-        if self.more() == Some(true) && self.pace.lets(host.steady_us()) {
+        if self.next.more() == Some(true) && self.pace.lets(host.steady_us()) {
             self.request(host);
         }
-    }
-
-    /// Whether the feed has more pages: [`request_more`](Self::request_more) is to be called. `None` while a page is
-    /// awaited, which will tell.
-    pub(super) fn more(&self) -> Option<bool> {
-        self.next.more()
-    }
-
-    /// Whether this call is the one awaited.
-    pub(super) fn awaits(&self, call: CallId) -> bool {
-        self.next.awaits(call)
-    }
-
-    /// The response that is awaited will not be used.
-    pub(super) fn drop_call(&mut self) {
-        self.next.drop_call();
     }
 
     /// The response awaited has come; `None` for a call that failed. Gives what is to be published from now on,

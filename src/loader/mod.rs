@@ -164,7 +164,7 @@ impl Loader {
             self.follow_pages();
         } else if self.schedule.reads_pages() {
             self.feed.request_more(host);
-            if self.feed.more() == Some(false) {
+            if self.feed.next.more() == Some(false) {
                 self.spend.request_more(host);
             }
         }
@@ -178,9 +178,9 @@ impl Loader {
         response: Option<&impl FetchResponse>,
         host: &impl LoaderHost,
     ) {
-        if self.feed.awaits(call) {
+        if self.feed.next.awaits(call) {
             self.on_page(response, host);
-        } else if self.spend.awaits(call) {
+        } else if self.spend.next.awaits(call) {
             self.on_spend_page(response, host);
         } else if self.ledger.take_call(call) {
             self.on_ledger_answer(response, host);
@@ -251,7 +251,7 @@ impl Loader {
     fn on_page(&mut self, response: Option<&impl FetchResponse>, host: &impl LoaderHost) {
         // Where another root has loaded since the request, the page is of no use.
         if self.lead(host) != Leadership::Continued {
-            self.feed.drop_call();
+            self.feed.next.drop_call();
             return;
         }
         let gate = self.feed.on_response(response, host);
@@ -262,7 +262,7 @@ impl Loader {
 
     fn on_spend_page(&mut self, response: Option<&impl FetchResponse>, host: &impl LoaderHost) {
         if self.lead(host) != Leadership::Continued {
-            self.spend.drop_call();
+            self.spend.next.drop_call();
             return;
         }
         self.spend.on_response(response, host);
@@ -277,7 +277,7 @@ impl Loader {
 
     /// Ticks come at the pace of pages while a feed has more.
     fn follow_pages(&mut self) {
-        match (self.feed.more(), self.spend.more()) {
+        match (self.feed.next.more(), self.spend.next.more()) {
             (Some(true), _) | (_, Some(true)) => self.schedule.set_pages(true),
             (Some(false), Some(false)) => self.schedule.set_pages(false),
             // While a page is awaited nothing is known of the next one, and the pace stays.

@@ -2,7 +2,7 @@
 
 use crate::config::policy::Policy;
 use crate::feed::{Pace, Reading, Reason};
-use crate::host::{CallId, FetchRequest, FetchResponse};
+use crate::host::{FetchRequest, FetchResponse};
 use crate::metrics::SpendStats;
 use crate::spend::{PAGE, SpendSync};
 
@@ -13,7 +13,7 @@ use super::plugin_config::MAX_BYTES;
 /// The spend side of a loader.
 #[derive(Debug, Default)]
 pub(super) struct SpendDriver {
-    next: NextPage,
+    pub(super) next: NextPage,
     pace: Pace,
     /// `None` where the document names no spend feed, or nothing is known of it.
     sync: Option<SpendSync>,
@@ -64,24 +64,9 @@ impl SpendDriver {
 
     /// Requests the next page between two polls, where the feed has more and the pace lets.
     pub(super) fn request_more(&mut self, host: &impl LoaderHost) {
-        if self.more() == Some(true) && self.pace.lets(host.steady_us()) {
+        if self.next.more() == Some(true) && self.pace.lets(host.steady_us()) {
             self.request(host);
         }
-    }
-
-    /// Whether the feed has more pages; `None` while a page is awaited, which will tell.
-    pub(super) fn more(&self) -> Option<bool> {
-        self.next.more()
-    }
-
-    /// Whether this call is the one awaited.
-    pub(super) fn awaits(&self, call: CallId) -> bool {
-        self.next.awaits(call)
-    }
-
-    /// The response that is awaited will not be used.
-    pub(super) fn drop_call(&mut self) {
-        self.next.drop_call();
     }
 
     /// The response awaited has come; `None` for a call that failed.

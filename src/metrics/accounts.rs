@@ -35,21 +35,27 @@ impl AccountStats {
             return;
         };
         let source = route.source.as_str();
-        let name = |account: &str, metric: &str, outcome: &str| {
+        let name = |source: &str, account: &str, metric: &str, outcome: &str| {
             format!("trilane_account_{metric};source={source};account={account};{outcome}")
         };
-        for failed in &attempts.failed {
+        let of_accounts = || {
+            let failed = attempts.failed.iter();
+            failed.filter(|failed| failed.kind != AttemptFailure::BodyTooLarge)
+        };
+        for failed in of_accounts() {
+            let source = failed.source.as_deref().unwrap_or(source);
             let account = failed.account.as_str();
             let outcome = || format!("outcome={};", failed.kind.name());
             let series = self.series(source, account);
             if let Some(counter) = series.failed.get_mut(failed.kind as usize) {
-                let name = || name(account, "tries_total", &outcome());
+                let name = || name(source, account, "tries_total", &outcome());
                 batch.add(counter, 1, name, stats);
             }
         }
         if !attempts.answered
-            && let Some(last) = attempts.failed.last()
+            && let Some(last) = of_accounts().next_back()
         {
+            let source = last.source.as_deref().unwrap_or(source);
             let failed = &mut self.0.entry_ref(source).or_default().failed;
             if let Some(counter) = failed.get_mut(last.kind as usize) {
                 let outcome = last.kind.name();
@@ -62,14 +68,14 @@ impl AccountStats {
             return;
         };
         let series = self.series(source, account);
-        let answered = || name(account, "tries_total", "outcome=answered;");
+        let answered = || name(source, account, "tries_total", "outcome=answered;");
         batch.add(&mut series.answered, 1, answered, stats);
         // The time that failed attempts of other accounts took is not this account's.
         if let Some(time) = record
             .first_token_us()
             .filter(|_| attempts.failed.is_empty())
         {
-            let first_token = || name(account, "time_to_first_token", "");
+            let first_token = || name(source, account, "time_to_first_token", "");
             series.first_token.observe(time, first_token, stats);
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! A model that is not in the group's catalog is no label: a client chose it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use hashbrown::{Equivalent, HashMap};
 
@@ -11,14 +11,20 @@ use super::accounts::AccountStats;
 use super::batch::{BatchedCounter, CounterBatch};
 use super::limits::LimitStats;
 use super::metric::Metric;
-use crate::host::{Clocks, Log, Stats};
+use crate::host::{Clocks, Log, StatId, StatKind, Stats};
 use crate::ledger::{Ending, Record, RejectionLog, UsageStatus};
 use crate::money::Gap;
 use crate::usage::{Call, Kind};
 
 /// The stats that exchanges keep. One for all streams of a VM.
 #[derive(Debug, Default)]
-pub struct ExchangeStats(RefCell<Tables>);
+pub struct ExchangeStats {
+    tables: RefCell<Tables>,
+    probes: Cell<StatId>,
+}
+
+/// The counter of probes, which have no line in the ledger: the requests that Envoy counts, less these, have one each.
+pub const PROBES: &str = "trilane_probes_total";
 
 #[derive(Debug, Default)]
 struct Tables {
@@ -63,10 +69,18 @@ struct ExchangeSeries {
 }
 
 impl ExchangeStats {
+    /// Counts a probe, at once: whoever compares requests and lines must not find it uncounted.
+    pub fn count_probe(&self, stats: &impl Stats) {
+        if self.probes.get().is_none() {
+            self.probes.set(stats.define(StatKind::Counter, PROBES));
+        }
+        stats.add(self.probes.get(), 1);
+    }
+
     /// Counts one exchange. Values of histograms go to Envoy at once, counters when they are [written](Self::write).
     pub fn count(&self, record: &Record, host: &(impl Stats + Clocks + Log)) {
         // Held for this call only, and nothing that it calls comes back here.
-        let Ok(mut tables) = self.0.try_borrow_mut() else {
+        let Ok(mut tables) = self.tables.try_borrow_mut() else {
             return;
         };
         tables.count(record, host);
@@ -74,14 +88,14 @@ impl ExchangeStats {
 
     /// Writes what the counters have gathered, as much of it as a tick may.
     pub fn write(&self, stats: &impl Stats) {
-        if let Ok(mut tables) = self.0.try_borrow_mut() {
+        if let Ok(mut tables) = self.tables.try_borrow_mut() {
             tables.batch.write(stats);
         }
     }
 
     /// Writes all that the counters have gathered: there will be no more ticks.
     pub fn end(&self, stats: &impl Stats) {
-        if let Ok(mut tables) = self.0.try_borrow_mut() {
+        if let Ok(mut tables) = self.tables.try_borrow_mut() {
             tables.batch.end(stats);
         }
     }

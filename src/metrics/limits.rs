@@ -7,13 +7,13 @@ use hashbrown::HashMap;
 use super::batch::{BatchedCounter, CounterBatch};
 use crate::host::Stats;
 use crate::ledger::Record;
-use crate::limits::{Limit, Scope};
+use crate::limits::{Limit, SubjectKind};
 
 /// The stats of the limits of all groups and of their keys.
 #[derive(Debug, Default)]
 pub(super) struct LimitStats {
     /// By the group's id: the limits that a document names, so there are never many.
-    limited: HashMap<String, HashMap<(Scope, Limit), BatchedCounter>>,
+    limited: HashMap<String, HashMap<(SubjectKind, Limit), BatchedCounter>>,
     lost: BatchedCounter,
 }
 

@@ -16,7 +16,7 @@ mod spend;
 
 pub use configuration::{ConfigStats, LoadFailure};
 pub use ejections::{EjectionStats, tell_ejection};
-pub use exchanges::ExchangeStats;
+pub use exchanges::{ExchangeStats, PROBES};
 pub use feed::FeedStats;
 pub use ledger::LedgerStats;
 pub use spend::SpendStats;

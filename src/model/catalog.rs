@@ -101,6 +101,20 @@ impl Catalog {
         if taken.is_empty() { Ok(()) } else { Err(taken) }
     }
 
+    /// The model that has `name`, as a client wrote it, among its names.
+    pub fn find_exact(&self, name: &str) -> Option<&Rc<Model>> {
+        self.by_index(&self.rule.fold(name))
+    }
+
+    /// The names by which a model of this catalog is found.
+    pub fn names_of(&self, model: &Model) -> impl Iterator<Item = &str> {
+        let named = self.index.iter().filter(|(_, at)| {
+            let known = self.models.get(**at);
+            known.is_some_and(|known| known.id == model.id)
+        });
+        named.map(|(name, _)| name.as_str())
+    }
+
     /// The model that `name`, as a client wrote it, means.
     pub fn find(&self, name: &str) -> Option<&Rc<Model>> {
         let folded = self.rule.fold(name);
@@ -116,6 +130,11 @@ impl Catalog {
             NameRule::B => self.by_index(&zero_minor_twin(&folded)?),
             NameRule::C => None,
         }
+    }
+
+    /// The model with this id.
+    pub fn with_id(&self, id: &str) -> Option<&Rc<Model>> {
+        self.models.iter().find(|model| model.id == id)
     }
 
     /// All models, in the document's order.

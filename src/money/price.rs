@@ -1,5 +1,7 @@
 //! A price, as a document writes it.
 
+use core::fmt;
+
 use rust_decimal::Decimal;
 
 use super::decimal::{self, Fault};
@@ -34,5 +36,12 @@ impl Price {
     /// The exact value.
     pub fn value(self) -> Decimal {
         self.0
+    }
+}
+
+/// All digits, no trailing zeros.
+impl fmt::Display for Price {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.normalize().fmt(f)
     }
 }

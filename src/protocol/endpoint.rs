@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `GET /v1/models`, `GET /v1/models/{id}` | the credential's header decides |
 //! | `GET /v1/usage` | the credential's header decides |
-//! | `POST /v1/responses`, `/responses`, `/v1/chat/completions`, `/chat/completions`, `/v1/images/generations`, `/v1/images/edits` | A |
+//! | `POST /v1/responses`, `/v1/responses/compact`, `/v1/responses/input_tokens`, `/v1/chat/completions`, `/v1/embeddings`, all of them also without `/v1` | A |
+//! | `POST /v1/images/generations`, `/v1/images/edits` | A |
 //! | `POST /v1/messages`, `/v1/messages/count_tokens`, `/messages`, `/messages/count_tokens` | B |
 //! | `GET /v1beta/models`, `GET /v1beta/models/{id}`, `POST /v1beta/models/{model}:{method}`, `POST /v1/models/{model}:{method}`, `/v1beta/files/…` and the other [resources](super::resource) | C |
 //!
@@ -20,6 +21,8 @@ use crate::usage::Wire;
 pub enum Endpoint {
     /// `GET /healthz`: is a policy in force?
     Health,
+    /// `OPTIONS`, by which a browser asks what a script of a web page may send. No path leads here.
+    Preflight,
     /// `GET /v1/models`.
     Models,
     /// `GET /v1/models/{id}`.
@@ -38,8 +41,14 @@ pub enum Endpoint {
     Usage,
     /// `POST /v1/responses` and its alias.
     Responses,
+    /// `POST /v1/responses/compact` and its alias.
+    Compact,
+    /// `POST /v1/responses/input_tokens` and its alias.
+    InputTokens,
     /// `POST /v1/chat/completions` and its alias.
     ChatCompletions,
+    /// `POST /v1/embeddings` and its alias.
+    Embeddings,
     /// `POST /v1/images/generations`.
     ImagesGenerations,
     /// `POST /v1/images/edits`.
@@ -142,7 +151,7 @@ enum UpstreamPath {
 /// An operation of OpenTelemetry's conventions for generative AI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// A conversation of protocol A or B.
+    /// A conversation of protocol A or B, or its compaction.
     Chat,
     /// Images are made.
     ImageGeneration,
@@ -155,6 +164,11 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Whether a model only reads: nothing is written.
+    pub fn only_reads(self) -> bool {
+        matches!(self, Self::Embeddings | Self::CreateCache)
+    }
+
     /// The value of `gen_ai.operation.name`.
     pub fn name(self) -> &'static str {
         match self {
@@ -207,6 +221,7 @@ impl Endpoint {
         use {Permission::{AccountResources, CountTokens, Images}, UpstreamPath::Fixed};
         match self {
             Self::Health => &EndpointSpec { name: "healthz", methods: "GET, HEAD", ..ANSWERED },
+            Self::Preflight => &EndpointSpec { name: "preflight", methods: "OPTIONS", ..ANSWERED },
             Self::Models => &EndpointSpec { name: "models", list: Some(All), ..ANSWERED },
             Self::Model { .. } => &EndpointSpec { name: "model", list: Some(One), ..ANSWERED },
             Self::GenerateModels => &EndpointSpec { name: "models", protocol: Some(C), list: Some(All), ..ANSWERED },
@@ -219,6 +234,17 @@ impl Endpoint {
             Self::ChatCompletions => &EndpointSpec {
                 name: "chat_completions", protocol: Some(A), upstream: Fixed("/v1/chat/completions"),
                 usage: Some(Wire::Chat), operation: Some(Chat), ..FORWARDED
+            },
+            Self::Compact => &EndpointSpec {
+                name: "responses_compact", protocol: Some(A), upstream: Fixed("/v1/responses/compact"),
+                usage: Some(Wire::Compaction), operation: Some(Chat), ..FORWARDED
+            },
+            Self::InputTokens => &EndpointSpec {
+                name: "responses_input_tokens", protocol: Some(A), upstream: Fixed("/v1/responses/input_tokens"), ..FORWARDED
+            },
+            Self::Embeddings => &EndpointSpec {
+                name: "embeddings", protocol: Some(A), upstream: Fixed("/v1/embeddings"),
+                usage: Some(Wire::Embeddings), operation: Some(Embeddings), ..FORWARDED
             },
             Self::ImagesGenerations => &EndpointSpec {
                 name: "images_generations", protocol: Some(A), needs: Some(Images), upstream: Fixed("/v1/images/generations"),

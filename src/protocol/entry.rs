@@ -48,7 +48,7 @@ impl fmt::Display for Protocol {
 /// An entry of a Mixed group: the endpoints of one protocol, sent to one source group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Entry {
-    /// `/v1/responses`, `/v1/chat/completions` and their aliases.
+    /// `/v1/responses` and what is below it, `/v1/chat/completions`, `/v1/embeddings` and their aliases.
     Responses,
     /// `/v1/messages` and `/v1/messages/count_tokens`.
     VbMessages,

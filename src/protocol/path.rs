@@ -97,7 +97,10 @@ fn match_fixed_path(path: &str) -> Option<Endpoint> {
         "/v1/usage" => Endpoint::Usage,
         "/v1beta/models" => Endpoint::GenerateModels,
         "/v1/responses" | "/responses" => Endpoint::Responses,
+        "/v1/responses/compact" | "/responses/compact" => Endpoint::Compact,
+        "/v1/responses/input_tokens" | "/responses/input_tokens" => Endpoint::InputTokens,
         "/v1/chat/completions" | "/chat/completions" => Endpoint::ChatCompletions,
+        "/v1/embeddings" | "/embeddings" => Endpoint::Embeddings,
         "/v1/images/generations" => Endpoint::ImagesGenerations,
         "/v1/images/edits" => Endpoint::ImagesEdits,
         "/v1/messages" | "/messages" => Endpoint::Messages,
@@ -174,12 +177,14 @@ fn family(path: &[u8]) -> Option<Protocol> {
     if under(b"/v1/messages") || under(b"/messages") {
         return Some(Protocol::B);
     }
-    let of_a: [&[u8]; 5] = [
+    let of_a: [&[u8]; 7] = [
         b"/v1/responses",
         b"/v1/chat",
         b"/v1/images",
+        b"/v1/embeddings",
         b"/responses",
         b"/chat",
+        b"/embeddings",
     ];
     of_a.iter()
         .any(|prefix| under(prefix))

@@ -6,7 +6,7 @@
 use super::entry::Protocol::{self, A, B, C};
 
 /// Below a version: the beginnings of such paths, and the protocols whose vendors have them.
-const KNOWN: [(&str, &[Protocol]); 42] = [
+const KNOWN: [(&str, &[Protocol]); 41] = [
     ("agents", &[B, C]),
     ("assistants", &[A]),
     ("audio", &[A]),
@@ -23,7 +23,6 @@ const KNOWN: [(&str, &[Protocol]); 42] = [
     ("corpora", &[C]),
     ("dynamic", &[C]),
     ("edits", &[A]),
-    ("embeddings", &[A]),
     ("engines", &[A]),
     ("environments", &[B]),
     ("evals", &[A]),
@@ -41,7 +40,7 @@ const KNOWN: [(&str, &[Protocol]); 42] = [
     ("organizations", &[B]),
     ("realtime", &[A]),
     ("rerank", &[A]),
-    // Stored ones, and `compact`, `input_tokens`, ….
+    // Stored ones.
     ("responses", &[A]),
     ("sessions", &[B]),
     ("skills", &[A, B]),
@@ -100,8 +99,6 @@ mod tests {
     #[test]
     fn whose_endpoints_are_not_served() {
         let cases = [
-            ("/v1/embeddings", Some(Some(A))),
-            ("/embeddings", Some(Some(A))),
             ("/v1/completions", Some(Some(A))),
             ("/v1/audio/speech", Some(Some(A))),
             ("/v1/realtime", Some(Some(A))),
@@ -115,7 +112,7 @@ mod tests {
             ("/v1/videos", Some(Some(A))),
             ("/v1/images/variations", Some(Some(A))),
             ("/v1/responses/resp_1", Some(Some(A))),
-            ("/responses/compact", Some(Some(A))),
+            ("/responses/resp_1/input_items", Some(Some(A))),
             ("/v1/chat/completions/c_1", Some(Some(A))),
             ("/v1/messages/batches", Some(Some(B))),
             ("/v1/messages/batches/b_1/results", Some(Some(B))),
@@ -137,26 +134,26 @@ mod tests {
                 Some(Some(C)),
             ),
             // A's name under C's version: the base address is wrong.
-            ("/v1beta/embeddings", None),
+            ("/v1beta/moderations", None),
             ("/v1beta/skills", None),
             ("/v1beta/openai/chat/completions", None),
-            ("/upload/v1beta/embeddings", None),
+            ("/upload/v1beta/moderations", None),
             // No vendor's path.
-            ("/v1/embedding", None),
-            ("/v1/embeddingsx", None),
+            ("/v1/moderation", None),
+            ("/v1/moderationsx", None),
             ("/v1/files/", None),
             ("/v1/files:", None),
             ("/v1/responses/", None),
             ("/v1/messages/", None),
             ("/v1/models/", None),
-            ("/v2/embeddings", None),
+            ("/v2/moderations", None),
             ("/models", None),
             ("/images/generations", None),
             ("/v1", None),
             ("/v1/", None),
             ("/", None),
             ("", None),
-            ("embeddings", None),
+            ("moderations", None),
         ];
         for (path, want) in cases {
             assert_eq!(owner(path.as_bytes()), want, "{path}");

@@ -3,7 +3,7 @@
 use super::rejection::{GroupProtocol, Rejection};
 use crate::body::SteeringMember;
 use crate::limits::Limit;
-use crate::limits::{Rate, Scope, Window};
+use crate::limits::{Rate, SubjectKind, Window};
 use crate::protocol::{Entry, Protocol};
 
 /// The longest part of a client's model name that a message repeats, in characters.
@@ -114,6 +114,10 @@ impl Rejection {
             Self::TooLarge { limit } => {
                 format!("The request body is larger than {limit} bytes.")
             }
+            Self::ModelTooLate { held } => format!(
+                "The request body does not name its model in its first {held} bytes, and the model decides where it goes. Write \
+                 the field model before the others."
+            ),
             Self::Body(error) => error.to_string(),
             Self::ModelMissing => {
                 "The request body must have a top-level field model that is a string.".to_owned()
@@ -124,6 +128,10 @@ impl Rejection {
             Self::OtherModelRenamed { name } => format!(
                 "The source knows the model {} by another name, and only the request's own model is written \
                  anew: name it as the source does.",
+                echo(name)
+            ),
+            Self::ModelOfOtherSource { name } => format!(
+                "The model {} is served by another source than the request's own model, so one request cannot use both.",
                 echo(name)
             ),
             Self::ClassNotPriced(member) => format!(
@@ -143,6 +151,10 @@ impl Rejection {
             }
             Self::ModelNotEntitled { name } => format!(
                 "model_not_entitled: the source account has no right to the model {}.",
+                echo(name)
+            ),
+            Self::ModelAboveMultiplier { name } => format!(
+                "The model {} costs more than this key may pay: the multiplier of its source is above the key's greatest one. Use another model.",
                 echo(name)
             ),
             Self::ModelNotPriced {
@@ -194,6 +206,10 @@ impl Rejection {
                  again does not help: tell the operator of this gateway."
                     .to_owned()
             }
+            Self::AccountsLimited { retry_after_s } => format!(
+                "The model vendor has reached a limit of the gateway's own accounts. Your key is good: try \
+                 again in {retry_after_s} s."
+            ),
             Self::UpstreamForbade => {
                 "model_not_entitled: the source account has no right to this model.".to_owned()
             }
@@ -206,8 +222,9 @@ impl Rejection {
 fn not_served(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::A => {
-            "This endpoint is not served here. Served are /v1/responses, /v1/chat/completions, \
-             /v1/images/generations, /v1/images/edits and /v1/models."
+            "This endpoint is not served here. Served are /v1/responses, /v1/responses/compact, \
+             /v1/responses/input_tokens, /v1/chat/completions, /v1/embeddings, /v1/images/generations, \
+             /v1/images/edits and /v1/models."
         }
         Protocol::B => {
             "This endpoint is not served here. Served are /v1/messages, /v1/messages/count_tokens and \
@@ -234,17 +251,17 @@ fn member_not_allowed(member: &SteeringMember) -> String {
 }
 
 /// A subject, as its key's holder knows it.
-fn whose(scope: Scope) -> &'static str {
+fn whose(scope: SubjectKind) -> &'static str {
     match scope {
-        Scope::Key => "this key",
-        Scope::Member => "this key's owner in its team",
-        Scope::Owner => "this key's owner",
-        Scope::Team => "this key's team",
-        Scope::Group => "this key's group",
+        SubjectKind::Key => "this key",
+        SubjectKind::Member => "this key's owner in its team",
+        SubjectKind::Owner => "this key's owner",
+        SubjectKind::Team => "this key's team",
+        SubjectKind::Group => "this key's group",
     }
 }
 
-fn used_up(scope: Scope, limit: Limit, retry_after_s: u64, contact: Option<&str>) -> String {
+fn used_up(scope: SubjectKind, limit: Limit, retry_after_s: u64, contact: Option<&str>) -> String {
     let whose = whose(scope);
     let per_minute = |what: &str| {
         format!(

@@ -60,7 +60,9 @@ impl Rejection {
                 limit: Limit::Budget(_),
                 ..
             } => {}
-            Self::LimitReached { retry_after_s, .. } | Self::ServiceLimit { retry_after_s } => {
+            Self::LimitReached { retry_after_s, .. }
+            | Self::ServiceLimit { retry_after_s }
+            | Self::AccountsLimited { retry_after_s } => {
                 reply
                     .headers
                     .push(("retry-after", retry_after_s.to_string()));

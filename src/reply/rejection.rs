@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::body::{BodyError, SteeringMember};
-use crate::limits::{AdmitError, Limit, LimitViolation, Scope};
+use crate::limits::{AdmitError, Limit, LimitViolation, SubjectKind};
 use crate::protocol::Quota;
 use crate::protocol::{Entry, Protocol};
 
@@ -85,6 +85,16 @@ pub enum Rejection {
         /// For a Mixed key that sees the model elsewhere: the entry that serves it.
         served_by: Option<Entry>,
     },
+    /// The body names its model too late: so many bytes of it were held, and its model decides where it goes.
+    ModelTooLate {
+        /// The number of bytes that are held at most.
+        held: u64,
+    },
+    /// A tool or fallback names a model of another source than the request's own.
+    ModelOfOtherSource {
+        /// The name as sent.
+        name: String,
+    },
     /// A tool or fallback names a model that the source knows by another name.
     OtherModelRenamed {
         /// The name as sent.
@@ -103,12 +113,17 @@ pub enum Rejection {
         /// The name as sent.
         name: String,
     },
+    /// The multiplier of every source that may serve the model is above the greatest that the key pays.
+    ModelAboveMultiplier {
+        /// The name as sent.
+        name: String,
+    },
     /// The model has no price, and a budget could not count it.
     ModelNotPriced {
         /// The name of the model.
         name: String,
         /// The subject of the budget.
-        scope: Scope,
+        scope: SubjectKind,
         /// The contact for a price.
         contact: Option<Rc<str>>,
     },
@@ -122,7 +137,7 @@ pub enum Rejection {
     /// A limit of the key, its owner, alone or in its team, its team or its group is used up.
     LimitReached {
         /// The kind of subject that has the limit.
-        scope: Scope,
+        scope: SubjectKind,
         /// The limit that is used up.
         limit: Limit,
         /// In how many seconds it will suffice again.
@@ -144,6 +159,11 @@ pub enum Rejection {
     UpstreamFailed,
     /// The upstream refused every account of the source for its credential.
     AccountsRefused,
+    /// No account of the source could answer, and one of them at least is at its limit.
+    AccountsLimited {
+        /// In how many seconds the first of these may answer again.
+        retry_after_s: u64,
+    },
     /// The upstream says that our account may not do this.
     UpstreamForbade,
     /// Something that should not be possible.
@@ -169,6 +189,7 @@ impl Rejection {
             | Self::ModelMissing
             | Self::ModelMismatch
             | Self::OtherModelRenamed { .. }
+            | Self::ModelOfOtherSource { .. }
             | Self::MemberNotAllowed(_)
             | Self::BackgroundNotSupported
             | Self::ClassNotPriced(_)
@@ -178,6 +199,7 @@ impl Rejection {
             Self::ProtocolNotAllowed { .. }
             | Self::ModelNotEntitled { .. }
             | Self::ModelNotPriced { .. }
+            | Self::ModelAboveMultiplier { .. }
             | Self::UpstreamForbade => 403,
             Self::UnknownPath { .. }
             | Self::EndpointNotServed
@@ -190,10 +212,12 @@ impl Rejection {
             | Self::MethodNotServed { .. }
             | Self::ModelNotFound { .. } => 404,
             Self::WrongMethod { .. } => 405,
-            Self::TooLarge { .. } => 413,
+            Self::TooLarge { .. } | Self::ModelTooLate { .. } => 413,
             Self::EncodingNotSupported | Self::FormNotSupported => 415,
             Self::UpgradeRequired => 426,
-            Self::LimitReached { .. } | Self::ServiceLimit { .. } => 429,
+            Self::LimitReached { .. }
+            | Self::ServiceLimit { .. }
+            | Self::AccountsLimited { .. } => 429,
             Self::Internal => 500,
             Self::UpstreamFailed | Self::AccountsRefused => 502,
             Self::NotReady | Self::NotCounted | Self::LedgerUnwritable => 503,
@@ -218,7 +242,9 @@ impl Rejection {
                 limit: Limit::Budget(_),
                 ..
             } => "insufficient_quota",
-            Self::LimitReached { .. } | Self::ServiceLimit { .. } => "rate_limit_exceeded",
+            Self::LimitReached { .. }
+            | Self::ServiceLimit { .. }
+            | Self::AccountsLimited { .. } => "rate_limit_exceeded",
             Self::ProtocolNotAllowed { .. } => "protocol_not_allowed",
             Self::Version { .. } => "invalid_version",
             Self::ImagesNotSupported => "images_not_supported",
@@ -226,16 +252,19 @@ impl Rejection {
             Self::CachesNotSupported => "caches_not_supported",
             Self::EncodingNotSupported => "request_body_encoding_unsupported",
             Self::FormNotSupported => "unsupported_media_type",
-            Self::TooLarge { .. } => "request_too_large",
+            Self::TooLarge { .. } | Self::ModelTooLate { .. } => "request_too_large",
             Self::Body(_) => "invalid_body",
             Self::ModelMissing => "model_missing",
-            Self::ModelMismatch | Self::OtherModelRenamed { .. } => "model_mismatch",
+            Self::ModelMismatch
+            | Self::OtherModelRenamed { .. }
+            | Self::ModelOfOtherSource { .. } => "model_mismatch",
             Self::MemberNotAllowed(_) => "member_not_allowed",
             Self::BackgroundNotSupported => "background_not_supported",
             Self::ClassNotPriced(_) => "service_tier_not_supported",
             Self::ModelNotFound { .. } | Self::NoImageModel => "model_not_found",
             Self::ModelNotEntitled { .. } | Self::UpstreamForbade => "model_not_entitled",
             Self::ModelNotPriced { .. } => "model_not_priced",
+            Self::ModelAboveMultiplier { .. } => "model_above_multiplier",
             Self::BadParameter(_) | Self::UnknownParameter { .. } => "invalid_parameter",
             Self::UpstreamFailed | Self::AccountsRefused => "bad_gateway",
             Self::Internal => "internal_error",
@@ -247,10 +276,13 @@ impl Rejection {
         match self {
             Self::ModelMissing
             | Self::ModelMismatch
+            | Self::ModelTooLate { .. }
             | Self::OtherModelRenamed { .. }
+            | Self::ModelOfOtherSource { .. }
             | Self::ModelNotFound { .. }
             | Self::ModelNotEntitled { .. }
-            | Self::ModelNotPriced { .. } => Some("model"),
+            | Self::ModelNotPriced { .. }
+            | Self::ModelAboveMultiplier { .. } => Some("model"),
             Self::BackgroundNotSupported => Some("background"),
             Self::MemberNotAllowed(member) => Some(member.name),
             Self::NoImageModel => Some("tools"),
@@ -303,9 +335,9 @@ impl Rejection {
                 retry_after_s,
                 ..
             } => (Some(*window), *retry_after_s),
-            Self::LimitReached { retry_after_s, .. } | Self::ServiceLimit { retry_after_s } => {
-                (None, *retry_after_s)
-            }
+            Self::LimitReached { retry_after_s, .. }
+            | Self::ServiceLimit { retry_after_s }
+            | Self::AccountsLimited { retry_after_s } => (None, *retry_after_s),
             _ => return None,
         };
         Some(Quota {

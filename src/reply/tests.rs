@@ -2,14 +2,14 @@ use serde_json::json;
 
 use super::*;
 use crate::body::BodyError;
-use crate::limits::{AdmitError, Limit, LimitViolation, Rate, Scope, Window};
+use crate::limits::{AdmitError, Limit, LimitViolation, Rate, SubjectKind, Window};
 use crate::protocol::Entry;
 use Protocol::{A, B, C};
 
 /// A limit of a key, to be had again in 9 s.
 fn used_up(limit: Limit) -> Rejection {
     Rejection::LimitReached {
-        scope: Scope::Key,
+        scope: SubjectKind::Key,
         limit,
         retry_after_s: 9,
         contact: None,
@@ -71,6 +71,22 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "model_mismatch",
             "invalid_request_error",
             "INVALID_ARGUMENT",
+        ),
+        (
+            Rejection::ModelOfOtherSource { name: name() },
+            400,
+            "invalid_request_error",
+            "model_mismatch",
+            "invalid_request_error",
+            "INVALID_ARGUMENT",
+        ),
+        (
+            Rejection::ModelAboveMultiplier { name: name() },
+            403,
+            "invalid_request_error",
+            "model_above_multiplier",
+            "permission_error",
+            "PERMISSION_DENIED",
         ),
         (
             Rejection::OtherModelRenamed { name: name() },
@@ -162,7 +178,7 @@ fn every_rejection_has_its_row_of_the_error_table() {
         (
             Rejection::ModelNotPriced {
                 name: name(),
-                scope: Scope::Team,
+                scope: SubjectKind::Team,
                 contact: None,
             },
             403,
@@ -248,6 +264,14 @@ fn every_rejection_has_its_row_of_the_error_table() {
         ),
         (
             Rejection::TooLarge { limit: 1 },
+            413,
+            "invalid_request_error",
+            "request_too_large",
+            "request_too_large",
+            "INVALID_ARGUMENT",
+        ),
+        (
+            Rejection::ModelTooLate { held: 1 },
             413,
             "invalid_request_error",
             "request_too_large",
@@ -657,7 +681,7 @@ fn protocol_c_says_how_long_to_wait_and_which_budget_is_spent() {
 fn a_limit_that_is_met_becomes_a_refusal() {
     let full = |wait_us| {
         AdmitError::Violation(LimitViolation {
-            scope: Scope::Group,
+            scope: SubjectKind::Group,
             limit: Limit::Concurrency,
             wait_us,
         })
@@ -669,7 +693,7 @@ fn a_limit_that_is_met_becomes_a_refusal() {
         (86_400_000_000, 86_400),
     ] {
         let want = Rejection::LimitReached {
-            scope: Scope::Group,
+            scope: SubjectKind::Group,
             limit: Limit::Concurrency,
             retry_after_s,
             contact: None,
@@ -709,11 +733,11 @@ fn a_limit_is_named_and_whose_it_is() {
     ];
     for (limit, words) in cases {
         for (scope, whose) in [
-            (Scope::Key, "this key "),
-            (Scope::Member, "this key's owner in its team "),
-            (Scope::Owner, "this key's owner "),
-            (Scope::Team, "this key's team "),
-            (Scope::Group, "this key's group "),
+            (SubjectKind::Key, "this key "),
+            (SubjectKind::Member, "this key's owner in its team "),
+            (SubjectKind::Owner, "this key's owner "),
+            (SubjectKind::Team, "this key's team "),
+            (SubjectKind::Group, "this key's group "),
         ] {
             let rejection = Rejection::LimitReached {
                 scope,
@@ -750,7 +774,7 @@ fn a_spent_budget_says_when_it_begins_anew_and_whom_to_ask() {
     for (window, retry_after_s, contact, want) in cases {
         for protocol in [A, B, C] {
             let rejection = Rejection::LimitReached {
-                scope: Scope::Key,
+                scope: SubjectKind::Key,
                 limit: Limit::Budget(window),
                 retry_after_s,
                 contact: contact.map(std::rc::Rc::from),

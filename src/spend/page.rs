@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::budget::Budget;
 use crate::limits::elsewhere::MOST_PERIODS;
-use crate::limits::{FleetSpend, Period, Scope, SpentElsewhere, told_name};
+use crate::limits::{FleetSpend, Period, SpentElsewhere, SubjectKind, told_name};
 use crate::money::Amount;
 
 /// The longest cursor, in bytes.
@@ -42,7 +42,7 @@ pub struct SpendPageDocument<'a> {
 /// The budget and spend of a subject as it is written.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SpendSubjectDocument<'a> {
-    /// The kind of subject: the name of a [`Scope`].
+    /// The kind of subject: the name of a [`SubjectKind`].
     #[serde(borrow)]
     pub kind: Cow<'a, str>,
     /// The id of the subject.
@@ -92,8 +92,7 @@ impl SpendPage {
 impl SpendSubjectDocument<'_> {
     /// Returns the record of the subject; `None` where it is of a kind that this release does not count.
     fn record(&self) -> Result<Option<(String, FleetSpend)>, String> {
-        let scope = Scope::ALL.into_iter().find(|it| it.name() == self.kind);
-        let Some(scope) = scope else {
+        let Some(kind) = SubjectKind::named(&self.kind) else {
             return Ok(None);
         };
         if self.id.is_empty() || self.id.len() > MAX_ID {
@@ -113,7 +112,7 @@ impl SpendSubjectDocument<'_> {
             budget: budget.transpose()?.filter(Budget::is_set),
             elsewhere,
         };
-        Ok(Some((told_name(scope, &self.id), told)))
+        Ok(Some((told_name(kind, &self.id), told)))
     }
 }
 

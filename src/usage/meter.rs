@@ -9,7 +9,9 @@ use super::extractor::Extractor;
 use super::sse::EventReader;
 use super::table::{TextField, WireTable};
 use super::tally::UsageTally;
-use super::{Kind, Passed, Usage, cached_content, chat, generate, images, messages, responses};
+use super::{
+    Kind, Passed, Usage, cached_content, chat, embeddings, generate, images, messages, responses,
+};
 use crate::text::is_whitespace;
 
 /// The form of an answer, which its endpoint decides.
@@ -19,6 +21,10 @@ pub enum Wire {
     Chat,
     /// Responses (protocol A).
     Responses,
+    /// A compacted conversation of Responses (protocol A).
+    Compaction,
+    /// Embeddings (protocol A).
+    Embeddings,
     /// Image generation and editing (protocol A).
     Images,
     /// Messages (protocol B).
@@ -43,6 +49,8 @@ impl Wire {
         match self {
             Self::Chat => &chat::TABLE,
             Self::Responses => &responses::TABLE,
+            Self::Compaction => &responses::COMPACTION,
+            Self::Embeddings => &embeddings::TABLE,
             Self::Images => &images::TABLE,
             Self::Messages => &messages::TABLE,
             Self::Generate => &generate::TABLE,

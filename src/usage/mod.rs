@@ -11,6 +11,7 @@ mod cached_content;
 mod chat;
 mod cost;
 mod doubt;
+mod embeddings;
 pub mod estimate;
 mod event_buffer;
 mod extractor;

@@ -106,7 +106,15 @@ const X_SEARCHES: Slot = 18;
 const EXECUTIONS: Slot = 19;
 const FILE_SEARCHES: Slot = 20;
 
-pub(super) static TABLE: WireTable = WireTable {
+pub(super) static TABLE: WireTable = RESPONSES;
+
+/// A compacted conversation: its output repeats what the user wrote, and what the model wrote is one item, which is encrypted.
+pub(super) static COMPACTION: WireTable = WireTable {
+    document: root(COMPACTED, &COMPACTED_ELEMENT),
+    ..RESPONSES
+};
+
+const RESPONSES: WireTable = WireTable {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),
     event: root(EVENT, &EVENT_ELEMENT),
     names: &[
@@ -187,6 +195,7 @@ pub(super) static TABLE: WireTable = WireTable {
 };
 
 const DOCUMENT_ELEMENT: Node = object(DOCUMENT).marked(Marker::Element);
+const COMPACTED_ELEMENT: Node = object(COMPACTED).marked(Marker::Element);
 const EVENT_ELEMENT: Node = object(EVENT).marked(Marker::Element);
 
 const EVENT: &[NodeMember] = &[
@@ -202,6 +211,7 @@ const EVENT: &[NodeMember] = &[
 
 const DOCUMENT: &[NodeMember] = &response(array(&WRITTEN_ITEM));
 const RESPONSE: &[NodeMember] = &response(Node::NONE);
+const COMPACTED: &[NodeMember] = &response(array(&object(&[("encrypted_content", Node::TEXT)])));
 
 const fn response(output: Node) -> [NodeMember; 10] {
     [

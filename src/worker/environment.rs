@@ -9,7 +9,7 @@ use super::{Worker, WorkerHost};
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
-use crate::exchange::{AccountStates, Clock, LedgerState, Quotas};
+use crate::exchange::{AccountStates, Clock, LedgerState, Quotas, Trace};
 use crate::failover::{AccountEvent, KeyMark, RequestAttempts, States};
 use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
@@ -134,6 +134,9 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
         self.worker.requests.end(id);
     }
 }
+
+/// Nobody asks.
+impl<H: WorkerHost> Trace for RequestEnvironment<'_, H> {}
 
 impl<H: WorkerHost> LedgerState for RequestEnvironment<'_, H> {
     fn ledger_is_unwritable(&self) -> bool {

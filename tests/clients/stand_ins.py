@@ -1,7 +1,8 @@
 """What stands in for npm and pip while a page runs: nothing is installed then, but what is there is looked at.
 
-`make clients-test` has installed what `package.json` and the requirements name. A page that asks for anything
-else, or for another version, fails; what it asks for is put where npm and pip would have put it.
+`make clients-test` has installed what `package.json` and the requirements name, and `tests/operator/test_client_versions.py` sees that the
+pages say so. A page that asks for anything else fails, and so does one that names another version; what it asks for is put where npm and
+pip would have put it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def main(program: str, installed: Path, bin_dir: Path, arguments: list[str]) -> 
 
 def npm_install(installed: Path, bin_dir: Path, package: str, everywhere: bool) -> None:
     """A program for every folder, or a package for this one."""
-    name, _, version = package.rpartition("@")
+    name, version = named(package, "@")
     home = installed / "node_modules" / name
     there = json.loads((home / "package.json").read_text(encoding="utf-8"))
     _compare("npm", name, version, there["version"])
@@ -54,10 +55,7 @@ def npm_install(installed: Path, bin_dir: Path, package: str, everywhere: bool) 
 
 def pip_install(installed: Path, bin_dir: Path, packages: list[str]) -> None:
     """Links the Python that has the packages, or the program that one of them is."""
-    asked = {}
-    for package in packages:
-        name, _, version = package.partition("==")
-        asked[name.partition("[")[0]] = version
+    asked = dict(named(package, "==") for package in packages)
     venv, command = next((ENVIRONMENTS[name] for name in asked if name in ENVIRONMENTS), ("venv", "python"))
     python = installed / venv / "bin" / "python"
     for name, version in asked.items():
@@ -69,8 +67,15 @@ def pip_install(installed: Path, bin_dir: Path, packages: list[str]) -> None:
     (bin_dir / command).chmod(0o755)
 
 
+def named(package: str, sign: str) -> tuple[str, str]:
+    """The name of a package, and the version that is asked for, if one is: `@scope/name@1.2.3`, `name[extra]==1.2.3`."""
+    place = package.find(sign, 1)
+    name, version = (package[:place], package[place + len(sign) :]) if place > 0 else (package, "")
+    return name.partition("[")[0], version
+
+
 def _compare(program: str, name: str, asked: str, there: str) -> None:
-    if asked != there:
+    if asked and asked != there:
         sys.exit(f"{program}: the page asks for {name} {asked!r}, {there} is installed and tested")
 
 

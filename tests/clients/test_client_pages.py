@@ -9,7 +9,6 @@ import hashlib
 import json
 import re
 import shutil
-import socket
 import urllib.request
 from collections.abc import Iterator
 from typing import Any, Mapping
@@ -20,6 +19,7 @@ from demo import DEMO_KEYS
 from elsewhere import Elsewhere
 from page_runner import ADDRESS, Ran, Reader, looks_like
 from pages import blocks
+from ports import free_port
 from stack import HERE, SAMPLE_DOCUMENT, TARGET, Stack
 
 PAGES = HERE.parent / "docs" / "clients"
@@ -230,12 +230,6 @@ def slow_key(name: str) -> str:
     return f"trilane-test-slow-{name}"
 
 
-def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Stack]:
     with Stack(TARGET / "e2e" / "clients", document=sample_with_limits()) as running:
@@ -258,7 +252,7 @@ def read(name: str, gateway: Stack, key: str = KEY) -> tuple[list[Ran], list[str
     """
     root = INSTALLED / "homes" / name
     shutil.rmtree(root, ignore_errors=True)
-    replaced = {ADDRESS: gateway.base_url, ROUTER_PORT: free_port(), KEY: key}
+    replaced = {ADDRESS: gateway.base_url, ROUTER_PORT: str(free_port()), KEY: key}
     text = page(name) if key == KEY else page(name).split("\n## Errors\n")[0]
     if name == "README":  # its JSON is for the document, not a file of the reader's
         text = text.replace("```json", "```text")

@@ -584,8 +584,9 @@ impl Plain {
         let (mut ends, mut fails, mut image, mut piece) = (false, false, false, false);
         let (mut begun, mut partial) = (false, false);
         match (self.wire, kind) {
-            // No prompt is answered by a cache.
-            (Wire::Chat | Wire::Generate | Wire::CachedContent, _) | (_, None) => {}
+            // Not checked: these do not answer a prompt.
+            (Wire::CachedContent | Wire::Embeddings | Wire::Compaction, _) => {}
+            (Wire::Chat | Wire::Generate, _) | (_, None) => {}
             (_, Some("error")) => fails = true,
             (Wire::Responses, Some("response.failed")) => fails = true,
             (Wire::Responses, Some(kind)) => match kind.strip_prefix("response.") {
@@ -623,7 +624,7 @@ impl Plain {
         }
         let generated = self.generated;
         self.generated += match self.wire {
-            Wire::CachedContent => 0,
+            Wire::CachedContent | Wire::Embeddings | Wire::Compaction => 0,
             Wire::Chat => {
                 self.chat_media(&raw, "delta");
                 texts(&raw, "choices/*/delta/", CHAT_TEXTS) + reasoning(&raw, "delta")
@@ -729,7 +730,7 @@ impl Plain {
         }
         self.errors(document);
         match wire {
-            Wire::CachedContent => {}
+            Wire::CachedContent | Wire::Embeddings | Wire::Compaction => {}
             Wire::Chat | Wire::Responses => {
                 self.text(document, "/id", "id");
                 self.text(document, "/model", "model");
@@ -791,7 +792,7 @@ impl Plain {
     /// Counts the parts that a document alone has: the texts and calls of the model.
     fn document(&mut self, document: &Value, raw: &Raw<'_>) {
         self.generated += match self.wire {
-            Wire::CachedContent => 0,
+            Wire::CachedContent | Wire::Embeddings | Wire::Compaction => 0,
             Wire::Chat => {
                 self.chat_media(raw, "message");
                 texts(raw, "choices/*/message/", CHAT_TEXTS) + reasoning(raw, "message")
@@ -1299,7 +1300,7 @@ impl Plain {
         let mut unseen = true;
         let mut seen = |names: &[&str]| unseen &= names.iter().all(|name| get(name).is_none());
         match self.wire {
-            Wire::CachedContent => {}
+            Wire::CachedContent | Wire::Embeddings | Wire::Compaction => {}
             Wire::Chat | Wire::Responses => {
                 let (input, output) = match self.wire {
                     Wire::Chat => ("prompt_tokens", "completion_tokens"),

@@ -7,16 +7,17 @@ use trilane::config::policy::GroupKind;
 use trilane::exchange::{
     BodyEdit, Edits, Exchange, HeaderEdit, Outcome, ResponseHeaders, StreamEnd, is_withheld,
 };
-use trilane::failover::attempt::Attempt;
-use trilane::failover::{AccountEvent, AttemptReport, Registry, note_report};
+use trilane::failover::attempt::{Attempt, AttemptDecision};
+use trilane::failover::{AccountEvent, AttemptReport, MAX_ANSWER, Registry, note_report};
 use trilane::head::Head;
 use trilane::held_body::{HeldBody, split};
+use trilane::ledger::AttemptFailure;
 use trilane::limits::service::{Descriptors, ServiceTokens};
 use trilane::metrics::ExchangeStats;
 use trilane::reply::Reply;
 use trilane::worker::WorkerRoot;
 
-use crate::memory::Memory;
+use crate::memory::{Memory, Page};
 
 /// The header by which the route finds the cluster.
 const CLUSTER: &str = "x-trilane-cluster";
@@ -43,6 +44,16 @@ impl Gateway {
             root,
             stats: ExchangeStats::default(),
             requests: 0,
+        }
+    }
+
+    /// Another document comes, and a second passes.
+    pub fn publish(&mut self, document: &str) {
+        let configuration = format!(r#"{{"inline": {document}}}"#);
+        assert!(self.root.configure(configuration.as_bytes(), &self.memory));
+        for _ in 0..50 {
+            self.memory.pass_ms(20);
+            self.root.on_tick(&self.memory);
         }
     }
 
@@ -81,9 +92,9 @@ impl Gateway {
     }
 }
 
-/// A host with a document published.
-pub fn published(document: &str, has_answered: bool) -> Memory {
-    let (memory, registry) = (Memory::default(), Rc::<Registry>::default());
+/// A host with a document published. `page` is what its feed has.
+pub fn published(document: &str, page: Vec<u8>, has_answered: bool) -> Memory {
+    let (memory, registry) = (Memory::with_page(page), Rc::<Registry>::default());
     let mut root = WorkerRoot::new(1, Rc::clone(&registry));
     let configuration = format!(r#"{{"inline": {document}}}"#);
     assert!(
@@ -98,6 +109,14 @@ pub fn published(document: &str, has_answered: bool) -> Memory {
         memory.pass_ms(20);
         root.on_tick(&memory);
         in_force = worker.environment(&memory).in_force();
+    }
+    // A feed is asked behind the document.
+    while !memory.page.is_empty() && memory.passed_ms() < 5000 {
+        memory.pass_ms(20);
+        root.on_tick(&memory);
+        for call in memory.calls.take() {
+            root.on_response(call, Some(&Page(memory.page.clone())), &memory);
+        }
     }
     for group in in_force
         .iter()
@@ -155,6 +174,8 @@ pub struct Stream {
     pub is_replied: bool,
     pub has_ended: bool,
     pub shown: Shown,
+    answer: Answer,
+    held_answer: Vec<u8>,
     relayed: Vec<u8>,
     answered: Vec<u8>,
 }
@@ -255,7 +276,10 @@ impl Stream {
             .headers
             .iter()
             .find(|(name, _)| *name == "x-trilane-error");
-        let body: Value = serde_json::from_slice(&reply.body).expect("JSON");
+        let body = match &*reply.body {
+            [] => Value::Null,
+            body => serde_json::from_slice(body).expect("JSON"),
+        };
         let message = body["error"]["message"].as_str().unwrap_or_default();
         let code = code.map_or("", |(_, code)| code);
         let brief = format!("{} {code} {message}", reply.status)
@@ -270,16 +294,21 @@ impl Stream {
         for (name, value) in &reply.headers {
             self.shown.line(format!("{name}: {value}"));
         }
-        self.shown.line(text(&reply.body));
+        if !reply.body.is_empty() {
+            self.shown.line(text(&reply.body));
+        }
     }
 
     /// Envoy logs that the last attempt did not go well.
     pub fn on_report(&mut self, words: &str, gateway: &Gateway) {
         let mut words = words.splitn(3, ' ');
+        let (status, judged) = judged(words.next().unwrap_or_default());
         let report = AttemptReport {
             request_id: self.id.clone().into_bytes(),
             cluster: self.cluster.clone(),
-            status: words.next().and_then(|status| status.parse().ok()),
+            status: status.parse().ok(),
+            judged,
+            told_wait: None,
             flags: words
                 .next()
                 .map_or(0, |flags| flags.parse().expect("flags")),
@@ -292,14 +321,32 @@ impl Stream {
     pub fn on_attempt(&mut self, gateway: &Gateway) {
         gateway.memory.attempt.borrow_mut().0 = self.id.clone();
         self.attempt = Attempt::default();
-        let decision = self.attempt.on_request(&gateway.registry, &gateway.memory);
+        let mut decision = self.attempt.on_request(&gateway.registry, &gateway.memory);
+        if decision == AttemptDecision::Wait {
+            let held = self.attempt.on_request_body(0, true, &gateway.memory);
+            decision = held.unwrap_or(decision);
+        }
         self.cluster = "account/hop".to_owned();
-        self.shown.line(format!("{decision:?}"));
+        self.shown.line(match decision {
+            AttemptDecision::To {
+                cluster,
+                path,
+                model,
+            } => {
+                let path = path.map(|path| String::from_utf8(path).expect("a path"));
+                let model = model.map(|model| format!(", model: {model}"));
+                let model = model.unwrap_or_default();
+                format!("To {{ cluster: {cluster:?}, path: {path:?}{model} }}")
+            }
+            other => format!("{other:?}"),
+        });
     }
 
     /// The response to the attempt comes to the filter of attempts.
     pub fn on_attempted(&mut self, words: &str, gateway: &Gateway) {
         let (status, report) = words.split_once(' ').unwrap_or((words, ""));
+        let (status, judged) = judged(status);
+        gateway.memory.judged.set(judged);
         let seen = (
             self.id.clone(),
             status.parse().expect("a status"),
@@ -317,10 +364,15 @@ impl Stream {
         self.is_answered = true;
         let worker = gateway.root.worker();
         let environment = worker.environment(&gateway.memory);
-        match self.exchange.on_response_head(answer, false, &environment) {
+        self.answer = answer.clone();
+        let outcome = self.exchange.on_response_head(answer, false, &environment);
+        self.apply_to_answer(outcome);
+    }
+
+    fn apply_to_answer(&mut self, outcome: Outcome) {
+        match outcome {
             Outcome::Continue(edits) => {
-                let pairs = &answer.headers;
-                let changes = head_changes(&edits.headers, pairs, &[]);
+                let changes = head_changes(&edits.headers, &self.answer.headers, &[]);
                 for change in changes {
                     self.shown.line(format!("relayed {change}"));
                     self.shown.brief += &format!("; relayed {change}");
@@ -335,6 +387,24 @@ impl Stream {
     pub fn on_piece(&mut self, piece: &[u8], end: bool, gateway: &Gateway) {
         let worker = gateway.root.worker();
         let environment = worker.environment(&gateway.memory);
+        let mut piece = piece;
+        let held;
+        if self.exchange.holds_response() {
+            self.held_answer.extend_from_slice(piece);
+            if !end && self.held_answer.len() <= MAX_ANSWER {
+                return;
+            }
+            held = core::mem::take(&mut self.held_answer);
+            let words = &held[..held.len().min(MAX_ANSWER + 1)];
+            let outcome = self
+                .exchange
+                .on_held_response(&self.answer, words, &environment);
+            self.apply_to_answer(outcome);
+            if self.is_replied {
+                return;
+            }
+            piece = &held;
+        }
         let bytes = if self.exchange.reads_response() {
             piece
         } else {
@@ -392,6 +462,12 @@ impl Stream {
     }
 }
 
+/// A status, and what the response was judged to be: `400`, `400/unauthorized`.
+fn judged(words: &str) -> (&str, Option<AttemptFailure>) {
+    let (status, kind) = words.split_once('/').unwrap_or((words, ""));
+    (status, AttemptFailure::named(kind))
+}
+
 /// The changes of a head, one line for each header that is set, and one for those that go.
 fn head_changes(edits: &[HeaderEdit], head: &[(String, Vec<u8>)], but: &[&str]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -437,7 +513,7 @@ pub fn text(bytes: &[u8]) -> String {
 }
 
 /// The head of a response.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct Answer {
     pub status: u16,
     pub details: String,

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 
 use trilane::failover::attempt::AttemptHost;
 use trilane::host::{
-    CallId, Clocks, Entropy, Fetch, FetchRequest, Log, StatId, StatKind, Stats, Timer,
+    CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, StatId, StatKind, Stats,
+    Timer,
 };
+use trilane::ledger::AttemptFailure;
 use trilane::shared_data::{Conflict, SharedData};
 
 /// Noon of a Sunday, UTC.
@@ -23,8 +25,14 @@ pub struct Memory {
     /// The counters and gauges by their names.
     pub stats: RefCell<BTreeMap<String, u64>>,
     pub lines: RefCell<Vec<String>>,
+    /// The page that calls are answered with; empty: none is sent.
+    pub page: Vec<u8>,
+    /// The calls that no answer has come to.
+    pub calls: RefCell<Vec<CallId>>,
     /// The facts that the filter of attempts sees: the request's id, the status, the hop's report.
     pub attempt: RefCell<(String, u16, String)>,
+    /// The judgement on the response that it sees.
+    pub judged: Cell<Option<AttemptFailure>>,
 }
 
 impl AttemptHost for Memory {
@@ -36,12 +44,27 @@ impl AttemptHost for Memory {
         self.attempt.borrow().1
     }
 
+    fn judged(&self) -> Option<AttemptFailure> {
+        self.judged.get()
+    }
+
+    fn told_wait(&self) -> Option<u64> {
+        None
+    }
+
     fn take_hop_report(&self) -> String {
         self.attempt.borrow().2.clone()
     }
 }
 
 impl Memory {
+    pub fn with_page(page: Vec<u8>) -> Self {
+        Self {
+            page,
+            ..Self::default()
+        }
+    }
+
     pub fn pass_ms(&self, milliseconds: u64) {
         self.passed_us
             .set(self.passed_us.get() + milliseconds * 1000);
@@ -94,7 +117,29 @@ impl Timer for Memory {
 
 impl Fetch for Memory {
     fn fetch(&self, _: FetchRequest<'_>) -> Option<CallId> {
-        None
+        let mut calls = self.calls.borrow_mut();
+        let number = u32::try_from(calls.len()).expect("a number");
+        let call = (!self.page.is_empty()).then_some(CallId(number))?;
+        calls.push(call);
+        Some(call)
+    }
+}
+
+/// The response to a call.
+#[derive(Debug)]
+pub struct Page(pub Vec<u8>);
+
+impl FetchResponse for Page {
+    fn header(&self, name: &str) -> Option<String> {
+        (name == ":status").then(|| "200".to_owned())
+    }
+
+    fn body_size(&self) -> usize {
+        self.0.len()
+    }
+
+    fn body(&self) -> Vec<u8> {
+        self.0.clone()
     }
 }
 

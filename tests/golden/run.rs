@@ -20,12 +20,18 @@ impl Documents {
         let mut hosts = self.0.borrow_mut();
         let host = hosts.entry(name.to_owned()).or_insert_with(|| {
             let file = name.trim_end_matches(" new");
-            let path = crate::directory().join("documents").join(file);
-            let document = std::fs::read_to_string(&path).expect(name);
-            published(&document, file == name)
+            let page =
+                std::fs::read(crate::directory().join("feeds").join(file)).unwrap_or_default();
+            published(&read_document(file), page, file == name)
         });
         host.clone()
     }
+}
+
+/// The text of a document.
+fn read_document(file: &str) -> String {
+    let path = crate::directory().join("documents").join(file);
+    std::fs::read_to_string(path).expect(file)
 }
 
 /// The outcome of a case: behind its steps, or of each value.
@@ -122,6 +128,7 @@ impl Run {
         }
         match word {
             "wait" => return gateway.memory.pass_ms(rest.parse().expect("milliseconds")),
+            "publish" => return gateway.publish(&read_document(rest)),
             "full" => {
                 let unwritable = Writability { writable: false };
                 return unwritable.publish(gateway.memory.steady_ms(), &gateway.memory);

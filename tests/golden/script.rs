@@ -7,6 +7,7 @@
 //! body {"model":"gpt-5.1"}        a piece of the body; `bytes` has escapes, `empty` is none. The last one ends the request
 //! trailers                        the request ends with trailers
 //! wait 1500                       milliseconds pass
+//! publish changed.json            another document comes
 //! answer 200 via_upstream         the response's head: status, Envoy's details of it, and its headers
 //! data {"id":"x"}                 a piece of a response: an event; `event NAME DATA` has a name, `body` and `bytes` are as above
 //! report 429                      Envoy logs that the attempt failed: status or `-`, flags, and why there was no connection
@@ -17,7 +18,7 @@
 //!
 //! What ends by itself need not say so, and a whole body has its length. A forwarded request without an `answer` gets one of `{}`.
 //! Behind `each NAME` stand values, each behind `- `: the case runs with each of them in the place of the name, and says in a line
-//! what came of it. `document` names the document, for the case or for all that follow. `hold` leaves a request as it is, until
+//! what came of it. `document` names the document, for the case or for all that follow; its feed has what stands in `feeds` under the same name. `hold` leaves a request as it is, until
 //! `resume`. `counters` shows the counters. `«x×100»` in a piece is so many `x`, and `«words 100-200»` some of a long text.
 
 use std::borrow::Cow;

@@ -28,6 +28,7 @@ METRICS = {
     "trilane_usage_records_total": Metric("counter", ("group", "entry", "model", "status"), "Usage records written."),
     "trilane_rejections_total": Metric("counter", ("group", "reason"), "Requests refused by the gateway."),
     "trilane_tokens_total": Metric("counter", ("group", "entry", "model", "kind"), "Tokens, each in one kind."),
+    "trilane_probes_total": Metric("counter", (), "Probes: health checks and HEAD /, which have no line in the ledger."),
     "trilane_images_total": Metric("counter", ("group", "entry", "model"), "Images made."),
     "trilane_calls_total": Metric("counter", ("group", "entry", "model", "kind"), "Calls of the vendor's own tools."),
     "trilane_charge_nanos_total": Metric("counter", ("group", "entry", "model"), "Charge, 10^-9 of the currency."),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from figures import PAGES, ROOT, Benchmarks, renewed
 
-EVERY_PAGE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+EVERY_PAGE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "llms.txt"]
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
@@ -51,4 +51,11 @@ def test_no_figure_of_the_benchmark_is_written_by_hand(page: str) -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_every_page_is_listed() -> None:
+    """docs/README.md names each page of docs/ and docs/reference/."""
+    listed = {(ROOT / "docs" / link.partition("#")[0]).resolve() for link in _LINK.findall(prose(ROOT / "docs/README.md"))}
+    pages = {page for page in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/reference").glob("*.md")] if page.name != "README.md"}
+    assert not sorted(str(page.relative_to(ROOT)) for page in pages - listed)

@@ -10,6 +10,7 @@ import posixpath
 import tarfile
 from typing import Any
 
+OCI_INDEX = "application/vnd.oci.image.index.v1+json"
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_LAYER = "application/vnd.docker.image.rootfs.diff.tar.gzip"
 OCI_LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -21,9 +22,9 @@ class Refused(Exception):
 
 
 class Layout:
-    """An OCI image layout in a tar, with one image."""
+    """An OCI image layout in a tar, with one image; of one for several machines, that for the machine named (in Go's words)."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, machine: str = "amd64") -> None:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             self.members = archive.getmembers()
             files = ((member.name, archive.extractfile(member)) for member in self.members if member.isfile())
@@ -32,6 +33,11 @@ class Layout:
             raise Refused("oci-layout")
         (self.descriptor,) = json.loads(self.files["index.json"])["manifests"]
         self.manifest: dict[str, Any] = json.loads(self.blob(self.descriptor))
+        if self.manifest.get("mediaType") == OCI_INDEX:
+            fitting = [one for one in self.manifest["manifests"] if one["platform"] == {"architecture": machine, "os": "linux"}]
+            if len(fitting) != 1:
+                raise Refused(f"{len(fitting)} images for {machine}")
+            self.manifest = json.loads(self.blob(fitting[0]))
 
     def blob(self, descriptor: dict[str, Any]) -> bytes:
         """The bytes that a descriptor names: a registry takes none whose digest or size is another."""

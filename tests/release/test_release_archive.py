@@ -7,42 +7,24 @@ import io
 import json
 import os
 import re
-import signal
 import subprocess
 import tarfile
-import time
 from pathlib import Path
 
 import pytest
+import wheel
+from published import version_of
 from puller import Layout, plugin
+from starting import Started
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Seconds; a machine that is short of time takes many.
-PATIENCE = 60
 
 pytestmark = pytest.mark.skipif("TRILANE_RELEASE" not in os.environ, reason="no release was named: make release-check")
-
-
-@pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory in it, unpacked after the checksum has been looked at, by the commands of docs/release.md."""
-    archive = Path(os.environ["TRILANE_RELEASE"]).resolve()
-    subprocess.run(["sha256sum", "--check", f"{archive.name}.sha256"], cwd=archive.parent, check=True)
-    scratch = tmp_path_factory.mktemp("release")
-    subprocess.run(["tar", "-xzf", str(archive), "-C", str(scratch)], check=True)
-    (unpacked,) = scratch.iterdir()
-    assert archive.name == f"{unpacked.name}.tar.gz"
-    return unpacked
 
 
 def files_of(release: Path) -> set[str]:
     """All of them, by their paths within it."""
     return {str(file.relative_to(release)) for file in release.rglob("*") if file.is_file()}
-
-
-def version_of(release: Path) -> str:
-    """That of its name."""
-    return release.name.removeprefix("trilane-")
 
 
 def test_the_checksums_are_of_all_files(release: Path) -> None:
@@ -71,16 +53,16 @@ def test_docs_name_all_that_is_in_it_and_nothing_else(release: Path) -> None:
 
 def test_each_image_has_the_files_of_the_release(release: Path) -> None:
     filter_digest = hashlib.sha256((release / "trilane.wasm").read_bytes()).digest()
-    programs = {"command": "bin/trilane", "command-arm64": "bin/trilane-arm64"}
+    programs = {"amd64": "bin/trilane", "arm64": "bin/trilane-arm64"}
     version = version_of(release)
-    for name, program in programs.items():
-        layout = Layout((release / f"images/trilane-{name}-{version}.oci.tar").read_bytes())
+    for machine, program in programs.items():
+        layout = Layout((release / f"images/trilane-command-{version}.oci.tar").read_bytes(), machine)
         held = {}
         for layer in layout.manifest["layers"]:
             with tarfile.open(fileobj=io.BytesIO(layout.blob(layer)), mode="r:gz") as files:
                 held |= {member.name: hashlib.sha256(files.extractfile(member).read()).digest() for member in files if member.isfile()}  # type: ignore[union-attr]
-        assert held["usr/local/bin/trilane"] == hashlib.sha256((release / program).read_bytes()).digest(), name
-        assert held["etc/trilane/filter/trilane.wasm"] == filter_digest, name
+        assert held["usr/local/bin/trilane"] == hashlib.sha256((release / program).read_bytes()).digest(), machine
+        assert held["etc/trilane/filter/trilane.wasm"] == filter_digest, machine
     for kind in ("oci", "docker", "artifact"):
         layout = Layout((release / f"images/trilane-filter-{version}.{kind}.tar").read_bytes())
         assert hashlib.sha256(plugin(layout)).digest() == filter_digest, kind
@@ -117,36 +99,38 @@ def test_the_program_needs_nothing_of_the_machine(release: Path) -> None:
         assert "INTERP" not in header and "LOAD" in header, f"{program} is static"
 
 
-@pytest.mark.parametrize("console", [False, True])
-def test_it_runs_from_an_empty_directory(release: Path, tmp_path: Path, console: bool) -> None:
+def test_the_list_has_all_that_is_published(release: Path) -> None:
+    published = Path(os.environ["TRILANE_RELEASE"]).resolve().parent
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=published, check=True)
+    named = {line.split("  ", 1)[1] for line in (published / "SHA256SUMS").read_text().splitlines()}
+    wheels = {f"trilane-{version_of(release)}-py3-none-{platform}.whl" for platform in wheel.PLATFORMS.values()}
+    assert named == {f"{release.name}.tar.gz", "install.sh", "provenance.json", *wheels}
+    subjects = json.loads((published / "provenance.json").read_text())["subject"]
+    for subject in subjects:
+        assert subject["digest"]["sha256"] == hashlib.sha256((published / subject["name"]).read_bytes()).hexdigest(), subject["name"]
+    assert {subject["name"] for subject in subjects} == named - {"install.sh", "provenance.json"}
+
+
+@pytest.mark.parametrize("way", ["archive", "archive with a console", "wheel"])
+def test_it_runs_from_an_empty_directory(release: Path, tmp_path: Path, way: str, request: pytest.FixtureRequest) -> None:
     """With an Envoy and nothing else: requests that it prints are answered, by the filter that is in the program."""
     import fetch
 
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    ports = ["--port=0", "--tls-port=0", "--admin-port=0", *(["--console", "--console-port=0"] if console else [])]
-    command = [str(release / "bin/trilane"), "up", "--demo", *ports, "--envoy", str(fetch.envoy_binary())]
-    terminal = tmp_path / "terminal"
-    alone = {"PATH": "/usr/bin:/bin", "HOME": str(empty), "TRILANE_METRICS_PORT": "0", "TRILANE_METRICS_LISTEN": "127.0.0.1:0"}
-    with terminal.open("wb") as words:
-        running = subprocess.Popen(command, cwd=empty, env=alone, stdin=subprocess.DEVNULL, stdout=words, stderr=words)
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while "Ctrl-C ends everything." not in terminal.read_text():
-            assert running.poll() is None and time.monotonic() < deadline, terminal.read_text()
-            time.sleep(0.05)
-        lines = re.findall(r"^  (curl .*)$", terminal.read_text(), re.MULTILINE)
+    if way == "wheel":
+        command = [str(request.getfixturevalue("from_wheel")), "up", "--demo"]
+    else:
+        command = [str(release / "bin/trilane"), "up", "--demo", "--envoy", str(fetch.envoy_binary())]
+    with Started([*command, *(["--console", "--console-port=0"] if "console" in way else [])], tmp_path) as started:
+        started.until("Ctrl-C ends everything.")
+        lines = re.findall(r"^  (curl .*)$", started.said, re.MULTILINE)
         assert len(lines) == 3
         for line in lines:
-            answer = subprocess.run(["bash", "-c", f"{line} --fail --silent --show-error"], env=alone, capture_output=True, text=True, check=False)
+            command = ["bash", "-c", f"{line} --fail --silent --show-error"]
+            answer = subprocess.run(command, env=started.environment, capture_output=True, text=True, check=False)
             assert answer.returncode == 0 and "pong" in answer.stdout, (line, answer)
-        running.send_signal(signal.SIGINT)
-        assert running.wait(PATIENCE) == 0
-    finally:
-        running.kill()
-        running.wait()
-    (filter_file,) = empty.rglob("*.wasm")
+        assert started.end() == 0
+    (filter_file,) = started.home.rglob("*.wasm")
     assert filter_file.read_bytes() == (release / "trilane.wasm").read_bytes(), "the release's filter"
-    (ledger,) = empty.rglob("ledger.jsonl")
+    (ledger,) = started.home.rglob("ledger.jsonl")
     with_key = [line for line in map(json.loads, ledger.read_text().splitlines()) if "trilane.key.id" in line]
     assert len(with_key) == 3

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -247,7 +248,7 @@ def test_the_compiler_is_that_of_the_dockerfile() -> None:
         ("record of a key of a feed", "src/keys/codec.rs", r"^const FORMAT_FEED: u8 = (\d+);"),
         ("how far the feed is read", "src/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
         ("counters of limits", "src/limits/**/*.rs", r'format!\("trilane/limit/(\d+)/'),
-        ("tables of the [console](console.md#the-tables)", "console/src/store/migration.rs", r"^    number: (\d+),$"),
+        ("tables of the [console](console-inside.md#the-tables)", "console/src/store/migration.rs", r"^    number: (\d+),$"),
     ],
 )
 def test_the_formats_in_the_page_are_those_in_the_code(what: str, file: str, pattern: str) -> None:
@@ -276,3 +277,10 @@ def test_what_a_page_points_at_is_there(page: str) -> None:
         assert not name or re.search(rf"(def|fn) {name}\b", (ROOT / file).read_text()), f"{page}: {file} has no {name}"
     for alert in re.findall(r"`(Trilane\w+)`", text):
         assert f"alert: {alert}\n" in (ROOT / "envoy/prometheus/rules.yml").read_text(), f"{page}: {alert}"
+
+
+def test_the_mutations_can_be_made() -> None:
+    """`make mutations` takes these very texts out of the source."""
+    command = [sys.executable, str(ROOT / "tests" / "mutations" / "run.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

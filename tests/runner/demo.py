@@ -5,9 +5,6 @@ The document has only the keys' digests. Their values are public: use them for n
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 #: Id of the key in `gateway.json` -> its value.
 DEMO_KEYS = {
     "key_a": "trilane-demo-a",
@@ -18,23 +15,6 @@ DEMO_KEYS = {
     "key_expired": "trilane-demo-expired",
     "key_disabled": "trilane-demo-disabled",
 }
-
-
-def working_demo_keys(document: bytes) -> dict[str, tuple[str, str]]:
-    """The demo keys that are valid in `document`, by id: value and group."""
-    try:
-        keys = json.loads(document).get("keys") or []
-        known = {
-            key.get("sha256"): key for key in keys if not key.get("disabled") and not key.get("expires_at")
-        }
-    except (ValueError, AttributeError, TypeError):
-        return {}
-    found = {}
-    for name, value in DEMO_KEYS.items():
-        key = known.get(hashlib.sha256(value.encode()).hexdigest())
-        if key:
-            found[name] = (value, str(key.get("group")))
-    return found
 
 
 def curl_lines(base_url: str, simulated: bool) -> list[str]:

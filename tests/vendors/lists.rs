@@ -179,6 +179,7 @@ pub fn openai() -> VendorServer {
             "gpt-6-luna",
             "gpt-6.2-sol",
             "text-embedding-3-small",
+            "tts-1",
             "gpt-image-2",
         ],
     ))

@@ -1,7 +1,7 @@
 """OpenAI, and vendors whose own pages call their interface OpenAI's.
 
-- OpenAI: requests of the official SDKs (`GET /v1/models`, `POST /v1/responses`, `POST /v1/chat/completions`, all with
-  `Authorization: Bearer`), and the bodies that these SDKs parse: lists, responses, errors
+- OpenAI: requests of the official SDKs (`GET /v1/models`, `POST /v1/responses`, `POST /v1/chat/completions`,
+  `POST /v1/responses/compact`, `POST /v1/responses/input_tokens`, `POST /v1/embeddings`, all with `Authorization: Bearer`), and the bodies that these SDKs parse: lists, responses, errors
   (`{"error": {message, type, param, code}}`; 401 `invalid_api_key`, 404 `model_not_found`).
 - DeepSeek: https://api-docs.deepseek.com/zh-cn/api/list-models (`GET /models`, members `id`, `object`, `owned_by` and no
   others) and https://api-docs.deepseek.com/quick_start/pricing (base addresses, models, Chat Completions and Responses).
@@ -37,9 +37,15 @@ class OpenAIVendor(VendorServer):
     #: The paths of the endpoints that write answers.
     chat_path: Optional[str] = "/v1/chat/completions"
     responses_path: Optional[str] = "/v1/responses"
+    #: Those of the endpoints beside them.
+    compact_path: Optional[str] = "/v1/responses/compact"
+    input_tokens_path: Optional[str] = "/v1/responses/input_tokens"
+    embeddings_path: Optional[str] = "/v1/embeddings"
 
     def answer(self, asked: Asked) -> Answer:
-        known = {("GET", self.list_path), ("POST", self.chat_path), ("POST", self.responses_path)}
+        beside = {self.compact_path: self._compaction, self.input_tokens_path: self._counted, self.embeddings_path: self._embeddings}
+        posts = (self.chat_path, self.responses_path, *beside)
+        known = {("GET", self.list_path), *(("POST", path) for path in posts)}
         if (asked.method, asked.path) not in known:
             return error(404, f"Invalid URL ({asked.method} {asked.path})")
         if asked.headers.get("authorization") != f"Bearer {self.credential}":
@@ -59,6 +65,8 @@ class OpenAIVendor(VendorServer):
         if "stream_options" in body and not body.get("stream"):
             message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
             return error(400, message, None, "stream_options")
+        if asked.path in beside:
+            return beside[asked.path](body)
         is_chat = asked.path == self.chat_path
         answer = self._chat(body) if is_chat else self._response(body)
         if answer.status != 200 or not body.get("stream"):
@@ -132,8 +140,33 @@ class OpenAIVendor(VendorServer):
         )
 
 
+    def _compaction(self, body: dict[str, Any]) -> Answer:
+        response = self._response(body)
+        if response.status != 200:
+            return response
+        said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello"}]}
+        compacted = {"id": "cmp_1", "type": "compaction", "encrypted_content": "AAAA"}
+        kept = {"id": "resp_1", "object": "response.compaction", "created_at": 1763700000, "output": [said, compacted]}
+        return Answer(200, {**kept, "usage": response.body["usage"]})
+
+    def _counted(self, body: dict[str, Any]) -> Answer:
+        return Answer(200, {"object": "response.input_tokens", "input_tokens": 12})
+
+    def _embeddings(self, body: dict[str, Any]) -> Answer:
+        if "input" not in body:
+            return error(400, "Missing required parameter: 'input'.", "missing_required_parameter", "input")
+        count = len(body["input"]) if isinstance(body["input"], list) else 1
+        # 0.25 and -0.5, as 32-bit floats.
+        vector: Any = "AACAPgAAAL8=" if body.get("encoding_format") == "base64" else [0.25, -0.5]
+        data = [{"object": "embedding", "index": index, "embedding": vector} for index in range(count)]
+        usage = {"prompt_tokens": 12, "total_tokens": 12}
+        return Answer(200, {"object": "list", "data": data, "model": body["model"], "usage": usage})
+
+
 class DeepSeekVendor(OpenAIVendor):
     """DeepSeek, by its base address with `/v1`."""
+
+    compact_path = input_tokens_path = embeddings_path = None
 
     models = ("deepseek-flash", "deepseek-v4-pro")
     owner = "deepseek"
@@ -149,7 +182,7 @@ class OpenRouterVendor(OpenAIVendor):
     models = ("openai/gpt-6-luna", "meta-llama/llama-4-maverick:free")
     list_path = "/api/v1/models/user"
     chat_path = "/api/v1/chat/completions"
-    responses_path = None
+    responses_path = compact_path = input_tokens_path = embeddings_path = None
 
     def listed(self, name: str) -> dict[str, Any]:
         price = "0" if name.endswith(":free") else "0.0000001"

@@ -216,7 +216,21 @@ fn answers() {
         ("status above all", "999", "via_upstream", 502),
         ("last status", "599", "via_upstream", 0),
     ];
-    for (case, status, details, want) in cases {
+    let no_credit = br#"{"error":{"code":"insufficient_quota"}}"#;
+    let long = vec![b' '; 9000];
+    let words: [(_, _, _, _, &[u8]); 3] = [
+        (
+            "our account has no credit",
+            "400",
+            "via_upstream",
+            502,
+            no_credit,
+        ),
+        ("the request is at fault", "400", "via_upstream", 0, b"{}"),
+        ("too many words", "404", "via_upstream", 0, &long),
+    ];
+    let cases = cases.map(|(case, status, details, want)| (case, status, details, want, &b"x"[..]));
+    for (case, status, details, want, body) in cases.into_iter().chain(words) {
         let process = Process::new();
         let mut vm = gateway(&process);
         let mut stream = Stream::new(&mut vm, chat("key-a", None));
@@ -226,6 +240,10 @@ fn answers() {
             .unwrap();
         let head = headers(&[(":status", status)]);
         stream.response_head(&mut vm, head, Some(details)).unwrap();
+        if stream.status() == 0 {
+            stream.response_body(&mut vm, body, false).unwrap();
+            stream.response_body(&mut vm, b"", true).unwrap();
+        }
         assert_eq!(stream.status(), want, "{case}");
         if want != 0 {
             assert!(json(&stream)["error"]["message"].is_string(), "{case}");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::host::{CallbackScope, Called, Headers, RecordedReply, Vm, headers};
+use crate::host::{CallbackScope, Called, Headers, RecordedReply, Vm, header, headers};
 
 const CONTINUE: i32 = 0;
 
@@ -25,6 +25,8 @@ pub struct Stream {
     paused: bool,
     pub upstream: SentUpstream,
     pub reply: Option<RecordedReply>,
+    /// The answer that is held: its head, Envoy's details, and its body so far.
+    answer: Option<(Headers, Option<String>, Vec<u8>)>,
 }
 
 impl Stream {
@@ -37,6 +39,7 @@ impl Stream {
             paused: false,
             upstream: SentUpstream::default(),
             reply: None,
+            answer: None,
         }
     }
 
@@ -125,6 +128,7 @@ impl Stream {
     fn local_reply(&mut self, vm: &mut Vm, reply: RecordedReply) -> Called<()> {
         assert!(self.reply.is_none(), "a second reply: {reply:?}");
         self.held.clear();
+        self.answer = None;
         let body = reply.body.clone();
         let mut head = headers(&[(":status", &reply.status.to_string())]);
         head.extend(reply.headers.clone());
@@ -151,28 +155,58 @@ impl Stream {
         match vm.host().scope.reply.take() {
             // This one passes the filter no more: Envoy answers in place of the answer.
             Some(reply) => self.reply = Some(reply),
-            None => assert_eq!(action, CONTINUE, "an answer is never held"),
+            None if action == CONTINUE => {}
+            None => {
+                let status = header(&head, ":status");
+                let status = status.map(|it| String::from_utf8_lossy(it).into_owned());
+                assert!(
+                    matches!(status.as_deref(), Some("400" | "403" | "404")),
+                    "no other answer is held: {status:?}"
+                );
+                self.answer = Some((head, details.map(str::to_owned), Vec::new()));
+            }
         }
         Ok(())
     }
 
     /// Gives what goes on in the chunk's place.
     pub fn response_body(&mut self, vm: &mut Vm, chunk: &[u8], end: bool) -> Called<Vec<u8>> {
+        let mut scope = CallbackScope::default();
+        let mut chunk = chunk.to_vec();
+        if let Some((head, details, body)) = &mut self.answer {
+            body.extend(chunk);
+            chunk = body.clone();
+            scope.response_headers = Some(head.clone());
+            scope.code_details = details.as_ref().map(|text| text.as_bytes().to_vec());
+        }
         let size = i32::try_from(chunk.len()).unwrap();
-        let scope = CallbackScope {
-            response_body: Some(chunk.to_vec()),
-            ..CallbackScope::default()
-        };
+        scope.response_body = Some(chunk);
         let action: i32 = vm.call(
             "proxy_on_response_body",
             (self.id, size, i32::from(end)),
             scope,
         )?;
-        assert_eq!(action, CONTINUE, "an answer is never held");
+        if let Some(reply) = vm.host().scope.reply.take() {
+            assert!(
+                self.answer.take().is_some(),
+                "in place of an answer that was held"
+            );
+            self.reply = Some(reply);
+            return Ok(Vec::new());
+        }
+        if action != CONTINUE {
+            let (_, _, body) = self.answer.as_ref().expect("an answer that is held");
+            assert!(
+                !end && body.len() <= 8 << 10,
+                "8 KiB at most, and not its end"
+            );
+            return Ok(Vec::new());
+        }
+        self.answer = None;
         Ok(vm.host().scope.response_body.take().unwrap_or_default())
     }
 
-    /// The exchange is over, however far it got. It leaves one record, if its head ever came.
+    /// The exchange is over, however far it got. It leaves one record, if its head ever came and it is no probe.
     pub fn end(&self, vm: &mut Vm) -> Called<Option<Value>> {
         let scope = CallbackScope {
             code_details: Some(b"downstream_remote_disconnect".to_vec()),
@@ -185,9 +219,10 @@ impl Stream {
             serde_json::from_slice(&line).expect("the members of an object")
         });
         assert_eq!(records.len(), 0, "one record at most");
+        let is_probe = header(&self.request, "x-trilane-probe").is_some();
         assert!(
-            record.is_some() || !self.begun,
-            "a record for every request"
+            record.is_some() != is_probe || !self.begun,
+            "a record for every request but a probe"
         );
         let done: i32 = vm.call("proxy_on_done", self.id, CallbackScope::default())?;
         assert_eq!(done, 1, "nothing is left to wait for");

@@ -5,8 +5,10 @@ use axum::Json;
 use super::answers::Done;
 use super::parts::{Body, InPath, OnceKey, Params, handlers};
 use crate::cases::holder::{self, KeyRemaining};
+use crate::cases::key_bulk::{self, KeyBulkBody, KeyBulkOutcome};
+use crate::cases::key_by_value::{self, KeyValueBody};
 use crate::cases::key_models::{self, KeyModels};
-use crate::cases::key_rotation::{self, KeyRotationBody};
+use crate::cases::key_rotation::{self, EndedOldValues, KeyRotationBody};
 use crate::cases::keys::{self, CreatedKey, KeyChangeBody, KeyListParams, KeyView, NewKeyBody};
 use crate::cases::once::IdempotentResponse;
 use crate::cases::paging::{ItemPage, PageParams};
@@ -44,12 +46,27 @@ handlers! {
         params(("id" = String, Path)), responses((status = 200, body = KeyModels)))]
     models(id: InPath<String>) -> Json<KeyModels> = key_models::list(&id);
 
-    /// Gives a key a new value, which is shown this once. With an overlap the old value stays good for a while as a key of its own,
-    /// `ID-old-TIME`, with the same limits, which count for both together.
+    /// Gives a key a new value, which is shown this once. One that has leaked is refused at once, with all earlier ones; one that is replaced as planned stays good
+    /// for a while as a key of its own, `ID-old-TIME`, with the same limits, which count for both together.
     #[utoipa::path(post, operation_id = "rotate_key", path = "/api/v1/keys/{id}/rotate", tag = "keys", request_body = KeyRotationBody,
         params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
         responses((status = 201, body = CreatedKey)))]
     rotate(once: OnceKey, id: InPath<String>, asked: Body<KeyRotationBody>) -> IdempotentResponse<CreatedKey> = key_rotation::rotate(once.as_deref(), &id, asked);
+
+    /// Ends the old values of a key that are still good, before their time: gateways refuse them within seconds.
+    #[utoipa::path(delete, operation_id = "end_old_values", path = "/api/v1/keys/{id}/old-values", tag = "keys", params(("id" = String, Path)),
+        responses((status = 200, body = EndedOldValues)))]
+    end_old(id: InPath<String>) -> Json<EndedOldValues> = key_rotation::end_old(&id);
+
+    /// Changes all keys that filters find, in one transaction: all of them, or none. Without `expected` nothing is changed: the response counts.
+    #[utoipa::path(post, operation_id = "change_keys", path = "/api/v1/keys/bulk", tag = "keys", request_body = KeyBulkBody,
+        responses((status = 200, body = KeyBulkOutcome)))]
+    bulk(asked: Body<KeyBulkBody>) -> Json<KeyBulkOutcome> = key_bulk::change(&asked);
+
+    /// Finds the key of a whole value, by its digest. The value is kept nowhere. Members find their own.
+    #[utoipa::path(post, operation_id = "find_key", path = "/api/v1/keys/find", tag = "keys", request_body = KeyValueBody,
+        responses((status = 200, body = KeyView)))]
+    find(asked: Body<KeyValueBody>) -> Json<KeyView> = key_by_value::find(&asked);
 
     /// The remaining limits and budgets of a key, its owner, alone and as a member of its team, its team and its group, and the reason that its requests fail now. Members see
     /// those of their own keys, without amounts of teams and groups.

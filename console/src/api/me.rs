@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName};
 use super::parts::{Body, Call, InPath, OnceKey, Params, handlers};
 use crate::cases::ApiProblem;
 use crate::cases::ConsoleState;
-use crate::cases::key_rotation::KeyRotationBody;
+use crate::cases::key_rotation::{EndedOldValues, KeyRotationBody};
 use crate::cases::keys::{CreatedKey, KeyView};
 use crate::cases::me::key::{self, HeldKeyView};
 use crate::cases::me::keys::{self, OwnKeyBody, OwnKeyChangeBody, OwnKeyView};
@@ -52,6 +52,11 @@ handlers! {
         params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
         responses((status = 201, body = CreatedKey)))]
     rotate_key(once: OnceKey, id: InPath<String>, asked: Body<KeyRotationBody>) -> IdempotentResponse<CreatedKey> = keys::rotate(once.as_deref(), &id, asked);
+
+    /// Ends the old values of one's own key that are still good, before their time.
+    #[utoipa::path(delete, operation_id = "end_own_old_values", path = "/api/v1/me/keys/{id}/old-values", tag = "me", params(("id" = String, Path)),
+        responses((status = 200, body = EndedOldValues)))]
+    end_old(id: InPath<String>) -> Json<EndedOldValues> = keys::end_old(&id);
 }
 
 /// Returns the view of an API key for its holder, who sends it as the token: the remaining limits and budgets, why its requests fail

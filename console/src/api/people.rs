@@ -8,6 +8,8 @@ use crate::cases::erasures::{self, ErasureView};
 use crate::cases::once::IdempotentResponse;
 use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::people::{self, NewPersonBody, PersonChangeBody, PersonView};
+use crate::cases::people_bulk::{self, InvitedPeople, NewPeopleBody};
+use crate::cases::person_sessions::{self, SessionView};
 use crate::cases::sign_in_links::{self, SignInLink};
 
 handlers! {
@@ -22,8 +24,24 @@ handlers! {
         responses((status = 201, body = PersonView)))]
     create(once: OnceKey, new: Body<NewPersonBody>) -> IdempotentResponse<PersonView> = people::create(once.as_deref(), new);
 
-    /// Changes a person. Whoever is disabled, or gets another role, is that from the next request on, and signed out; this person's
-    /// tokens end, for good.
+    /// Adds people, all of them or none, and makes a link for each, which is shown this once.
+    #[utoipa::path(post, operation_id = "create_people", path = "/api/v1/people/bulk", tag = "people", request_body = NewPeopleBody,
+        params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+        responses((status = 201, body = InvitedPeople)))]
+    create_many(once: OnceKey, new: Body<NewPeopleBody>) -> IdempotentResponse<InvitedPeople> = people_bulk::create(once.as_deref(), new);
+
+    /// One person, with the numbers of what ends when that person is disabled.
+    #[utoipa::path(get, operation_id = "get_person", path = "/api/v1/people/{id}", tag = "people", params(("id" = String, Path)),
+        responses((status = 200, body = PersonView)))]
+    get(id: InPath<String>) -> Json<PersonView> = people::get(&id);
+
+    /// Open sessions of a person, the latest first.
+    #[utoipa::path(get, operation_id = "list_sessions", path = "/api/v1/people/{id}/sessions", tag = "people",
+        params(("id" = String, Path), PageParams), responses((status = 200, body = ItemPage<SessionView>)))]
+    list_sessions(id: InPath<String>, page: Params<PageParams>) -> Json<ItemPage<SessionView>> = person_sessions::list(&id, page);
+
+    /// Changes a person. Another role ends sessions and tokens, for good. Disabling ends sessions, links and tokens, for good, and
+    /// disables the person's keys, old values among them; enabling enables the keys that this has disabled.
     #[utoipa::path(patch, operation_id = "change_person", path = "/api/v1/people/{id}", tag = "people", params(("id" = String, Path)),
         request_body = PersonChangeBody, responses((status = 200, body = PersonView)))]
     change(id: InPath<String>, change: Body<PersonChangeBody>) -> Json<PersonView> = people::change(&id, change);

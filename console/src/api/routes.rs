@@ -2,8 +2,8 @@
 
 use http::Method;
 
-use crate::cases::Role;
 use crate::cases::rights::{self, Right};
+use crate::cases::{Role, Scope};
 
 /// A route, and who may use it. Members see what is their own; the use cases see to that.
 #[derive(Debug, Clone)]
@@ -14,13 +14,16 @@ pub struct ApiRoute {
     pub path: &'static str,
     /// The roles that may use it.
     pub roles: &'static [Role],
+    /// The scope that a token needs for it; `None`: every token has it.
+    pub scope: Option<Scope>,
 }
 
 const fn route(method: Method, path: &'static str, right: Right) -> ApiRoute {
     ApiRoute {
         method,
         path,
-        roles: right.0,
+        roles: right.roles,
+        scope: right.scope,
     }
 }
 
@@ -40,7 +43,14 @@ pub const ROUTES: &[ApiRoute] = &[
         "/api/v1/me/keys/{id}/rotate",
         rights::CHANGE_OWN_KEYS,
     ),
+    route(
+        Method::DELETE,
+        "/api/v1/me/keys/{id}/old-values",
+        rights::CHANGE_OWN_KEYS,
+    ),
     route(Method::GET, "/api/v1/keys", rights::SEE_KEYS),
+    route(Method::POST, "/api/v1/keys/find", rights::SEE_KEYS),
+    route(Method::POST, "/api/v1/keys/bulk", rights::CHANGE_KEYS),
     route(Method::POST, "/api/v1/keys", rights::CHANGE_KEYS),
     route(Method::GET, "/api/v1/keys/{id}", rights::SEE_KEYS),
     route(Method::PATCH, "/api/v1/keys/{id}", rights::CHANGE_KEYS),
@@ -50,6 +60,11 @@ pub const ROUTES: &[ApiRoute] = &[
     route(
         Method::POST,
         "/api/v1/keys/{id}/rotate",
+        rights::CHANGE_KEYS,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/keys/{id}/old-values",
         rights::CHANGE_KEYS,
     ),
     route(Method::GET, "/api/v1/usage", rights::SEE_USAGE),
@@ -129,6 +144,13 @@ pub const ROUTES: &[ApiRoute] = &[
     ),
     route(Method::GET, "/api/v1/people", rights::SEE_PEOPLE),
     route(Method::POST, "/api/v1/people", rights::CHANGE_PEOPLE),
+    route(Method::POST, "/api/v1/people/bulk", rights::CHANGE_PEOPLE),
+    route(Method::GET, "/api/v1/people/{id}", rights::SEE_PEOPLE),
+    route(
+        Method::GET,
+        "/api/v1/people/{id}/sessions",
+        rights::SEE_PEOPLE,
+    ),
     route(Method::PATCH, "/api/v1/people/{id}", rights::CHANGE_PEOPLE),
     route(
         Method::DELETE,
@@ -162,9 +184,9 @@ pub const ROUTES: &[ApiRoute] = &[
         "/api/v1/teams/{id}/members/{person}",
         rights::CHANGE_TEAMS,
     ),
-    route(Method::GET, "/api/v1/tokens", rights::USE_TOKENS),
-    route(Method::POST, "/api/v1/tokens", rights::USE_TOKENS),
-    route(Method::DELETE, "/api/v1/tokens/{id}", rights::USE_TOKENS),
+    route(Method::GET, "/api/v1/tokens", rights::SEE_TOKENS),
+    route(Method::POST, "/api/v1/tokens", rights::CHANGE_TOKENS),
+    route(Method::DELETE, "/api/v1/tokens/{id}", rights::CHANGE_TOKENS),
     route(Method::GET, "/api/v1/audit", rights::SEE_AUDIT),
     route(Method::GET, "/api/v1/envoys", rights::SEE_ENVOYS),
     route(Method::POST, "/api/v1/envoys", rights::CHANGE_ENVOYS),
@@ -262,5 +284,8 @@ pub fn right(method: &Method, path: &str) -> Right {
     };
     let mut routes = ROUTES.iter();
     let found = routes.find(|route| route.method == *method && route.path == path);
-    Right(found.map_or(&[], |route| route.roles))
+    found.map_or(Right::NOBODYS, |route| Right {
+        roles: route.roles,
+        scope: route.scope,
+    })
 }

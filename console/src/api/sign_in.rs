@@ -7,10 +7,10 @@ use http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue};
 use http::request::Parts;
 
 use super::routes;
-use crate::cases::{ApiProblem, Caller, ConsoleState, Role};
+use crate::cases::{ApiProblem, Caller, ConsoleState, Role, Scopes};
 use crate::client_address::address;
 use crate::secret;
-use crate::store::api_tokens;
+use crate::store::api_tokens::{self, TokenHolder};
 
 /// Lets a request pass whose token is good and whose role may use its route.
 pub async fn sign_in(
@@ -52,13 +52,18 @@ async fn caller(
     let mut transaction = state.store.read().await?;
     let found = api_tokens::holder(&mut transaction, &digest, state.now()).await?;
     transaction.rollback().await;
-    let (token, person) = found.ok_or_else(ApiProblem::unauthorized)?;
+    let TokenHolder {
+        token,
+        scopes,
+        person,
+    } = found.ok_or_else(ApiProblem::unauthorized)?;
     let role = Role::parse(&person.role).ok_or_else(ApiProblem::unauthorized)?;
     let caller = Caller {
         id: person.id,
         name: person.name,
         role,
         token,
+        scopes: scopes.as_deref().map(Scopes::stored),
         address: address(request),
     };
     caller.must(routes::right(&request.method, path.as_str()))?;

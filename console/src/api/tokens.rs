@@ -6,13 +6,13 @@ use super::answers::Done;
 use super::parts::{Body, InPath, OnceKey, Params, handlers};
 use crate::cases::once::IdempotentResponse;
 use crate::cases::paging::{ItemPage, PageParams};
-use crate::cases::tokens::{self, CreatedToken, NewTokenBody, TokenView};
+use crate::cases::tokens::{self, CreatedToken, NewTokenBody, TokenListParams, TokenView};
 
 handlers! {
     /// Tokens in the order of their ids; one's own, but for admins.
-    #[utoipa::path(get, operation_id = "list_tokens", path = "/api/v1/tokens", tag = "people", params(PageParams),
+    #[utoipa::path(get, operation_id = "list_tokens", path = "/api/v1/tokens", tag = "people", params(TokenListParams, PageParams),
         responses((status = 200, body = ItemPage<TokenView>)))]
-    list(page: Params<PageParams>) -> Json<ItemPage<TokenView>> = tokens::list(page);
+    list(asked: Params<TokenListParams>, page: Params<PageParams>) -> Json<ItemPage<TokenView>> = tokens::list(asked, page);
 
     /// Makes a token, which is shown this once.
     #[utoipa::path(post, operation_id = "create_token", path = "/api/v1/tokens", tag = "people", request_body = NewTokenBody,

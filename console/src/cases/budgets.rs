@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use trilane::config::document::{BudgetDocument, LimitsDocument};
 use trilane::config::{Document, Problems, compile};
-use trilane::limits::{member_id, member_parts};
+use trilane::limits::{SubjectKind, Window, member_id, member_parts};
 use trilane::money::Amount;
 use utoipa::ToSchema;
 
@@ -25,29 +25,6 @@ use crate::nearly_spent;
 use crate::store::spend_feed::{self, PeopleBudget};
 use crate::store::{Transaction, audit, documents, keys, spend};
 
-/// The kinds of subject that may have a budget here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum BudgetKind {
-    /// The keys that an owner has and had in a team, `ann@blue`. It follows from the team's allowance.
-    Member,
-    /// The keys of an owner.
-    Owner,
-    /// The keys of a team.
-    Team,
-}
-
-impl BudgetKind {
-    /// Its name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Member => "member",
-            Self::Owner => "owner",
-            Self::Team => "team",
-        }
-    }
-}
-
 /// The amounts that may be spent per day and per month: decimals, in the currency of the document. One of the two or both.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +41,8 @@ pub struct BudgetBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BudgetView {
     /// The kind of subject: `member`, `owner` or `team`.
-    pub(crate) kind: String,
+    #[schema(value_type = String)]
+    pub(crate) kind: SubjectKind,
     /// The id.
     pub(crate) id: String,
     /// The amounts that the subject may spend.
@@ -82,15 +60,21 @@ pub struct BudgetSpendView {
     pub(crate) this_month: Vec<SpentAmount>,
 }
 
+impl From<BudgetDocument> for BudgetBody {
+    fn from(budget: BudgetDocument) -> Self {
+        Self {
+            per_day: budget.per_day,
+            per_month: budget.per_month,
+        }
+    }
+}
+
 impl From<PeopleBudget> for BudgetView {
     fn from(budget: PeopleBudget) -> Self {
         Self {
             kind: budget.kind,
             id: budget.subject,
-            budget: BudgetBody {
-                per_day: budget.per_day,
-                per_month: budget.per_month,
-            },
+            budget: budget.budget.into(),
         }
     }
 }
@@ -107,7 +91,7 @@ pub async fn list(
     let mut transaction = state.store.read().await?;
     let budgets = spend_feed::budgets(&mut transaction, &kind, &subject, limit.to_fetch()).await?;
     transaction.rollback().await;
-    let place = |budget: &PeopleBudget| (budget.kind.clone(), budget.subject.clone());
+    let place = |budget: &PeopleBudget| (budget.kind, budget.subject.clone());
     Ok(limit.page(budgets, place, BudgetView::from))
 }
 
@@ -115,25 +99,19 @@ pub async fn list(
 pub async fn get(
     state: &ConsoleState,
     caller: &Caller,
-    kind: BudgetKind,
+    kind: SubjectKind,
     id: &str,
 ) -> Result<BudgetSpendView, ApiProblem> {
     caller.must(rights::SEE_BUDGET)?;
-    let own = |only: &str| match kind {
-        BudgetKind::Member => member_parts(id).is_some_and(|(owner, _)| owner == only),
-        BudgetKind::Owner => only == id,
-        BudgetKind::Team => false,
-    };
-    if id.contains('\0') || caller.only_owner().is_some_and(|only| !own(only)) {
+    must_be_of_people(kind)?;
+    if id.contains('\0') || !caller.sees(kind, id) {
         return Err(ApiProblem::not_found());
     }
     let mut transaction = state.store.read().await?;
     let budget = find(&mut transaction, kind, id).await?;
-    let today = state.time().date();
-    let month = format!("{:04}-{:02}", today.year(), u8::from(today.month()));
     let mut sums = Vec::new();
-    for period in [today.to_string(), month] {
-        let spent = spend::of(&mut transaction, kind.name(), id, &period).await?;
+    for period in Window::ALL.map(|window| state.period(window).to_string()) {
+        let spent = spend::of(&mut transaction, kind, id, &period).await?;
         sums.push(spent.into_iter().map(SpentAmount::from).collect());
     }
     transaction.rollback().await;
@@ -150,7 +128,7 @@ pub async fn get(
 pub async fn set(
     state: &ConsoleState,
     caller: &Caller,
-    kind: BudgetKind,
+    kind: SubjectKind,
     id: &str,
     new: BudgetBody,
 ) -> Result<BudgetView, ApiProblem> {
@@ -160,20 +138,21 @@ pub async fn set(
     }
     refuse_member(kind)?;
     check(&new)?;
-    let new = BudgetBody {
+    let new = BudgetDocument {
         per_day: fields::without_sign(new.per_day),
         per_month: fields::without_sign(new.per_month),
+        spent: None,
     };
     in_transaction!(state.store, transaction => {
-        if kind == BudgetKind::Owner {
+        if kind == SubjectKind::Owner {
             erasures::refuse_erased(transaction, "id", id).await?;
         }
         check_prices(transaction, kind, &[id]).await?;
         change(transaction, caller, (kind, id), &new, state.now()).await?;
         Ok(BudgetView {
-            kind: kind.name().to_owned(),
+            kind,
             id: id.to_owned(),
-            budget: new.clone(),
+            budget: new.clone().into(),
         })
     })
 }
@@ -182,7 +161,7 @@ pub async fn set(
 pub async fn remove(
     state: &ConsoleState,
     caller: &Caller,
-    kind: BudgetKind,
+    kind: SubjectKind,
     id: &str,
 ) -> Result<(), ApiProblem> {
     caller.must(rights::CHANGE_BUDGETS)?;
@@ -191,15 +170,24 @@ pub async fn remove(
     }
     refuse_member(kind)?;
     in_transaction!(state.store, transaction => {
-        let before = change(transaction, caller, (kind, id), &BudgetBody::default(), state.now()).await?;
+        let before = change(transaction, caller, (kind, id), &BudgetDocument::default(), state.now()).await?;
         // Without one nothing of this is done.
         before.map(|_| ()).ok_or_else(ApiProblem::not_found)
     })
 }
 
+/// Refuses keys and groups, whose budgets are among their limits.
+fn must_be_of_people(kind: SubjectKind) -> Result<(), ApiProblem> {
+    if kind.is_of_people() {
+        return Ok(());
+    }
+    Err(ApiProblem::bad("kind must be member, owner or team"))
+}
+
 /// Refuses to change the budget of a member by itself.
-fn refuse_member(kind: BudgetKind) -> Result<(), ApiProblem> {
-    if kind == BudgetKind::Member {
+fn refuse_member(kind: SubjectKind) -> Result<(), ApiProblem> {
+    must_be_of_people(kind)?;
+    if kind == SubjectKind::Member {
         let why = "a member's budget follows from the team's allowance: change that";
         return Err(ApiProblem::conflict(why.to_owned()));
     }
@@ -209,42 +197,33 @@ fn refuse_member(kind: BudgetKind) -> Result<(), ApiProblem> {
 /// The budget that there is.
 async fn find(
     transaction: &mut Transaction,
-    kind: BudgetKind,
+    kind: SubjectKind,
     id: &str,
 ) -> Result<BudgetBody, ApiProblem> {
-    let (per_day, per_month) = spend_feed::budget(transaction, kind.name(), id).await?;
-    some(BudgetBody { per_day, per_month }).ok_or_else(ApiProblem::not_found)
-}
-
-/// A budget, unless it is none.
-fn some(budget: BudgetBody) -> Option<BudgetBody> {
-    (budget.per_day.is_some() || budget.per_month.is_some()).then_some(budget)
+    let budget = spend_feed::budget(transaction, kind, id).await?;
+    let budget = budget.is_set().then_some(budget);
+    budget
+        .map(BudgetBody::from)
+        .ok_or_else(ApiProblem::not_found)
 }
 
 /// Sets a budget. What it was, if there was one.
 async fn change(
     transaction: &mut Transaction,
     caller: &Caller,
-    (kind, id): (BudgetKind, &str),
-    new: &BudgetBody,
+    (kind, id): (SubjectKind, &str),
+    new: &BudgetDocument,
     now: i64,
-) -> Result<Option<BudgetBody>, ApiProblem> {
-    let told = |budget: BudgetBody| serde_json::to_string(&budget).unwrap_or_default();
-    let budget = BudgetDocument {
-        per_day: new.per_day.clone(),
-        per_month: new.per_month.clone(),
-        ..BudgetDocument::default()
-    };
-    nearly_spent::renew(transaction, (kind.name(), id), &budget, now).await?;
+) -> Result<Option<BudgetDocument>, ApiProblem> {
+    let told = |budget: &BudgetDocument| serde_json::to_string(budget).unwrap_or_default();
+    nearly_spent::renew(transaction, (kind, id), new, now).await?;
     // The row of the feed is the last that a transaction locks, but for entries of the audit, which nobody waits for.
-    let amounts = (new.per_day.as_deref(), new.per_month.as_deref());
-    let (per_day, per_month) =
-        spend_feed::set_budget(transaction, kind.name(), id, amounts, now).await?;
-    let before = some(BudgetBody { per_day, per_month });
-    let object = format!("{}/{id}", kind.name());
+    let before = spend_feed::set_budget(transaction, kind, id, new, now).await?;
+    let before = before.is_set().then_some(before);
+    let object = format!("{kind}/{id}");
     let mut entry = caller.actor().entry(now, "budget.change", &object);
-    entry.before = before.clone().map(told);
-    entry.after = some(new.clone()).map(told);
+    entry.before = before.as_ref().map(told);
+    entry.after = Some(new).filter(|new| new.is_set()).map(told);
     audit::insert(transaction, &entry).await?;
     Ok(before)
 }
@@ -264,11 +243,7 @@ fn check(budget: &BudgetBody) -> Result<(), ApiProblem> {
             Some(Ok(_)) | None => {}
         }
     }
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(ApiProblem::of(problems))
-    }
+    ApiProblem::if_any(problems)
 }
 
 /// Whether a key counts under a budget of its owner, alone or as a member of its team, or of its team.
@@ -280,15 +255,14 @@ pub(super) async fn is_under_one(
     let member = owner.zip(team);
     let member = member.map(|(owner, team)| member_id(owner, team));
     for (kind, id) in [
-        (BudgetKind::Member, member.as_deref()),
-        (BudgetKind::Owner, owner),
-        (BudgetKind::Team, team),
+        (SubjectKind::Member, member.as_deref()),
+        (SubjectKind::Owner, owner),
+        (SubjectKind::Team, team),
     ] {
         let Some(id) = id else {
             continue;
         };
-        let (per_day, per_month) = spend_feed::budget(transaction, kind.name(), id).await?;
-        if per_day.is_some() || per_month.is_some() {
+        if spend_feed::budget(transaction, kind, id).await?.is_set() {
             return Ok(true);
         }
     }
@@ -309,7 +283,7 @@ pub(super) fn some_budget() -> LimitsDocument {
 /// Refuses a budget that leaves some keys of these members, owners or teams no model, as it can count none, and names the models.
 pub(super) async fn check_prices(
     transaction: &mut Transaction,
-    kind: BudgetKind,
+    kind: SubjectKind,
     ids: &[&str],
 ) -> Result<(), ApiProblem> {
     let Some(current) = documents::current(transaction).await? else {
@@ -318,7 +292,7 @@ pub(super) async fn check_prices(
     let mut stored = Vec::new();
     for id in ids {
         stored.extend(match (kind, member_parts(id)) {
-            (BudgetKind::Member, Some((owner, team))) => {
+            (SubjectKind::Member, Some((owner, team))) => {
                 keys::groups_of_member(transaction, owner, team).await?
             }
             _ => keys::groups_of(transaction, kind.name(), id).await?,
@@ -336,9 +310,10 @@ pub(super) async fn check_prices(
     let named = named.filter(|key| {
         let (owner, team) = (key.owner.as_deref(), key.team.as_deref());
         let id = match kind {
-            BudgetKind::Member => owner.zip(team).map(|(owner, team)| member_id(owner, team)),
-            BudgetKind::Owner => owner.map(str::to_owned),
-            BudgetKind::Team => team.map(str::to_owned),
+            SubjectKind::Member => owner.zip(team).map(|(owner, team)| member_id(owner, team)),
+            SubjectKind::Owner => owner.map(str::to_owned),
+            SubjectKind::Team => team.map(str::to_owned),
+            SubjectKind::Key | SubjectKind::Group => None,
         };
         id.is_some_and(|id| ids.contains(&id.as_str()))
     });
@@ -360,9 +335,5 @@ pub(super) async fn check_prices(
     for reason in reasons {
         problems.push("", reason);
     }
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(ApiProblem::of(problems))
-    }
+    ApiProblem::if_any(problems)
 }

@@ -1,8 +1,11 @@
 //! The sender of a request.
 
+use trilane::limits::{SubjectKind, member_parts};
+
 use super::problem::ApiProblem;
 use super::rights::Right;
 use super::role::Role;
+use super::scopes::{Scope, Scopes};
 use crate::store::audit::Actor;
 
 /// The authenticated sender of a request, as found by `sign_in`.
@@ -16,6 +19,8 @@ pub struct Caller {
     pub role: Role,
     /// The id of the token.
     pub token: String,
+    /// The scopes of the token; `None`: all that the role may do.
+    pub scopes: Option<Scopes>,
     /// The address that the request comes from.
     pub address: String,
 }
@@ -29,18 +34,30 @@ impl Caller {
         }
     }
 
-    /// Whether the caller's role may do this.
+    /// Whether the caller's role may do this, and the token.
     pub fn may(&self, right: Right) -> bool {
-        right.includes(self.role)
+        right.includes(self.role) && self.missing(right).is_none()
+    }
+
+    /// The scope that the caller's token lacks for this.
+    fn missing(&self, right: Right) -> Option<Scope> {
+        let scopes = self.scopes.as_ref()?;
+        right.scope.filter(|scope| !scopes.include(*scope))
     }
 
     /// Lets a caller pass who may do this.
     ///
     /// # Errors
-    /// 403: the role may not.
+    /// 403: the role may not, or the token.
     pub fn must(&self, right: Right) -> Result<(), ApiProblem> {
         if self.may(right) {
             return Ok(());
+        }
+        if right.includes(self.role)
+            && let Some(scope) = self.missing(right)
+        {
+            let detail = format!("this token does not have the scope {scope}");
+            return Err(ApiProblem::forbidden(detail));
         }
         let name = self.role.name();
         Err(ApiProblem::forbidden(format!(
@@ -54,5 +71,14 @@ impl Caller {
             Role::Admin | Role::Viewer => None,
             Role::Member | Role::Agent => Some(&self.id),
         }
+    }
+
+    /// Whether the caller sees this member, owner, team or group: everybody's, or one of its own.
+    pub fn sees(&self, kind: SubjectKind, id: &str) -> bool {
+        self.only_owner().is_none_or(|only| match kind {
+            SubjectKind::Member => member_parts(id).is_some_and(|(owner, _)| owner == only),
+            SubjectKind::Owner => id == only,
+            SubjectKind::Key | SubjectKind::Team | SubjectKind::Group => false,
+        })
     }
 }

@@ -11,6 +11,7 @@ use super::paging::{ItemPage, PageParams};
 use super::problem::{ApiProblem, PlacedProblem, placed};
 use super::rights;
 use super::state::ConsoleState;
+use crate::documents::model_changes::{self, ChangedKeys, ModelChange};
 use crate::documents::{self as life, NewDraft, budget_losses};
 use crate::in_transaction;
 use crate::secret;
@@ -74,6 +75,23 @@ pub struct CheckView {
     pub(crate) groups: usize,
     /// The number of keys in the draft.
     pub(crate) keys: usize,
+    /// The keys that gain or lose models, beside the version in force; those of the console too.
+    pub(crate) model_changes: Vec<ModelChangeView>,
+}
+
+/// Keys that gain and lose the same models.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelChangeView {
+    /// The number of these keys.
+    pub(crate) keys: u64,
+    /// The ids of the first of them, 20 at most.
+    pub(crate) key_ids: Vec<String>,
+    /// The models that they gain.
+    pub(crate) gained: Vec<String>,
+    /// The models that they lose.
+    pub(crate) lost: Vec<String>,
+    /// All of this in a sentence.
+    pub(crate) sentence: String,
 }
 
 /// The differences between a draft and the version in force.
@@ -208,6 +226,9 @@ pub async fn check(
         Ok(checked) => {
             let mut transaction = state.store.read().await?;
             let losses = budget_losses::warnings(&mut transaction, &checked.served).await?;
+            let current = documents::current(&mut transaction).await?;
+            let before = current.map_or_else(String::new, |current| current.served);
+            let changes = model_changes::of_all(&mut transaction, &before, &checked.served).await?;
             transaction.rollback().await;
             let mut warnings = checked.warnings;
             warnings.0.extend(losses.0);
@@ -217,6 +238,7 @@ pub async fn check(
                 warnings: placed(warnings),
                 groups: checked.groups,
                 keys: checked.keys,
+                model_changes: changes.into_iter().map(change_view).collect(),
             }
         }
         Err(problems) => CheckView {
@@ -225,8 +247,19 @@ pub async fn check(
             warnings: Vec::new(),
             groups: 0,
             keys: 0,
+            model_changes: Vec::new(),
         },
     })
+}
+
+fn change_view((change, keys): (ModelChange, ChangedKeys)) -> ModelChangeView {
+    ModelChangeView {
+        sentence: change.sentence(&keys),
+        keys: keys.count,
+        key_ids: keys.named,
+        gained: change.gained,
+        lost: change.lost,
+    }
 }
 
 /// The differences between a draft and the version in force.

@@ -31,7 +31,18 @@ pub enum CountPeriod {
 }
 
 impl CountPeriod {
-    fn length(self) -> u8 {
+    /// Its name, as the API has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Month => "month",
+        }
+    }
+
+    /// The letters of an hour that make a period.
+    pub(crate) fn letters(self) -> u8 {
         match self {
             Self::All => 0,
             Self::Hour => 13,
@@ -91,6 +102,9 @@ pub struct AttemptsView {
     pub(crate) period: String,
     /// The account or source; empty where it is not asked for.
     pub(crate) name: String,
+    /// The source of an account; only where accounts are asked for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) source: String,
     /// All attempts.
     pub(crate) attempts: i64,
     /// Those that failed.
@@ -106,11 +120,12 @@ pub struct AttemptsList {
     pub(crate) items: Vec<AttemptsView>,
 }
 
-/// Rows with the same period and name, together.
-fn gathered<K: Ord>(rows: Vec<Counted<K>>) -> BTreeMap<(String, String), BTreeMap<K, i64>> {
-    let mut all: BTreeMap<(String, String), BTreeMap<K, i64>> = BTreeMap::new();
-    for (period, name, kind, count) in rows {
-        all.entry((period, name)).or_default().insert(kind, count);
+/// Rows with the same period, name and source, together.
+fn gathered<K: Ord>(rows: Vec<Counted<K>>) -> BTreeMap<[String; 3], BTreeMap<K, i64>> {
+    let mut all: BTreeMap<[String; 3], BTreeMap<K, i64>> = BTreeMap::new();
+    for (period, name, source, kind, count) in rows {
+        let counts = all.entry([period, name, source]).or_default();
+        counts.insert(kind, count);
     }
     all
 }
@@ -159,7 +174,7 @@ fn query<'a>(
         return Err(ApiProblem::bad("no name has a zero byte"));
     }
     Ok(CountQuery {
-        period: asked.period.length(),
+        period: asked.period.letters(),
         by,
         since: since.as_deref(),
         until: until.as_deref(),
@@ -195,7 +210,7 @@ pub async fn first_bytes(
     transaction.rollback().await;
     not_too_many(&rows)?;
     let items = gathered(rows).into_iter();
-    let items = items.map(|((period, name), within_ms)| FirstBytesView {
+    let items = items.map(|([period, name, _], within_ms)| FirstBytesView {
         period,
         name,
         requests: sum(within_ms.values()),
@@ -231,11 +246,12 @@ pub async fn attempts(
     transaction.rollback().await;
     not_too_many(&rows)?;
     let items = gathered(rows).into_iter();
-    let items = items.map(|((period, name), ended)| {
+    let items = items.map(|([period, name, source], ended)| {
         let failed = ended.iter().filter(|(end, _)| is_failure(end));
         AttemptsView {
             period,
             name,
+            source,
             attempts: sum(ended.values()),
             failed: sum(failed.map(|(_, count)| count)),
             ended,

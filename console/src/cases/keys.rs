@@ -2,14 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use trilane::config::document::{KeyDocument, LimitsDocument};
-use trilane::config::key::CheckedKey;
-use trilane::config::{Document, Problems, compile};
+use trilane::limits::{SubjectKind, Window};
 use utoipa::{IntoParams, ToSchema};
 
-use super::budgets;
 use super::caller::Caller;
-use super::erasures;
 use super::fields;
+use super::key_checks::{check, check_owner};
+use super::key_rotation::{self, OldValueOutcome, OldValueView};
 use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams, cursor};
 use super::problem::ApiProblem;
@@ -21,8 +20,8 @@ use crate::nearly_spent;
 use crate::secret::{self, NewSecret};
 use crate::store::key_lists::{KeyFilter, KeyState};
 use crate::store::keys::{self, StoredKey};
-use crate::store::{LockedRow, Transaction, audit, documents, key_search, key_spend};
-use crate::timestamp::moment;
+use crate::store::{LockedRow, Transaction, audit, key_search, key_spend};
+use crate::timestamp::{self, moment};
 use crate::written_budgets::of_limits;
 
 /// An API key, as far as it may be seen.
@@ -58,6 +57,9 @@ pub struct KeyView {
     pub(crate) expires_at: Option<String>,
     /// Whether it is disabled.
     pub(crate) disabled: bool,
+    /// The person with whom it was disabled: it is enabled again with that person. Missing: it was disabled by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) disabled_with: Option<String>,
     /// The limits of the key, as in a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -74,6 +76,9 @@ pub struct KeyView {
     /// The amounts spent this month (UTC), by currency; in lists only with `with=use`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spent_this_month: Option<Vec<SpentAmount>>,
+    /// The old values that are still good; of one key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) old_values: Option<Vec<OldValueView>>,
     /// The revision that a change may name, so that it does not overwrite another change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) revision: Option<String>,
@@ -98,9 +103,11 @@ impl From<StoredKey> for KeyView {
             hint: key.hint,
             expires_at: key.expires_at,
             disabled: key.disabled,
+            disabled_with: key.disabled_with,
             created_at: key.created_at,
             created_by: key.created_by,
             last_used_at: None,
+            old_values: None,
             spent_this_month: None,
         }
     }
@@ -114,6 +121,9 @@ pub struct CreatedKey {
     pub(crate) value: Option<String>,
     /// The key as later responses show it, without its value.
     pub(crate) key: KeyView,
+    /// The outcome for the old value; where the key was rotated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) old: Option<OldValueOutcome>,
 }
 
 impl CreatedKey {
@@ -122,6 +132,7 @@ impl CreatedKey {
         Self {
             value: Some(value.reveal().to_owned()),
             key: key.into(),
+            old: None,
         }
     }
 }
@@ -210,6 +221,8 @@ pub struct KeyListParams {
     pub(crate) owner: Option<String>,
     /// Of this group only.
     pub(crate) group: Option<String>,
+    /// Of this team only.
+    pub(crate) team: Option<String>,
     /// With this in id, owner, label or the last characters, whatever the case of ASCII letters.
     pub(crate) search: Option<String>,
     /// In this state only.
@@ -230,12 +243,16 @@ pub async fn list(
     caller.must(rights::SEE_KEYS)?;
     let limit = page.limit()?;
     let after: String = page.after()?.unwrap_or_default();
-    if [&asked.owner, &asked.group, &asked.search]
+    if [&asked.owner, &asked.group, &asked.team, &asked.search]
         .into_iter()
         .flatten()
         .any(|name| name.contains('\0'))
     {
         return Err(ApiProblem::bad("no name has a zero byte"));
+    }
+    if asked.search.as_deref().is_some_and(secret::is_whole) {
+        let detail = "a whole key does not belong into an address: POST /api/v1/keys/find";
+        return Err(ApiProblem::bad(detail));
     }
     if let (Some(only), Some(owner)) = (caller.only_owner(), &asked.owner)
         && only != owner
@@ -245,6 +262,7 @@ pub async fn list(
     let filter = KeyFilter {
         owner: caller.only_owner().or(asked.owner.as_deref()),
         group: asked.group.as_deref(),
+        team: asked.team.as_deref(),
         search: asked.search.as_deref(),
         state: asked.state,
         now: &moment(state.now()),
@@ -272,6 +290,8 @@ pub async fn get(state: &ConsoleState, caller: &Caller, id: &str) -> Result<KeyV
     let mut transaction = state.store.read().await?;
     let mut key = KeyView::from(find_own(&mut transaction, caller, id).await?);
     add_use(&mut transaction, &mut key, state.now()).await?;
+    let old = key_rotation::good_values(&mut transaction, &key.id, state.now()).await?;
+    key.old_values = (!old.is_empty()).then_some(old);
     transaction.rollback().await;
     Ok(key)
 }
@@ -282,11 +302,11 @@ pub(super) async fn add_use(
     key: &mut KeyView,
     now: i64,
 ) -> Result<(), ApiProblem> {
-    let month = moment(now).get(..7).unwrap_or_default().to_owned();
+    let month = timestamp::period(Window::Month, now);
     let owner = key.owner.as_deref();
     let used = key_spend::last_use(transaction, &key.id, owner).await?;
     let counters = key.counts_as.as_ref().unwrap_or(&key.id);
-    let spent = key_spend::of(transaction, counters, owner, &month).await?;
+    let spent = key_spend::of(transaction, counters, owner, month).await?;
     key.last_used_at = used.map(moment);
     key.spent_this_month = Some(spent.into_iter().map(SpentAmount::from).collect());
     Ok(())
@@ -361,6 +381,7 @@ pub(super) fn drawn(
         created_by: Some(caller.id.clone()),
         hint: Some(value.hint().to_owned()),
         counts_as: None,
+        disabled_with: None,
     })
 }
 
@@ -376,6 +397,7 @@ pub(super) async fn add(
 ) -> Result<(), ApiProblem> {
     keys::take_turn(transaction).await?;
     check(transaction, key).await?;
+    check_owner(transaction, None, key).await?;
     keys::insert(transaction, key).await?;
     renew_budget(transaction, key, now).await?;
     let mut entry = caller.actor().entry(now, "key.create", &key.id);
@@ -391,7 +413,13 @@ async fn renew_budget(
     now: i64,
 ) -> Result<(), ApiProblem> {
     let budget = of_limits(key.limits.as_deref()).unwrap_or_default();
-    nearly_spent::renew(transaction, ("key", key.counters()), &budget, now).await?;
+    nearly_spent::renew(
+        transaction,
+        (SubjectKind::Key, key.counters()),
+        &budget,
+        now,
+    )
+    .await?;
     Ok(())
 }
 
@@ -408,44 +436,79 @@ pub async fn change(
         if change.revision.as_ref().is_some_and(|seen| *seen != revision(&before)) {
             return Err(ApiProblem::precondition("the key was changed meanwhile"));
         }
-        let mut key = StoredKey::clone(&before);
-        if let Some(group) = &change.group {
-            key.group_id.clone_from(group);
-        }
-        if let Some(disabled) = change.disabled {
-            key.disabled = disabled;
-        }
-        for (change, field) in [
-            (&change.owner, &mut key.owner),
-            (&change.team, &mut key.team),
-            (&change.multiplier, &mut key.multiplier),
-            (&change.label, &mut key.label),
-            (&change.expires_at, &mut key.expires_at),
-        ] {
-            if let Some(value) = change {
-                field.clone_from(value);
-            }
-        }
-        if let Some(limits) = &change.limits {
-            key.limits = limits.clone().map(stored_limits);
-        }
-        if let Some(models) = &change.models {
-            key.models = models.as_ref().map(written);
-        }
+        let key = changed(&before, &change);
         if key != *before {
-            check(transaction, &key).await?;
-            keys::update(transaction, &before, &key).await?;
-            if key.limits != before.limits {
-                keys::share_limits(transaction, &key).await?;
-                renew_budget(transaction, &key, state.now()).await?;
+            // A key that a gateway would take no more can be disabled nevertheless.
+            if !is_disabling(&before, &key) {
+                check(transaction, &key).await?;
+                check_owner(transaction, Some(&before), &key).await?;
             }
-            let mut entry = caller.actor().entry(state.now(), "key.change", id);
-            entry.before = Some(told(&before));
-            entry.after = Some(told(&key));
-            audit::insert(transaction, &entry).await?;
+            set(transaction, caller, &before, &key, state.now()).await?;
         }
         Ok(KeyView::from(key))
     })
+}
+
+/// A key with a change.
+pub(super) fn changed(before: &StoredKey, change: &KeyChangeBody) -> StoredKey {
+    let mut key = before.clone();
+    if let Some(group) = &change.group {
+        key.group_id.clone_from(group);
+    }
+    if let Some(disabled) = change.disabled {
+        key.disabled = disabled;
+    }
+    for (change, field) in [
+        (&change.owner, &mut key.owner),
+        (&change.team, &mut key.team),
+        (&change.multiplier, &mut key.multiplier),
+        (&change.label, &mut key.label),
+        (&change.expires_at, &mut key.expires_at),
+    ] {
+        if let Some(value) = change {
+            field.clone_from(value);
+        }
+    }
+    if let Some(limits) = &change.limits {
+        key.limits = limits.clone().map(stored_limits);
+    }
+    if let Some(models) = &change.models {
+        key.models = models.as_ref().map(written);
+    }
+    if change.disabled.is_some() || key.owner != before.owner {
+        key.disabled_with = None;
+    }
+    key
+}
+
+/// Whether a change does nothing but disable a key.
+pub(super) fn is_disabling(before: &StoredKey, key: &StoredKey) -> bool {
+    let as_before = StoredKey {
+        disabled: before.disabled,
+        disabled_with: before.disabled_with.clone(),
+        ..key.clone()
+    };
+    key.disabled && as_before == *before
+}
+
+/// Stores a changed key, and notes who has changed it.
+pub(super) async fn set(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    before: &LockedRow<StoredKey>,
+    key: &StoredKey,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    keys::update(transaction, before, key).await?;
+    if key.limits != before.limits {
+        keys::share_limits(transaction, key).await?;
+        renew_budget(transaction, key, now).await?;
+    }
+    let mut entry = caller.actor().entry(now, "key.change", &key.id);
+    entry.before = Some(told(before));
+    entry.after = Some(told(key));
+    audit::insert(transaction, &entry).await?;
+    Ok(())
 }
 
 /// Removes a key. What it has used and spent stays.
@@ -543,72 +606,4 @@ pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
             .map_err(|_| ApiProblem::invalid("limits", "are not as in a document"))?,
         ..KeyDocument::default()
     })
-}
-
-/// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with
-/// a budget a model that has a price.
-///
-/// # Errors
-/// Each value that a gateway would reject, with its field.
-pub(super) async fn check(
-    transaction: &mut Transaction,
-    key: &StoredKey,
-) -> Result<(), ApiProblem> {
-    let mut written = key_document(key)?;
-    let mut problems = Problems::default();
-    if let Some(label) = &key.label
-        && !fields::is_name(label)
-    {
-        problems.push("label", fields::NAME);
-    }
-    if let Some(expires_at) = &key.expires_at
-        && !is_stored_time(expires_at)
-    {
-        problems.push("expires_at", "must be a time such as 2027-01-01T00:00:00Z");
-        written.expires_at = None;
-    }
-    if let Err(Problems(more)) = CheckedKey::of(&written) {
-        problems.0.extend(more);
-    }
-    if !problems.is_empty() {
-        return Err(ApiProblem::of(problems));
-    }
-    if let Some(owner) = &key.owner {
-        erasures::refuse_erased(transaction, "owner", owner).await?;
-    }
-    let Some(current) = documents::current(transaction).await? else {
-        return Ok(());
-    };
-    let Ok(mut document) = Document::parse(current.served.as_bytes()) else {
-        return Ok(());
-    };
-    let has_budget = |limits: &LimitsDocument| limits.budget.is_some();
-    if !written.limits.as_ref().is_some_and(has_budget)
-        && budgets::is_under_one(transaction, key.owner.as_deref(), key.team.as_deref()).await?
-    {
-        // The budget of its owner or its team needs the same prices.
-        written.limits = Some(budgets::some_budget());
-    }
-    // Alone, so that every problem is this key's.
-    let place = "keys[0]";
-    document.keys = Some(vec![written]);
-    if let Err(Problems(found)) = compile(&document) {
-        let own = found.into_iter().filter_map(|problem| {
-            let path = problem.path.strip_prefix(place)?.trim_start_matches('.');
-            Some((path.to_owned(), problem.reason))
-        });
-        for (path, reason) in own {
-            problems.push(path, reason);
-        }
-    }
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(ApiProblem::of(problems))
-    }
-}
-
-/// Whether a time is of the one form that is stored.
-fn is_stored_time(text: &str) -> bool {
-    crate::timestamp::parse(text).is_some_and(|time| crate::timestamp::text(time) == text)
 }

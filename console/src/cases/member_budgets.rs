@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use trilane::limits::{member_id, member_parts};
+use trilane::limits::{SubjectKind, member_id, member_parts};
 
-use super::budgets::{self, BudgetKind};
+use super::budgets;
 use super::problem::ApiProblem;
 use crate::allowance::KeyAllowance;
 use crate::nearly_spent;
@@ -61,26 +61,24 @@ async fn give(
         return Ok(());
     };
     let budget = allowance.member_budget();
-    let amounts = (budget.per_day.as_deref(), budget.per_month.as_deref());
-    let kind = BudgetKind::Member;
+    let kind = SubjectKind::Member;
     let mut changed = Vec::new();
     let is_erased =
         |id: &str| member_parts(id).is_some_and(|(owner, _)| erased.of(owner).is_some());
     // What is being erased must not come back.
     for id in members.iter().filter(|id| !is_erased(id)) {
-        let (per_day, per_month) = spend_feed::budget(transaction, kind.name(), id).await?;
-        if (per_day.as_deref(), per_month.as_deref()) != amounts {
+        if spend_feed::budget(transaction, kind, id).await? != budget {
             changed.push(id.as_str());
         }
     }
     if changed.is_empty() {
         return Ok(());
     }
-    if amounts != (None, None) {
+    if budget.is_set() {
         budgets::check_prices(transaction, kind, &changed).await?;
     }
-    nearly_spent::renew_each(transaction, kind.name(), &changed, &budget, now).await?;
+    nearly_spent::renew_each(transaction, kind, &changed, &budget, now).await?;
     // The row of the feed is the last that a transaction locks, but for entries of the audit.
-    spend_feed::set_budgets(transaction, kind.name(), &changed, amounts, now).await?;
+    spend_feed::set_budgets(transaction, kind, &changed, &budget, now).await?;
     Ok(())
 }

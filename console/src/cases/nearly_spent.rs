@@ -1,6 +1,7 @@
 //! Budgets that are nearly spent.
 
 use serde::Serialize;
+use trilane::limits::{SubjectKind, Window};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
@@ -16,7 +17,8 @@ use crate::written_budgets::WrittenBudgets;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NearlySpentView {
     /// The kind of subject: `key`, `member`, `owner`, `team` or `group`.
-    pub(crate) kind: String,
+    #[schema(value_type = String)]
+    pub(crate) kind: SubjectKind,
     /// The id.
     pub(crate) id: String,
     /// The day (`2026-11-24`) or month (`2026-11`), in UTC.
@@ -35,11 +37,11 @@ impl From<NearlySpentBudget> for NearlySpentView {
     fn from(of: NearlySpentBudget) -> Self {
         let hundredfold = of.spent.value().units().saturating_mul(100);
         let percent = hundredfold.checked_div(of.budget.units());
-        let (period, kind, id) = of.of;
+        let (kind, id) = of.subject;
         Self {
             kind,
             id,
-            period,
+            period: of.period,
             budget: of.budget.to_string(),
             spent: of.spent.text(),
             currency: of.currency,
@@ -61,7 +63,7 @@ pub async fn list(
     caller.must(rights::SEE_BUDGETS)?;
     let limit = page.limit()?;
     let after = page.after()?.unwrap_or_default();
-    let periods = budgets::periods(state.now());
+    let periods = Window::ALL.map(|window| state.period(window).to_string());
     let mut transaction = state.store.read().await?;
     let noted = nearly_spent::list(&mut transaction, &periods, &after, limit.to_fetch()).await?;
     let noted = limit.page(noted, Clone::clone, |of| of);

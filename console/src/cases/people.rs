@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::fields;
+use super::keys;
 use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
 use super::problem::ApiProblem;
@@ -12,8 +13,10 @@ use super::rights;
 use super::role::Role;
 use super::state::ConsoleState;
 use crate::in_transaction;
-use crate::store::people::{self, Person};
-use crate::store::{Transaction, audit, sign_in_links};
+use crate::sessions;
+use crate::store::keys::{self as stored_keys, StoredKey};
+use crate::store::people::{self, Person, PersonAccess};
+use crate::store::{Transaction, audit, sign_in_links, stopped_keys};
 use crate::timestamp::moment;
 
 /// A person.
@@ -29,9 +32,45 @@ pub struct PersonView {
     pub(crate) disabled: bool,
     /// Since when.
     pub(crate) created_at: String,
-    /// Until when a link that signs this person in is good, if one was made and not used; in lists.
+    /// Until when a link that signs this person in is good, if one was made and not used; in lists, and of one person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link_until: Option<String>,
+    /// The numbers of what ends when the person is disabled; of one person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) access: Option<PersonAccessView>,
+    /// The numbers of what a change has ended, if it has ended something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ended: Option<PersonAccessView>,
+    /// The number of keys that a change has enabled again, if it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) enabled_keys: Option<i64>,
+}
+
+/// The numbers of what a person can be recognized by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PersonAccessView {
+    /// Open sessions of the pages.
+    pub(crate) sessions: i64,
+    /// Links that sign in.
+    pub(crate) links: i64,
+    /// Tokens of the API.
+    pub(crate) tokens: i64,
+    /// Keys that are not disabled, old values of rotated keys among them.
+    pub(crate) keys: i64,
+    /// Keys that were disabled with the person, and are enabled again with that person.
+    pub(crate) stopped_keys: i64,
+}
+
+impl From<PersonAccess> for PersonAccessView {
+    fn from(access: PersonAccess) -> Self {
+        Self {
+            sessions: access.sessions,
+            links: access.links,
+            tokens: access.tokens,
+            keys: access.keys,
+            stopped_keys: access.stopped_keys,
+        }
+    }
 }
 
 /// A person to be added.
@@ -57,7 +96,7 @@ pub struct PersonChangeBody {
     pub(crate) name: Option<String>,
     /// Another role.
     pub(crate) role: Option<Role>,
-    /// Whether nothing is allowed any more.
+    /// `true` ends sessions, links and tokens, and disables the person's keys; `false` enables the keys that this has disabled.
     pub(crate) disabled: Option<bool>,
 }
 
@@ -69,6 +108,9 @@ fn view(person: Person) -> PersonView {
         disabled: person.disabled,
         created_at: moment(person.created_at),
         link_until: None,
+        access: None,
+        ended: None,
+        enabled_keys: None,
     }
 }
 
@@ -119,6 +161,22 @@ pub async fn create(
 ) -> Result<IdempotentResponse<PersonView>, ApiProblem> {
     caller.must(rights::CHANGE_PEOPLE)?;
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/people", &new)?;
+    let now = state.now();
+    let person = drawn(&new, now)?;
+    in_transaction!(state.store, transaction => {
+        if let Some(answer) = once.given(transaction).await? {
+            return Ok(answer);
+        }
+        add(transaction, caller, &person, now).await?;
+        once.answer(transaction, view(person.clone()), None, now).await
+    })
+}
+
+/// A new person.
+///
+/// # Errors
+/// A field has a wrong value.
+pub(super) fn drawn(new: &NewPersonBody, now: i64) -> Result<Person, ApiProblem> {
     check_name(&new.name)?;
     if !people::is_id(&new.id) {
         return Err(ApiProblem::invalid("id", people::ID));
@@ -126,34 +184,37 @@ pub async fn create(
     if new.role == Role::Agent {
         return Err(ApiProblem::invalid("role", NO_AGENT));
     }
-    let now = state.now();
-    let person = Person {
+    Ok(Person {
         id: new.id.clone(),
         name: new.name.clone(),
         role: new.role.name().to_owned(),
         disabled: false,
         created_at: now,
-    };
-    in_transaction!(state.store, transaction => {
-        if let Some(answer) = once.given(transaction).await? {
-            return Ok(answer);
-        }
-        if people::find(transaction, &person.id).await?.is_some() {
-            return Err(ApiProblem::conflict("this id is another person's"));
-        }
-        people::insert(transaction, &person).await?;
-        let mut entry = caller.actor().entry(now, "person.create", &person.id);
-        entry.after = Some(told(&person));
-        audit::insert(transaction, &entry).await?;
-        once.answer(transaction, view(person.clone()), None, now).await
     })
 }
 
-/// One person.
+/// Adds a person, and notes who has.
 ///
 /// # Errors
-/// 404: there is none of this id.
-pub(crate) async fn find(
+/// 409: the id is another person's.
+pub(super) async fn add(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    person: &Person,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    if people::find(transaction, &person.id).await?.is_some() {
+        return Err(ApiProblem::conflict("this id is another person's"));
+    }
+    people::insert(transaction, person).await?;
+    let mut entry = caller.actor().entry(now, "person.create", &person.id);
+    entry.after = Some(told(person));
+    audit::insert(transaction, &entry).await?;
+    Ok(())
+}
+
+/// One person, with the numbers of what ends when that person is disabled.
+pub async fn get(
     state: &ConsoleState,
     caller: &Caller,
     id: &str,
@@ -162,10 +223,23 @@ pub(crate) async fn find(
     if id.contains('\0') {
         return Err(ApiProblem::not_found());
     }
+    let now = state.now();
     let mut transaction = state.store.read().await?;
     let person = people::find(&mut transaction, id).await?;
+    let mut person = person.map(view).ok_or_else(ApiProblem::not_found)?;
+    let until = sign_in_links::good_until(&mut transaction, id, now).await?;
+    person.link_until = until.map(moment);
+    person.access = Some(access(&mut transaction, id, now).await?.into());
     transaction.rollback().await;
-    person.map(view).ok_or_else(ApiProblem::not_found)
+    Ok(person)
+}
+
+async fn access(
+    transaction: &mut Transaction,
+    id: &str,
+    now: i64,
+) -> Result<PersonAccess, ApiProblem> {
+    Ok(people::count_access(transaction, id, now, now.saturating_sub(sessions::IDLE)).await?)
 }
 
 /// Notes tokens that have ended with a change of their person.
@@ -182,8 +256,30 @@ async fn note_ended(
     Ok(())
 }
 
-/// Changes a person. Whoever is disabled, or gets another role, is that from the next request on, and signed out; this person's
-/// tokens end, for good.
+/// Notes keys that are disabled, or enabled again, with their person.
+async fn note_keys(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    before: &[StoredKey],
+    disabled_with: Option<&str>,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    for before in before {
+        let after = StoredKey {
+            disabled: disabled_with.is_some(),
+            disabled_with: disabled_with.map(str::to_owned),
+            ..before.clone()
+        };
+        let mut entry = caller.actor().entry(now, "key.change", &before.id);
+        entry.before = Some(keys::told(before));
+        entry.after = Some(keys::told(&after));
+        audit::insert(transaction, &entry).await?;
+    }
+    Ok(())
+}
+
+/// Changes a person. Another role ends sessions and tokens, for good. Disabling ends sessions, links and tokens, for good, and
+/// disables the person's keys, old values among them; enabling enables the keys that this has disabled.
 pub async fn change(
     state: &ConsoleState,
     caller: &Caller,
@@ -197,6 +293,7 @@ pub async fn change(
     if id.contains('\0') {
         return Err(ApiProblem::not_found());
     }
+    let now = state.now();
     in_transaction!(state.store, transaction => {
         people::lock(transaction).await?;
         let before = people::find_locked(transaction, id).await?;
@@ -214,15 +311,37 @@ pub async fn change(
         if let Some(disabled) = change.disabled {
             person.disabled = disabled;
         }
-        let ended = people::update(transaction, &before, &person).await?;
+        // After this nobody makes or changes keys, so that none is left out.
+        stored_keys::take_turn(transaction).await?;
+        let had = access(transaction, id, now).await?;
+        let tokens = people::update(transaction, &before, &person).await?;
         if people::count_admins(transaction).await? == 0 {
             return Err(ApiProblem::conflict("this is the last admin: nobody could change anything any more"));
         }
-        let mut entry = caller.actor().entry(state.now(), "person.change", id);
+        let has = access(transaction, id, now).await?;
+        let mut ended = PersonAccess {
+            sessions: had.sessions.saturating_sub(has.sessions),
+            links: had.links.saturating_sub(has.links),
+            tokens: had.tokens.saturating_sub(has.tokens),
+            ..PersonAccess::default()
+        };
+        let mut enabled = Vec::new();
+        if change.disabled == Some(true) {
+            let stopped = stopped_keys::stop(transaction, id).await?;
+            note_keys(transaction, caller, &stopped, Some(id), now).await?;
+            ended.keys = had.keys;
+        } else if change.disabled == Some(false) {
+            enabled = stopped_keys::resume(transaction, id).await?;
+            note_keys(transaction, caller, &enabled, None, now).await?;
+        }
+        let mut after = view(person);
+        after.ended = (ended != PersonAccess::default()).then(|| ended.into());
+        after.enabled_keys = i64::try_from(enabled.len()).ok().filter(|many| *many > 0);
+        let mut entry = caller.actor().entry(now, "person.change", id);
         entry.before = Some(told(&before));
-        entry.after = Some(told(&person));
+        entry.after = serde_json::to_string(&after).ok();
         audit::insert(transaction, &entry).await?;
-        note_ended(transaction, caller, &ended, state.now()).await?;
-        Ok(view(person))
+        note_ended(transaction, caller, &tokens, now).await?;
+        Ok(after)
     })
 }

@@ -93,6 +93,18 @@ impl ApiProblem {
         }
     }
 
+    /// An error where there are problems.
+    ///
+    /// # Errors
+    /// There are some.
+    pub fn if_any(problems: Problems) -> Result<(), Self> {
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Self::of(problems))
+        }
+    }
+
     /// Something that is not there, or not to be seen by this one.
     pub fn not_found() -> Self {
         let detail = "there is no such thing, or it is not yours";

@@ -1,61 +1,89 @@
-//! The table of rights: the roles that may do what. A use case checks its right, a page asks for it before it shows a link to it,
+//! The table of rights: the roles that may do what, and the scope that a token needs for it. A use case checks its right, a page asks for it before it shows a link to it,
 //! and each route of the API names the one that it needs. Members see what is their own; the use cases see to that.
 
 use super::role::Role::{self, Admin, Agent, Member, Viewer};
+use super::scopes::{Area, Scope};
 
-/// The roles that may do something.
+/// The roles that may do something, and the scope that a token needs for it.
 #[derive(Debug, Clone, Copy)]
-pub struct Right(pub &'static [Role]);
+pub struct Right {
+    /// The roles.
+    pub roles: &'static [Role],
+    /// The scope; `None`: every token has it.
+    pub scope: Option<Scope>,
+}
 
 impl Right {
+    /// Nobody's.
+    pub const NOBODYS: Self = Self {
+        roles: &[],
+        scope: None,
+    };
+
     /// Whether a role may do it.
     pub fn includes(self, role: Role) -> bool {
-        self.0.contains(&role)
+        self.roles.contains(&role)
     }
 }
 
-/// Everybody with a token.
-const ALL: Right = Right(&[Admin, Member, Viewer, Agent]);
-/// People.
-const PEOPLE: Right = Right(&[Admin, Member, Viewer]);
-/// Those who change what is their own.
-const OWNING: Right = Right(&[Admin, Member]);
-/// Those who see everything.
-const SEEING: Right = Right(&[Admin, Viewer]);
-/// Those who change something.
-const ADMIN: Right = Right(&[Admin]);
-/// The agent beside an Envoy.
-const ENVOY: Right = Right(&[Admin, Agent]);
-/// Agents alone: not even an admin sees a credential again.
-const AGENT: Right = Right(&[Agent]);
+/// To see something of an area.
+const fn see(roles: &'static [Role], area: Area) -> Right {
+    let scope = Some(Scope::of(area, false));
+    Right { roles, scope }
+}
 
-pub const SEE_ONESELF: Right = ALL;
-pub const SEE_OWN_KEYS: Right = PEOPLE;
-pub const CHANGE_OWN_KEYS: Right = OWNING;
-pub const SEE_KEYS: Right = PEOPLE;
-pub const CHANGE_KEYS: Right = ADMIN;
-pub const SEE_USAGE: Right = PEOPLE;
-pub const SEE_REQUESTS: Right = PEOPLE;
-pub const SEE_BUDGET: Right = PEOPLE;
-pub const SEE_BUDGETS: Right = SEEING;
-pub const CHANGE_BUDGETS: Right = ADMIN;
-pub const USE_TOKENS: Right = PEOPLE;
-pub const SEE_TEAMS: Right = SEEING;
-pub const CHANGE_TEAMS: Right = ADMIN;
-pub const SEE_PEOPLE: Right = SEEING;
-pub const CHANGE_PEOPLE: Right = ADMIN;
-pub const SEE_AUDIT: Right = SEEING;
-pub const SEE_COUNTS: Right = SEEING;
-pub const SEE_DOCUMENTS: Right = SEEING;
-pub const CHANGE_DOCUMENTS: Right = ADMIN;
-pub const SEE_SETUP: Right = SEEING;
-pub const CHANGE_SETUP: Right = ADMIN;
-pub const SEE_CREDENTIALS: Right = SEEING;
-pub const CHANGE_CREDENTIALS: Right = ADMIN;
-pub const SEE_ENVOYS: Right = SEEING;
-pub const CHANGE_ENVOYS: Right = ADMIN;
-pub const RUN_ENVOY: Right = ENVOY;
-pub const TAKE_CREDENTIALS: Right = AGENT;
-pub const SEE_WEBHOOKS: Right = SEEING;
-pub const CHANGE_WEBHOOKS: Right = ADMIN;
-pub const SEE_STORAGE: Right = SEEING;
+/// To change something of an area.
+const fn change(roles: &'static [Role], area: Area) -> Right {
+    let scope = Some(Scope::of(area, true));
+    Right { roles, scope }
+}
+
+/// Everybody with a token.
+const ALL: &[Role] = &[Admin, Member, Viewer, Agent];
+/// People.
+const PEOPLE: &[Role] = &[Admin, Member, Viewer];
+/// Those who change what is their own.
+const OWNING: &[Role] = &[Admin, Member];
+/// Those who see everything.
+const SEEING: &[Role] = &[Admin, Viewer];
+/// Those who change something.
+const ADMIN: &[Role] = &[Admin];
+/// The agent beside an Envoy.
+const ENVOY: &[Role] = &[Admin, Agent];
+/// Agents alone: not even an admin sees a credential again.
+const AGENT: &[Role] = &[Agent];
+
+pub const SEE_ONESELF: Right = Right {
+    roles: ALL,
+    scope: None,
+};
+pub const SEE_OWN_KEYS: Right = see(PEOPLE, Area::Keys);
+pub const CHANGE_OWN_KEYS: Right = change(OWNING, Area::Keys);
+pub const SEE_KEYS: Right = see(PEOPLE, Area::Keys);
+pub const CHANGE_KEYS: Right = change(ADMIN, Area::Keys);
+pub const SEE_USAGE: Right = see(PEOPLE, Area::Usage);
+pub const SEE_REQUESTS: Right = see(PEOPLE, Area::Usage);
+pub const SEE_COUNTS: Right = see(SEEING, Area::Usage);
+pub const SEE_BUDGET: Right = see(PEOPLE, Area::Budgets);
+pub const SEE_BUDGETS: Right = see(SEEING, Area::Budgets);
+pub const CHANGE_BUDGETS: Right = change(ADMIN, Area::Budgets);
+pub const SEE_WEBHOOKS: Right = see(SEEING, Area::Budgets);
+pub const CHANGE_WEBHOOKS: Right = change(ADMIN, Area::Budgets);
+pub const SEE_TOKENS: Right = see(PEOPLE, Area::Tokens);
+pub const CHANGE_TOKENS: Right = change(PEOPLE, Area::Tokens);
+pub const SEE_TEAMS: Right = see(SEEING, Area::People);
+pub const CHANGE_TEAMS: Right = change(ADMIN, Area::People);
+pub const SEE_PEOPLE: Right = see(SEEING, Area::People);
+pub const CHANGE_PEOPLE: Right = change(ADMIN, Area::People);
+pub const SEE_AUDIT: Right = see(SEEING, Area::Audit);
+pub const SEE_DOCUMENTS: Right = see(SEEING, Area::Documents);
+pub const CHANGE_DOCUMENTS: Right = change(ADMIN, Area::Documents);
+pub const SEE_SETUP: Right = see(SEEING, Area::Documents);
+pub const CHANGE_SETUP: Right = change(ADMIN, Area::Documents);
+pub const SEE_CREDENTIALS: Right = see(SEEING, Area::Accounts);
+pub const CHANGE_CREDENTIALS: Right = change(ADMIN, Area::Accounts);
+pub const SEE_ENVOYS: Right = see(SEEING, Area::Envoys);
+pub const CHANGE_ENVOYS: Right = change(ADMIN, Area::Envoys);
+pub const RUN_ENVOY: Right = change(ENVOY, Area::Envoys);
+pub const TAKE_CREDENTIALS: Right = change(AGENT, Area::Envoys);
+pub const SEE_STORAGE: Right = see(SEEING, Area::Envoys);

@@ -111,7 +111,7 @@ fn count_groups(document: &Value) -> usize {
 
 fn view(group: &VendorGroup, document: &Value, kept: &[StoredCredential]) -> SetupVendorView {
     let vendor = &group.vendor;
-    let place = destination(vendor);
+    let place = destination(vendor, group.proxy.clone());
     let (account, id) = (vendor.account(), vendor.group.clone());
     SetupVendorView {
         vendor: vendor.preset.name,
@@ -199,7 +199,7 @@ pub async fn put(
         let put = VendorGroup {
             vendor: vendor.clone(),
             models: models.unwrap_or_default(),
-            proxy: None,
+            proxy: vendors::environment_proxy(&vendor),
             ca: None,
         };
         let text = vendors::with_vendor(&run.draft.body, &put, run.is_first());
@@ -208,7 +208,7 @@ pub async fn put(
             let new = NewCredential {
                 name: vendor.account(),
                 value: Zeroizing::new(credential.reveal().as_bytes().to_vec()),
-                destinations: Some([destination(&vendor)].into()),
+                destinations: Some([destination(&vendor, put.proxy.clone())].into()),
             };
             account_credentials::put(transaction, &new, keys, &actor, now).await?;
         }

@@ -1,6 +1,6 @@
 //! Links with which people sign in to the pages: an invitation, or a way back in.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
@@ -13,7 +13,7 @@ use crate::store::{audit, people, sign_in_links};
 use crate::timestamp::moment;
 
 /// A link that signs a person in.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignInLink {
     /// The path of the link at this console, shown this once.
     pub(crate) path: String,

@@ -1,13 +1,14 @@
 //! The spend of a subject.
 
 use serde::{Deserialize, Serialize};
-use trilane::limits::member_parts;
+use trilane::limits::{Period, SubjectKind};
 use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
 use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
+use super::subject_kinds::KindsWithSpend;
 use crate::ledger::Sum;
 use crate::store::{key_spend, keys, spend};
 
@@ -16,40 +17,12 @@ use crate::store::{key_spend, keys, spend};
 #[into_params(parameter_in = Query)]
 pub struct SpendParams {
     /// Of what kind.
-    #[param(inline)]
-    pub(crate) kind: SpendKind,
+    #[param(inline, value_type = KindsWithSpend)]
+    pub(crate) kind: SubjectKind,
     /// The id of the subject.
     pub(crate) subject: String,
     /// The day (`2026-11-24`) or month (`2026-11`), in UTC.
     pub(crate) period: String,
-}
-
-/// The kinds of subject that have spend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SpendKind {
-    /// A key.
-    Key,
-    /// The keys that an owner has and had in a team: `ann@blue`.
-    Member,
-    /// The keys of an owner.
-    Owner,
-    /// The keys of a team.
-    Team,
-    /// The keys of a group.
-    Group,
-}
-
-impl SpendKind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::Member => "member",
-            Self::Owner => "owner",
-            Self::Team => "team",
-            Self::Group => "group",
-        }
-    }
 }
 
 /// The amounts spent in a period. Requests count when they end, as in gateways.
@@ -90,36 +63,29 @@ pub async fn get(
     }
     let mut transaction = state.store.read().await?;
     let key = match asked.kind {
-        SpendKind::Key => keys::find(&mut transaction, &asked.subject).await?,
-        SpendKind::Member | SpendKind::Owner | SpendKind::Team | SpendKind::Group => None,
+        SubjectKind::Key => keys::find(&mut transaction, &asked.subject).await?,
+        _ => None,
     };
-    if let Some(only) = caller.only_owner() {
-        let own = match asked.kind {
-            SpendKind::Member => {
-                member_parts(&asked.subject).is_some_and(|(owner, _)| owner == only)
-            }
-            SpendKind::Owner => asked.subject == only,
-            SpendKind::Key => key
-                .as_ref()
-                .is_some_and(|key| key.owner.as_deref() == Some(only)),
-            SpendKind::Team | SpendKind::Group => false,
-        };
-        if !own {
-            return Err(ApiProblem::not_found());
+    let sees = match asked.kind {
+        SubjectKind::Key => {
+            let owner = key.as_ref().and_then(|key| key.owner.as_deref());
+            caller.only_owner().is_none_or(|only| owner == Some(only))
         }
+        kind => caller.sees(kind, &asked.subject),
+    };
+    if !sees {
+        return Err(ApiProblem::not_found());
     }
-    let (kind, subject, period) = (asked.kind.name(), &asked.subject, &asked.period);
-    let spent = match &key {
-        Some(key) => {
-            key_spend::of(
-                &mut transaction,
-                key.counters(),
-                key.owner.as_deref(),
-                period,
-            )
-            .await?
+    let spent = match (&key, Period::parse(&asked.period)) {
+        (Some(key), Some(period)) => {
+            let owner = key.owner.as_deref();
+            key_spend::of(&mut transaction, key.counters(), owner, period).await?
         }
-        None => spend::of(&mut transaction, kind, subject, period).await?,
+        (None, Some(period)) => {
+            let period = period.to_string();
+            spend::of(&mut transaction, asked.kind, &asked.subject, &period).await?
+        }
+        (_, None) => Vec::new(),
     };
     transaction.rollback().await;
     Ok(SpendView {

@@ -84,10 +84,10 @@ fn subject(change: SpendChange) -> SpendFeedSubject {
         }
     };
     SpendFeedSubject {
-        kind: change.kind,
+        kind: change.kind.name().to_owned(),
         id: change.subject,
-        per_day: change.per_day,
-        per_month: change.per_month,
+        per_day: change.budget.per_day,
+        per_month: change.budget.per_month,
         spent: change.spent.into_iter().map(amount).collect(),
     }
 }

@@ -4,12 +4,14 @@ use core::fmt;
 use std::sync::Arc;
 
 use time::OffsetDateTime;
+use trilane::limits::{Period, Window};
 
 use crate::client_address::TrustedProxies;
 use crate::credentials::SealingKeyFile;
 use crate::live::LiveParts;
 use crate::prices::CatalogueFile;
 use crate::store::Store;
+use crate::timestamp;
 use crate::vendors::VendorAccess;
 
 /// The state of the console that all requests share.
@@ -58,9 +60,13 @@ impl ConsoleState {
         (self.clock)()
     }
 
+    /// The present day or month.
+    pub fn period(&self, window: Window) -> Period {
+        Period::of(window, self.time().date())
+    }
+
     /// The present time, in microseconds since 1970.
     pub fn now(&self) -> i64 {
-        let nanoseconds = self.time().unix_timestamp_nanos();
-        i64::try_from(nanoseconds.saturating_div(1000)).unwrap_or(i64::MAX)
+        timestamp::microseconds(self.time())
     }
 }

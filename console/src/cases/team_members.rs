@@ -13,7 +13,8 @@ use super::teams;
 use crate::in_transaction;
 use crate::store::erasures::Pseudonyms;
 use crate::store::memberships::{self, Membership};
-use crate::store::{audit, people};
+use crate::store::teams::Team;
+use crate::store::{LockedRow, Transaction, audit, people};
 use crate::timestamp::moment;
 
 /// A person in a team.
@@ -88,23 +89,38 @@ pub async fn set(
         if known.is_none_or(|person| person.role == "agent") {
             return Err(ApiProblem::invalid("person", "there is no such person"));
         }
-        let before = memberships::find(transaction, &team.id, person).await?;
-        let after = Membership {
-            team: team.id.clone(),
-            person: person.to_owned(),
-            manager: body.manager,
-            created_at: before.as_ref().map_or(now, |before| before.created_at),
-        };
-        if before.as_ref() != Some(&after) {
-            memberships::set(transaction, &team, &after).await?;
-            member_budgets::join(transaction, &erased, &team, person, now).await?;
-            let mut entry = caller.actor().entry(now, "team.member", &team.id);
-            entry.before = before.as_ref().map(told);
-            entry.after = Some(told(&after));
-            audit::insert(transaction, &entry).await?;
-        }
-        Ok(TeamMemberView::from(after))
+        join(transaction, caller, &erased, &team, (person, body.manager), now).await
     })
+}
+
+/// Adds a person that there is to a team, or changes what the person is in it.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn join(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    erased: &Pseudonyms,
+    team: &LockedRow<Team>,
+    (person, manager): (&str, bool),
+    now: i64,
+) -> Result<TeamMemberView, ApiProblem> {
+    let before = memberships::find(transaction, &team.id, person).await?;
+    let after = Membership {
+        team: team.id.clone(),
+        person: person.to_owned(),
+        manager,
+        created_at: before.as_ref().map_or(now, |before| before.created_at),
+    };
+    if before.as_ref() != Some(&after) {
+        memberships::set(transaction, team, &after).await?;
+        member_budgets::join(transaction, erased, team, person, now).await?;
+        let mut entry = caller.actor().entry(now, "team.member", &team.id);
+        entry.before = before.as_ref().map(told);
+        entry.after = Some(told(&after));
+        audit::insert(transaction, &entry).await?;
+    }
+    Ok(TeamMemberView::from(after))
 }
 
 /// Takes a person out of a team. Keys that this person has made stay, and so does what they may spend together.

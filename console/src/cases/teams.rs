@@ -93,11 +93,7 @@ fn check(name: &str, allowance: Option<&KeyAllowance>) -> Result<(), ApiProblem>
     for problem in found {
         problems.push(format!("allowance.{}", problem.path), problem.reason);
     }
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(ApiProblem::of(problems))
-    }
+    ApiProblem::if_any(problems)
 }
 
 fn written(allowance: &KeyAllowance) -> String {

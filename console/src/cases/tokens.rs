@@ -1,7 +1,7 @@
 //! Tokens of the API. A new one is shown once.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
 use super::fields;
@@ -10,6 +10,7 @@ use super::paging::{ItemPage, PageParams};
 use super::problem::ApiProblem;
 use super::rights;
 use super::role::Role;
+use super::scopes::{Scope, Scopes};
 use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::secret::{self, NewSecret};
@@ -34,6 +35,9 @@ pub struct TokenView {
     pub(crate) expires_at: Option<String>,
     /// The time at which the token was created, as RFC 3339.
     pub(crate) created_at: String,
+    /// The scopes; absent: all that the person may do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scopes: Option<Vec<String>>,
 }
 
 /// A new token.
@@ -57,6 +61,19 @@ pub struct NewTokenBody {
     pub(crate) person: Option<String>,
     /// The time at which the token expires, as RFC 3339.
     pub(crate) expires_at: Option<String>,
+    /// The scopes, such as `usage:read` and `keys:write`: of what the person may do, only this. Without them all; a token that has scopes makes none that has more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, max_items = 20)]
+    pub(crate) scopes: Option<Vec<String>>,
+}
+
+/// The filters of a list of tokens.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub struct TokenListParams {
+    /// Of this person only; others than admins see their own.
+    pub(crate) person: Option<String>,
 }
 
 fn view(token: ApiToken) -> TokenView {
@@ -67,6 +84,7 @@ fn view(token: ApiToken) -> TokenView {
         hint: token.hint,
         expires_at: token.expires_at.map(moment),
         created_at: moment(token.created_at),
+        scopes: token.scopes.map(|scopes| Scopes::stored(&scopes).names()),
     }
 }
 
@@ -79,16 +97,58 @@ fn only_person(caller: &Caller) -> Option<&str> {
 pub async fn list(
     state: &ConsoleState,
     caller: &Caller,
+    asked: TokenListParams,
     page: PageParams,
 ) -> Result<ItemPage<TokenView>, ApiProblem> {
-    caller.must(rights::USE_TOKENS)?;
+    caller.must(rights::SEE_TOKENS)?;
     let limit = page.limit()?;
     let after: String = page.after()?.unwrap_or_default();
+    if asked
+        .person
+        .as_ref()
+        .is_some_and(|person| person.contains('\0'))
+    {
+        return Err(ApiProblem::bad("no name has a zero byte"));
+    }
+    if let (Some(only), Some(person)) = (only_person(caller), &asked.person)
+        && only != person
+    {
+        return Err(ApiProblem::forbidden(
+            "others than admins see their own tokens",
+        ));
+    }
     let mut transaction = state.store.read().await?;
-    let (only, limit_to) = (only_person(caller), limit.to_fetch());
+    let only = only_person(caller).or(asked.person.as_deref());
+    let limit_to = limit.to_fetch();
     let tokens = api_tokens::list(&mut transaction, only, &after, limit_to).await?;
     transaction.rollback().await;
     Ok(limit.page(tokens, |token| token.id.clone(), view))
+}
+
+/// The scopes of a new token. Without any it has those of the token that makes it.
+///
+/// # Errors
+/// One is none, or the token that makes it has less.
+fn scopes(caller: &Caller, asked: Option<&[String]>) -> Result<Option<Scopes>, ApiProblem> {
+    let Some(asked) = asked else {
+        return Ok(caller.scopes.clone());
+    };
+    let scopes = Scopes::parse(asked.iter().map(String::as_str)).map_err(|_| {
+        let known: Vec<String> = Scope::all().iter().map(Scope::to_string).collect();
+        ApiProblem::invalid("scopes", format!("must be of {}", known.join(", ")))
+    })?;
+    if scopes.is_empty() {
+        return Err(ApiProblem::invalid(
+            "scopes",
+            "must name one, or be left out",
+        ));
+    }
+    let own = caller.scopes.as_ref();
+    if own.is_some_and(|own| !own.include_all(&scopes)) {
+        let detail = "a token makes none that has more scopes than itself";
+        return Err(ApiProblem::forbidden(detail));
+    }
+    Ok(Some(scopes))
 }
 
 /// Makes a token, which is shown this once.
@@ -98,7 +158,7 @@ pub async fn create(
     once: Option<&str>,
     new: NewTokenBody,
 ) -> Result<IdempotentResponse<CreatedToken>, ApiProblem> {
-    caller.must(rights::USE_TOKENS)?;
+    caller.must(rights::CHANGE_TOKENS)?;
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/tokens", &new)?;
     if !fields::is_name(&new.name) {
         return Err(ApiProblem::invalid("name", fields::NAME));
@@ -112,12 +172,13 @@ pub async fn create(
         None => None,
         Some(text) => {
             let time = timestamp::parse(text);
-            let at = time.map(|time| time.unix_timestamp().saturating_mul(1_000_000));
+            let at = time.map(timestamp::microseconds);
             let at = at.filter(|at| *at > now);
             let wrong = || ApiProblem::invalid("expires_at", "must be an RFC 3339 time to come");
             Some(at.ok_or_else(wrong)?)
         }
     };
+    let scopes = scopes(caller, new.scopes.as_deref())?;
     let value = NewSecret::token().map_err(ApiProblem::internal)?;
     let token = ApiToken {
         id: format!("token_{}", secret::new_id().map_err(ApiProblem::internal)?),
@@ -127,6 +188,7 @@ pub async fn create(
         hint: value.hint().to_owned(),
         expires_at,
         created_at: now,
+        scopes: scopes.map(|scopes| scopes.to_stored()),
     };
     in_transaction!(state.store, transaction => {
         if let Some(answer) = once.given(transaction).await? {
@@ -156,7 +218,7 @@ pub async fn create(
 
 /// Removes a token: it is refused from the next request on.
 pub async fn remove(state: &ConsoleState, caller: &Caller, id: &str) -> Result<(), ApiProblem> {
-    caller.must(rights::USE_TOKENS)?;
+    caller.must(rights::CHANGE_TOKENS)?;
     if id.contains('\0') {
         return Err(ApiProblem::not_found());
     }

@@ -17,7 +17,7 @@ use crate::prices::{PriceCatalogue, protocol_named};
 use crate::store::{audit, documents};
 use crate::vendors::{
     AskedVendor, ChosenModel, LeftOut, ListedModel, MIXED, ModelPricing, Offer, PRESETS,
-    PriceSource, Vendor, VendorCredential, VendorPreset,
+    PriceSource, Vendor, VendorCredential, VendorPreset, environment_proxy,
 };
 
 /// The longest id of a vendor's group.
@@ -62,6 +62,10 @@ pub struct VendorModel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 256)]
     pub(crate) display_name: Option<String>,
+    /// The moment from which the vendor has it (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 64)]
+    pub(crate) created_at: Option<String>,
     /// The prices, as in a document. Without them, and not free, the cost is not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -101,6 +105,7 @@ impl From<&ChosenModel> for VendorModel {
             id: model.id.clone(),
             upstream: model.upstream.clone(),
             display_name: model.display_name.clone(),
+            created_at: model.created_at.clone(),
             prices: model.pricing.prices().cloned(),
             free: model.pricing == ModelPricing::Free,
         }
@@ -118,6 +123,7 @@ impl From<&VendorModel> for ChosenModel {
             id: model.id.clone(),
             upstream: model.upstream.clone(),
             display_name: model.display_name.clone(),
+            created_at: model.created_at.clone(),
             pricing,
         }
     }
@@ -196,7 +202,7 @@ pub async fn list(
         Some(credential) => Ok(credential),
         None if body.no_credential => Ok(VendorCredential::none()),
         None => {
-            let place = destination(&vendor);
+            let place = destination(&vendor, environment_proxy(&vendor));
             kept(state, &vendor.account(), &place).await?
         }
     };
@@ -218,11 +224,11 @@ pub async fn list(
     Ok(view)
 }
 
-/// Returns the destination that a vendor's credential may be sent to.
-pub(super) fn destination(vendor: &Vendor) -> CredentialDestination {
+/// Returns the destination that a vendor's credential may be sent to, through its account's proxy.
+pub(super) fn destination(vendor: &Vendor, proxy: Option<String>) -> CredentialDestination {
     CredentialDestination {
         url: vendor.origin.site(),
-        proxy: None,
+        proxy,
         ca: None,
     }
 }
@@ -234,10 +240,10 @@ async fn ask(
     has_credential: bool,
 ) -> Result<VendorModelsView, ApiProblem> {
     let asked = AskedVendor {
+        proxy: environment_proxy(&vendor),
         vendor: vendor.clone(),
         credential,
         header: None,
-        proxy: None,
         ca: None,
     };
     let answer = state.vendors.list(asked).await;

@@ -69,8 +69,7 @@ impl VoidTime {
         let read = |path: &str, text: &str| {
             let time = timestamp::parse_or_day(text);
             let time = time.map_err(|why| ApiProblem::invalid(path, why))?;
-            let microseconds = time.unix_timestamp_nanos().div_euclid(1000);
-            Ok::<_, ApiProblem>(i64::try_from(microseconds).unwrap_or(i64::MAX))
+            Ok::<_, ApiProblem>(timestamp::microseconds(time))
         };
         let (from, to) = (read("from", &self.from)?, read("to", &self.to)?);
         if from >= to {

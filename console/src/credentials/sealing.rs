@@ -120,11 +120,7 @@ mod tests {
     use crate::credentials::CredentialDestination;
 
     fn place(url: &str) -> CredentialDestination {
-        CredentialDestination {
-            url: url.to_owned(),
-            proxy: None,
-            ca: None,
-        }
+        CredentialDestination::parse(&format!(r#"{{"url": "{url}"}}"#)).unwrap()
     }
 
     fn credential<'a>(name: &'a str, destination: &'a CredentialDestination) -> SealedFor<'a> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use trilane::config::{Document, Problems, compile, some_of};
 use trilane::keys::KeyAccess;
-use trilane::limits::member_id;
+use trilane::limits::{SubjectKind, member_id};
 use trilane::model::{ModelSubset, ModelTag};
 
 use crate::store::{StoreError, Transaction, budgeted, spend_feed};
@@ -22,7 +22,7 @@ struct GroupLosses {
     /// The same for people.
     names: Vec<String>,
     /// The members, owners and teams of keys in the document that may use some of these.
-    people: BTreeSet<(&'static str, String)>,
+    people: BTreeSet<(SubjectKind, String)>,
 }
 
 impl GroupLosses {
@@ -40,10 +40,18 @@ impl GroupLosses {
             let keys = keys.filter(|key| !group.unpriced(key.access.as_deref()).is_empty());
             let people = keys.flat_map(|key| {
                 let member = key.owner.as_deref().zip(key.team.as_deref());
-                let member = member.map(|(owner, team)| ("member", member_id(owner, team)));
-                let owner = key.owner.iter().map(|id| ("owner", id.to_string()));
+                let member =
+                    member.map(|(owner, team)| (SubjectKind::Member, member_id(owner, team)));
+                let owner = key
+                    .owner
+                    .iter()
+                    .map(|id| (SubjectKind::Owner, id.to_string()));
                 let people = member.into_iter().chain(owner);
-                people.chain(key.team.iter().map(|id| ("team", id.to_string())))
+                people.chain(
+                    key.team
+                        .iter()
+                        .map(|id| (SubjectKind::Team, id.to_string())),
+                )
             });
             Self {
                 place,
@@ -77,7 +85,7 @@ pub async fn warnings(transaction: &mut Transaction, served: &str) -> Result<Pro
             }
         }
         for (kind, id) in &group.people {
-            if spend_feed::budget(transaction, kind, id).await? != (None, None) {
+            if spend_feed::budget(transaction, *kind, id).await?.is_set() {
                 subjects.insert(format!("{kind} {id}"));
             }
         }
@@ -98,6 +106,7 @@ pub fn own_models(models: Option<&str>) -> Option<KeyAccess> {
     let models: Vec<String> = serde_json::from_str(models?).ok()?;
     let tags = models.iter().map(|id| ModelTag::of(id));
     Some(KeyAccess {
+        max_multiplier: None,
         models: Some(ModelSubset::new(tags)?),
         multiplier: None,
     })

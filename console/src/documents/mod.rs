@@ -8,6 +8,7 @@ pub mod budget_losses;
 mod check;
 mod difference;
 mod life;
+pub mod model_changes;
 mod named_files;
 
 pub use check::{CheckedDocument, check};

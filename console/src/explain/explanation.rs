@@ -6,18 +6,17 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use trilane::SmolStr;
 use trilane::config::account::Account;
-use trilane::exchange::HeaderEdit;
-use trilane::exchange::Route;
+use trilane::exchange::{HeaderEdit, Route, Step};
 use trilane::ledger::Record;
 use trilane::protocol::match_request;
 use trilane::protocol::query::RequestTarget;
 use trilane::reply::Reply;
 
 use super::request::DescribedRequest;
-use super::step::{self, Credentials, DecisionStep, StepName};
+use super::step::{self, Credentials, DecisionStep};
 use super::words::{
-    group_text, limits, limits_text, message, model_text, own_list_lacks, own_list_text, prices,
-    prices_text, route_text,
+    group_text, later_text, limits, limits_text, message, model_text, own_list_lacks,
+    own_list_text, prices, prices_text, route_text,
 };
 use crate::gateway::{BodyChange, KeyHolder, LocalGateway, RequestResult};
 
@@ -130,14 +129,18 @@ impl Explanation {
         let code = record
             .filter(|_| ran.is_refused())
             .and_then(|record| record.error.clone());
-        let presented = credentials.as_ref().is_some_and(Credentials::any);
-        let end = code
-            .as_deref()
-            .map(|code| StepName::of_code(code, endpoint, presented));
+        let end = ran.refused_at();
         let access = key
             .and_then(|id| gateway.world.key_of(id)?.access.clone())
             .map(Rc::from);
-        let of_group = group.and_then(|group| Route::find(group, record?.protocol?).ok());
+        let of_group = group.and_then(|group| {
+            let record = record?;
+            let mut route = Route::find(group, record.protocol?).ok()?;
+            if let Some(taken) = &record.route {
+                route.take_source(&taken.source);
+            }
+            Some(route)
+        });
         let route = of_group
             .clone()
             .map(|route| route.with_access(access.as_ref()));
@@ -147,15 +150,12 @@ impl Explanation {
             .as_ref()
             .filter(|_| ran.is_refused())
             .and_then(message);
-        let names = StepName::of(endpoint, !limits.is_empty());
-        let steps = step::ordered(&names, ran, end, |name| {
+        let steps = step::ordered(ran, endpoint, !limits.is_empty(), |name| {
             let credentials = credentials.as_ref();
             match name {
-                StepName::Credential => credentials.map(Credentials::found),
-                StepName::Key => {
-                    credentials.map(|c| c.standings(gateway, asker, end != Some(name)))
-                }
-                StepName::Model if end == Some(name) => {
+                Step::Credential => credentials.map(Credentials::found),
+                Step::Key => credentials.map(|c| c.standings(gateway, asker, end != Some(name))),
+                Step::Model if end == Some(name) => {
                     let model = record.and_then(|record| record.requested_model.as_deref());
                     let own = route
                         .as_ref()
@@ -165,21 +165,32 @@ impl Explanation {
                         .map(|said| format!("{said}{}", own.unwrap_or_default()))
                 }
                 _ if end == Some(name) => said.clone(),
-                StepName::Endpoint => Some(step::endpoint(&matched)),
-                StepName::Route => group.zip(route.as_ref().zip(of_group.as_ref())).map(
+                // What no path takes is answered only where a browser asks what it may send.
+                Step::Endpoint if matched.is_err() => {
+                    Some("a preflight of a listed web page: no key is asked for".to_owned())
+                }
+                Step::Endpoint => Some(step::endpoint(&matched)),
+                Step::Route => group.zip(route.as_ref().zip(of_group.as_ref())).map(
                     |(group, (route, of_group))| {
                         let own = own_list_text(access);
                         format!("{}{own}", route_text(group, route, of_group.multiplier))
                     },
                 ),
-                StepName::List => {
+                Step::List => {
                     group.map(|group| format!("{}{}", group_text(group), own_list_text(access)))
                 }
-                StepName::Version => Some("as the group takes it".to_owned()),
-                StepName::Rights => Some("the group may ask for it".to_owned()),
-                StepName::Body => Some(format!("{} bytes", request.body.len())),
-                StepName::Model => record.map(|record| model_text(record, endpoint)),
-                StepName::Limits => Some(limits_text(&limits)),
+                Step::Version => Some("as the group takes it".to_owned()),
+                Step::Rights => Some("the group may ask for it".to_owned()),
+                Step::Body => Some(format!("{} bytes", request.body.len())),
+                Step::Model => record.map(|record| {
+                    let later = route.as_ref().map(|route| later_text(route, record));
+                    format!(
+                        "{}{}",
+                        model_text(record, endpoint),
+                        later.unwrap_or_default()
+                    )
+                }),
+                Step::Limits => Some(limits_text(&limits)),
             }
             .unwrap_or_default()
         });

@@ -20,4 +20,4 @@ pub use past::{
     cause_of, failure,
 };
 pub use request::DescribedRequest;
-pub use step::{DecisionStep, StepName, StepResult};
+pub use step::{DecisionStep, StepResult};

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use trilane::auth::{CredentialForm, KeyStatus, PresentedCredential, authenticate};
+use trilane::exchange::Step;
 use trilane::head::Head;
 use trilane::keys::KeyRecord;
 use trilane::protocol::query::RequestTarget;
@@ -14,37 +15,11 @@ use crate::timestamp;
 #[derive(Debug, Serialize)]
 pub struct DecisionStep {
     /// The step.
-    pub step: StepName,
+    pub step: Step,
     /// The result of the step.
     pub result: StepResult,
     /// The reason, or what was found.
     pub reason: String,
-}
-
-/// A step of the decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepName {
-    /// Method and path.
-    Endpoint,
-    /// The key in its place.
-    Credential,
-    /// Whether the key is good.
-    Key,
-    /// A list of models.
-    List,
-    /// From the key's group to a source.
-    Route,
-    /// The version header of protocol B.
-    Version,
-    /// The endpoints that the group allows.
-    Rights,
-    /// The body's head and form.
-    Body,
-    /// The model and who may use it.
-    Model,
-    /// The limits of key and group.
-    Limits,
 }
 
 /// The result of a step.
@@ -70,88 +45,38 @@ impl StepResult {
     }
 }
 
-impl StepName {
-    /// Returns the name, as JSON has it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Endpoint => "endpoint",
-            Self::Credential => "credential",
-            Self::Key => "key",
-            Self::List => "list",
-            Self::Route => "route",
-            Self::Version => "version",
-            Self::Rights => "rights",
-            Self::Body => "body",
-            Self::Model => "model",
-            Self::Limits => "limits",
+/// The steps of a request for an endpoint that is not rejected.
+fn expected(endpoint: Option<&Endpoint>, limited: bool) -> Vec<Step> {
+    let Some(endpoint) = endpoint.filter(|endpoint| **endpoint != Endpoint::Health) else {
+        return vec![Step::Endpoint];
+    };
+    let further: &[Step] = match endpoint {
+        Endpoint::Usage => return vec![Step::Endpoint, Step::Credential, Step::Key],
+        Endpoint::Models
+        | Endpoint::Model { .. }
+        | Endpoint::GenerateModels
+        | Endpoint::GenerateModel { .. }
+        | Endpoint::Health
+        | Endpoint::Preflight => {
+            return vec![Step::Endpoint, Step::Credential, Step::Key, Step::List];
         }
-    }
-
-    /// The steps of a request for an endpoint, in order.
-    pub fn of(endpoint: Option<&Endpoint>, limited: bool) -> Vec<Self> {
-        let Some(endpoint) = endpoint.filter(|endpoint| **endpoint != Endpoint::Health) else {
-            return vec![Self::Endpoint];
-        };
-        let further: &[Self] = match endpoint {
-            Endpoint::Usage => return vec![Self::Endpoint, Self::Credential, Self::Key],
-            Endpoint::Models
-            | Endpoint::Model { .. }
-            | Endpoint::GenerateModels
-            | Endpoint::GenerateModel { .. }
-            | Endpoint::Health => {
-                return vec![Self::Endpoint, Self::Credential, Self::Key, Self::List];
-            }
-            Endpoint::Messages => &[Self::Version, Self::Body, Self::Model],
-            Endpoint::CountTokens => &[Self::Version, Self::Rights, Self::Body, Self::Model],
-            Endpoint::ImagesGenerations | Endpoint::ImagesEdits => {
-                &[Self::Rights, Self::Body, Self::Model]
-            }
-            // The path names the model.
-            Endpoint::Generate { .. } => &[Self::Rights, Self::Model, Self::Body],
-            Endpoint::AccountResource => &[Self::Rights, Self::Body],
-            Endpoint::CreateCache => &[Self::Rights, Self::Body, Self::Model],
-            Endpoint::Responses | Endpoint::ChatCompletions => &[Self::Body, Self::Model],
-        };
-        let first = [Self::Endpoint, Self::Credential, Self::Key, Self::Route];
-        let last = limited.then_some(Self::Limits);
-        first
-            .into_iter()
-            .chain(further.iter().copied())
-            .chain(last)
-            .collect()
-    }
-
-    /// The step that rejects a request with this error code.
-    pub fn of_code(code: &str, endpoint: Option<&Endpoint>, presented: bool) -> Self {
-        let is_list = Self::of(endpoint, false).contains(&Self::List);
-        match code {
-            "invalid_api_key" if presented => Self::Key,
-            "invalid_api_key" => Self::Credential,
-            "protocol_not_allowed" | "model_not_found" | "invalid_parameter" if is_list => {
-                Self::List
-            }
-            "protocol_not_allowed" => Self::Route,
-            "invalid_version" => Self::Version,
-            "images_not_supported" | "count_tokens_not_supported" | "caches_not_supported" => {
-                Self::Rights
-            }
-            "not_found" | "invalid_parameter" if endpoint.is_some() => Self::Rights,
-            "request_body_encoding_unsupported"
-            | "unsupported_media_type"
-            | "request_too_large"
-            | "member_not_allowed"
-            | "invalid_body" => Self::Body,
-            "model_missing" | "model_mismatch" | "model_not_found" | "model_not_entitled" => {
-                Self::Model
-            }
-            "rate_limit_exceeded"
-            | "insufficient_quota"
-            | "model_not_priced"
-            | "server_is_overloaded"
-            | "ledger_unwritable" => Self::Limits,
-            _ => Self::Endpoint,
-        }
-    }
+        Endpoint::Messages => &[Step::Version, Step::Body, Step::Model],
+        Endpoint::CountTokens => &[Step::Version, Step::Rights, Step::Body, Step::Model],
+        Endpoint::ImagesGenerations
+        | Endpoint::ImagesEdits
+        | Endpoint::Generate { .. }
+        | Endpoint::CreateCache => &[Step::Rights, Step::Body, Step::Model],
+        Endpoint::AccountResource => &[Step::Rights, Step::Body],
+        Endpoint::Responses
+        | Endpoint::Compact
+        | Endpoint::InputTokens
+        | Endpoint::ChatCompletions
+        | Endpoint::Embeddings => &[Step::Body, Step::Model],
+    };
+    let first = [Step::Endpoint, Step::Credential, Step::Key, Step::Route];
+    let last = limited.then_some(Step::Limits);
+    let steps = first.into_iter().chain(further.iter().copied());
+    steps.chain(last).collect()
 }
 
 /// The endpoint, as text.
@@ -190,13 +115,6 @@ impl Credentials {
             }
         }
         Self { read }
-    }
-
-    /// Whether there is any key.
-    pub fn any(&self) -> bool {
-        self.read
-            .iter()
-            .any(|(_, presented)| matches!(presented, PresentedCredential::Key(_)))
     }
 
     /// The places with a key, or those where one is expected.
@@ -290,31 +208,42 @@ fn place(form: CredentialForm) -> &'static str {
     }
 }
 
-/// The steps in order: those before the end are good, those after it were not reached.
+/// The steps that a request came to, in order, and behind a rejection those that it would have come to.
 pub fn ordered(
-    names: &[StepName],
     ran: &RequestResult,
-    end: Option<StepName>,
-    mut reason: impl FnMut(StepName) -> String,
+    endpoint: Option<&Endpoint>,
+    limited: bool,
+    mut reason: impl FnMut(Step) -> String,
 ) -> Vec<DecisionStep> {
-    let end_at = end.and_then(|end| names.iter().position(|name| *name == end));
-    let steps = names.iter().enumerate().map(|(position, &step)| {
-        let result = match end_at {
-            Some(end) if position == end => StepResult::Refused,
-            // A body may prove invalid after the model was known and the headers were forwarded.
-            Some(end) if position > end && !ran.forwarded => StepResult::NotReached,
-            _ => StepResult::Good,
-        };
-        let reason = if result == StepResult::NotReached {
-            String::new()
-        } else {
-            reason(step)
-        };
-        DecisionStep {
+    let end = ran.refused_at();
+    let expected = expected(endpoint, limited);
+    // The path of every request leads past limits, also where there are none.
+    let told = |step: &Step| *step != Step::Limits || limited || end == Some(*step);
+    let reached = ran
+        .steps
+        .iter()
+        .copied()
+        .filter(told)
+        .map(|step| DecisionStep {
             step,
-            result,
-            reason,
-        }
+            result: if end == Some(step) {
+                StepResult::Refused
+            } else {
+                StepResult::Good
+            },
+            reason: reason(step),
+        });
+    let missed = expected
+        .into_iter()
+        .filter(|step| end.is_some() && !ran.steps.contains(step));
+    let missed = missed.map(|step| DecisionStep {
+        step,
+        result: StepResult::NotReached,
+        reason: String::new(),
     });
-    steps.collect()
+    reached
+        .collect::<Vec<_>>()
+        .into_iter()
+        .chain(missed)
+        .collect()
 }

@@ -7,14 +7,13 @@ use trilane::config::policy::{Clients, Group, GroupKind};
 use trilane::exchange::Route;
 use trilane::keys::KeyAccess;
 use trilane::ledger::Record;
-use trilane::limits::{Limits, Rate};
+use trilane::limits::{Limits, Period, Rate};
 use trilane::money::{Multiplier, Price, PricedInstant, Prices, Schedule, Weekdays};
 use trilane::protocol::Endpoint;
 use trilane::reply::Reply;
 use trilane::usage::{Call, Kind};
 
 use crate::gateway::LocalGateway;
-use crate::timestamp;
 
 /// The message of a rejection, which all three protocols have in one place.
 pub fn message(reply: &Reply) -> Option<String> {
@@ -76,6 +75,13 @@ pub fn own_list_lacks(route: &Route, access: Option<&KeyAccess>, name: &str) -> 
 pub fn route_text(group: &Rc<Group>, route: &Route, of_group: Multiplier) -> String {
     let is_own = of_group != route.multiplier;
     let group = group_text(group);
+    if let (Some(entry), true) = (route.entry, route.is_open()) {
+        let sources: Vec<&str> = route.candidates().map(|of| of.group.as_str()).collect();
+        return format!(
+            "{group}: entry {entry}, whose source the model says: {}",
+            sources.join(", ")
+        );
+    }
     let Route {
         source, multiplier, ..
     } = route;
@@ -122,6 +128,19 @@ pub fn model_text(record: &Record, endpoint: Option<&Endpoint>) -> String {
     }
 }
 
+/// Names the sources that are asked for a request's model after the route's has failed, as text behind that of the model.
+pub fn later_text(route: &Route, record: &Record) -> String {
+    let model = record.model.as_deref();
+    let model = model.and_then(|id| route.source.catalog.with_id(id));
+    let later = route.later(model.map(|model| &**model)).into_iter();
+    let later =
+        later.map(|route| format!("{} (multiplier {})", route.source.group, route.multiplier));
+    match later.collect::<Vec<_>>().join(", then ") {
+        none if none.is_empty() => none,
+        later => format!("; after {} has failed: {later}", route.source.group),
+    }
+}
+
 /// The prices of a request's model before the multiplier, as in a document, or `free`; an empty object where the document
 /// has none. `None` for a request that is not charged.
 pub fn prices(record: &Record, route: &Route) -> Option<Value> {
@@ -154,9 +173,8 @@ pub fn prices(record: &Record, route: &Route) -> Option<Value> {
 fn conditions(schedule: &Schedule) -> Map<String, Value> {
     let mut written = Map::new();
     if schedule.from > 0 {
-        let day = timestamp::unix_text(i64::from(schedule.from).saturating_mul(86_400));
-        let day = day.and_then(|text| Some(text.get(..10)?.to_owned()));
-        written.insert("from".to_owned(), day.into());
+        let day = Period::Day(schedule.from.cast_signed());
+        written.insert("from".to_owned(), day.to_string().into());
     }
     if schedule.days != Weekdays::ALL {
         let days: Vec<&str> = schedule.days.names().collect();
@@ -230,10 +248,9 @@ fn written(prices: &Prices) -> Map<String, Value> {
 }
 
 fn named<'a>(prices: impl IntoIterator<Item = (&'a str, Option<Price>)>) -> Map<String, Value> {
-    let there = prices.into_iter().filter_map(|(name, price)| {
-        let price = price?.value().normalize().to_string();
-        Some((name.to_owned(), price.into()))
-    });
+    let there = prices
+        .into_iter()
+        .filter_map(|(name, price)| Some((name.to_owned(), price?.to_string().into())));
     there.collect()
 }
 

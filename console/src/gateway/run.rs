@@ -1,6 +1,6 @@
 //! Runs one request, from its headers to the end of its body.
 
-use trilane::exchange::{Edits, Exchange, HeaderEdit, Outcome};
+use trilane::exchange::{Edits, Exchange, HeaderEdit, Outcome, Step};
 use trilane::head::Head;
 use trilane::ledger::{Ending, Record};
 use trilane::reply::Reply;
@@ -22,6 +22,8 @@ pub struct RequestResult {
     pub headers: Vec<HeaderEdit>,
     /// The body edits.
     pub body: Vec<BodyChange>,
+    /// The steps of the decision, in the order in which each was begun last.
+    pub steps: Vec<Step>,
     /// The usage record.
     pub record: Option<Record>,
 }
@@ -43,6 +45,12 @@ impl RequestResult {
         let record = self.record.as_ref();
         self.reply.is_some() && record.is_none_or(|record| record.ending != Ending::Answered)
     }
+
+    /// The step that rejects it.
+    pub fn refused_at(&self) -> Option<Step> {
+        let last = self.steps.last().copied();
+        last.filter(|_| self.is_refused())
+    }
 }
 
 /// Runs a request through the gateway's own state machine.
@@ -54,6 +62,7 @@ pub fn run(gateway: &LocalGateway, head: &Head, body: &[u8]) -> RequestResult {
         forwarded: false,
         headers: Vec::new(),
         body: Vec::new(),
+        steps: Vec::new(),
         record: None,
     };
     let mut chunks = body.chunks(CHUNK).peekable();
@@ -77,6 +86,7 @@ pub fn run(gateway: &LocalGateway, head: &Head, body: &[u8]) -> RequestResult {
         read = read.saturating_add(chunk.len());
         outcome = exchange.on_request_body(chunk, chunks.peek().is_none(), world);
     }
+    ran.steps = world.take_steps();
     ran.record = exchange.on_done(&NotSent, world);
     ran
 }

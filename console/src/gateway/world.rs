@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use time::OffsetDateTime;
 use trilane::config::snapshot::InForce;
-use trilane::exchange::{AccountStates, Clock, LedgerState, Quotas, StreamEnd};
+use trilane::exchange::{AccountStates, Clock, LedgerState, Quotas, Step, StreamEnd, Trace};
 use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
@@ -20,6 +20,8 @@ use trilane::shared_data::{Conflict, SharedData};
 pub struct World {
     keys: Vec<(KeyDigest, KeyRecord)>,
     limiter: Limiter,
+    /// The steps of the decision, in the order in which each was begun last.
+    steps: RefCell<Vec<Step>>,
     shared: LocalSharedData,
 }
 
@@ -29,6 +31,7 @@ impl World {
         Self {
             keys,
             limiter: Limiter::new(1),
+            steps: RefCell::default(),
             shared: LocalSharedData::default(),
         }
     }
@@ -38,6 +41,11 @@ impl World {
         let mut keys = self.keys.iter();
         keys.find(|(known, _)| known == digest)
             .map(|(_, record)| record)
+    }
+
+    /// Takes the steps of the decision out, in the order in which each was begun last.
+    pub fn take_steps(&self) -> Vec<Step> {
+        self.steps.take()
     }
 
     /// The limits of the key with this id.
@@ -94,6 +102,14 @@ impl Clock for World {
 
 /// Nothing is known of accounts here: each is as good as any.
 impl AccountStates for World {}
+
+impl Trace for World {
+    fn begin(&self, step: Step) {
+        let mut steps = self.steps.borrow_mut();
+        steps.retain(|known| *known != step);
+        steps.push(step);
+    }
+}
 
 /// Nor of the ledger.
 impl LedgerState for World {}

@@ -4,8 +4,8 @@ use core::mem;
 use std::collections::{BTreeMap, HashMap};
 
 use memchr::{memchr, memchr_iter};
-use time::{Date, Duration, OffsetDateTime};
-use trilane::limits::{member_id, member_parts};
+use time::{Duration, OffsetDateTime};
+use trilane::limits::{Period, SubjectKind, Window, member_id, member_parts};
 use trilane::money::Amount;
 
 use super::batch::LedgerBatch;
@@ -17,6 +17,7 @@ use crate::store::requests::StoredRequest;
 use crate::store::spend::SpendKey;
 use crate::store::spend_feed::ShareKey;
 use crate::store::usage_rows::{OWNER, UsageKey, UsageRows};
+use crate::timestamp::{hour, microseconds};
 
 /// The longest line that is read, in bytes without its line feed: as `trilane usage` reads them.
 pub const LONGEST: usize = 1 << 20;
@@ -219,11 +220,11 @@ impl BatchSums {
             if subject.is_empty() {
                 continue;
             }
-            for period in [end.to_string(), month(end)] {
+            for window in Window::ALL {
                 let key = SpendKey {
                     kind,
                     subject: text(&subject),
-                    period,
+                    period: Period::of(window, end).to_string(),
                     currency: text(record.currency()),
                 };
                 if counted && !record.instance().is_empty() {
@@ -270,11 +271,11 @@ impl BatchSums {
         }
         for (mut key, charge) in mem::take(&mut self.charges) {
             give_subject(&mut key, &others);
-            self.charges.entry(key).or_default().add(charge.value());
+            self.charges.entry(key).or_default().add_sum(&charge);
         }
         for (mut share, charge) in mem::take(&mut self.shares) {
             give_subject(&mut share.of, &others);
-            self.shares.entry(share).or_default().add(charge.value());
+            self.shares.entry(share).or_default().add_sum(&charge);
         }
     }
 
@@ -289,13 +290,8 @@ impl BatchSums {
             let count = self.first_bytes.entry(key).or_default();
             *count = count.saturating_add(1);
         }
-        for (account, ended) in record.attempts() {
-            let key = [
-                hour.clone(),
-                text(record.source()),
-                text(account),
-                text(ended),
-            ];
+        for (source, account, ended) in record.attempts() {
+            let key = [hour.clone(), text(source), text(account), text(ended)];
             let count = self.attempts.entry(key).or_default();
             *count = count.saturating_add(1);
         }
@@ -319,15 +315,15 @@ impl BatchSums {
 
 fn give_subject(key: &mut SpendKey, others: &HashMap<String, String>) {
     match key.kind {
-        "owner" => give(Some(&mut key.subject), others),
-        "member" => {
+        SubjectKind::Owner => give(Some(&mut key.subject), others),
+        SubjectKind::Member => {
             let known = member_parts(&key.subject)
                 .and_then(|(owner, team)| Some(member_id(others.get(owner)?, team)));
             if let Some(other) = known {
                 key.subject = other;
             }
         }
-        _ => {}
+        SubjectKind::Key | SubjectKind::Team | SubjectKind::Group => {}
     }
 }
 
@@ -346,20 +342,6 @@ fn text(text: &str) -> String {
 
 fn place(from: i64, offset: usize) -> i64 {
     from.saturating_add(i64::try_from(offset).unwrap_or(i64::MAX))
-}
-
-fn microseconds(time: OffsetDateTime) -> i64 {
-    i64::try_from(time.unix_timestamp_nanos().saturating_div(1000)).unwrap_or(i64::MAX)
-}
-
-/// Writes the hour, as `trilane usage --by hour` does.
-fn hour(time: OffsetDateTime) -> String {
-    format!("{}T{:02}", time.date(), time.hour())
-}
-
-/// Writes the month, as `trilane usage --by month` does.
-fn month(day: Date) -> String {
-    format!("{:04}-{:02}", day.year(), u8::from(day.month()))
 }
 
 #[cfg(test)]

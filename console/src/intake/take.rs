@@ -8,13 +8,12 @@ use super::batch::LedgerBatch;
 use super::batch_sums::BatchSums;
 use super::sums;
 use crate::counted::{BatchOutcome, counted};
-use crate::envoy_clock;
-use crate::in_transaction;
 use crate::store::erasures::Pseudonyms;
 use crate::store::{
     AsStoreError, Store, StoreError, SumChange, Transaction, envoys, ledger_files, lines_aside,
     requests, voids,
 };
+use crate::{envoy_clock, in_transaction, timestamp};
 
 /// The result of taking in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +126,7 @@ async fn take_in(
         lines: plus(before.lines, batch_sums.requests.len()),
         aside: plus(before.aside, batch_sums.aside.len()),
     };
-    let taken_at = now.unix_timestamp().saturating_mul(1_000_000);
+    let taken_at = timestamp::microseconds(now);
     ledger_files::set(transaction, envoy, file, after, taken_at).await?;
     lines_aside::insert(transaction, envoy, file, &batch_sums.aside, taken_at).await?;
     requests::insert(transaction, now.date(), &batch_sums.requests).await?;

@@ -121,6 +121,17 @@ impl Sum {
             .saturating_add(carried);
     }
 
+    /// The difference from a sum that is not less.
+    pub(super) fn below(&self, greater: &Self) -> Self {
+        let borrowed = self.fraction > greater.fraction;
+        let one = Amount::of_units(if borrowed { ONE } else { 0 });
+        let whole = greater.whole.saturating_sub(self.whole);
+        Self {
+            whole: whole.saturating_sub(borrowed.into()),
+            fraction: greater.fraction.plus(one).less(self.fraction),
+        }
+    }
+
     /// Its value, as far as an amount is that great.
     pub fn value(&self) -> Amount {
         let whole = self.whole.saturating_mul(ONE);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use time::OffsetDateTime;
 use trilane::ledger::{AttemptFailure, FailedAttempt, UsageStatus};
-use trilane::limits::member_id;
+use trilane::limits::{SubjectKind, member_id};
 use trilane::money::Amount;
 
 use super::measure::Measure;
@@ -82,9 +82,9 @@ impl<'a> LedgerRecord<'a> {
         self.line.first_byte.as_ref()?.valid().copied()
     }
 
-    /// The attempts at upstream accounts: the account of each, and how it ended. Names and kinds that no gateway writes are left
+    /// The attempts at upstream accounts: source and account of each, and how it ended. Names and kinds that no gateway writes are left
     /// out, so that counts by them are bounded.
-    pub fn attempts(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn attempts(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         let failed = self.line.failed.as_ref().and_then(Lenient::valid);
         let failed = failed.map(Vec::as_slice).unwrap_or_default();
         let tries = self.line.tries.as_ref().and_then(Lenient::valid);
@@ -96,13 +96,19 @@ impl<'a> LedgerRecord<'a> {
         } else {
             ANSWERED
         };
-        let last = Some((self.account(), ended));
-        let last = last.filter(|(account, _)| is_answered && !account.is_empty());
+        let last = Some((self.source(), self.account(), ended));
+        let last = last.filter(|(_, account, _)| is_answered && !account.is_empty());
         let failed = failed.iter().filter_map(|attempt| {
-            let FailedAttempt { account, kind, .. } = attempt.valid()?;
-            let is_name = !account.is_empty() && account.len() <= 256;
+            let FailedAttempt {
+                source,
+                account,
+                kind,
+                ..
+            } = attempt.valid()?;
+            let source = source.as_deref().unwrap_or(self.source());
+            let is_name = !account.is_empty() && account.len() <= 256 && source.len() <= 256;
             let is_failure = *kind != AttemptFailure::Request;
-            (is_name && is_failure).then_some((account.as_str(), kind.name()))
+            (is_name && is_failure).then_some((source, account.as_str(), kind.name()))
         });
         failed.chain(last)
     }
@@ -142,18 +148,38 @@ impl<'a> LedgerRecord<'a> {
     }
 
     /// The subjects of the request: of what kind, the id (empty: there is none), and whether a budget of it was counted.
-    pub fn subjects(&self) -> [(&'static str, Cow<'_, str>, bool); 5] {
+    pub fn subjects(&self) -> [(SubjectKind, Cow<'_, str>, bool); 5] {
         let line = &self.line;
         let member = match (self.owner(), self.team()) {
             ("", _) | (_, "") => String::new(),
             (owner, team) => member_id(owner, team),
         };
         [
-            ("key", self.counters().into(), line.spent_key.is_some()),
-            ("member", member.into(), line.spent_member.is_some()),
-            ("owner", self.owner().into(), line.spent_owner.is_some()),
-            ("team", self.team().into(), line.spent_team.is_some()),
-            ("group", self.group().into(), line.spent_group.is_some()),
+            (
+                SubjectKind::Key,
+                self.counters().into(),
+                line.spent_key.is_some(),
+            ),
+            (
+                SubjectKind::Member,
+                member.into(),
+                line.spent_member.is_some(),
+            ),
+            (
+                SubjectKind::Owner,
+                self.owner().into(),
+                line.spent_owner.is_some(),
+            ),
+            (
+                SubjectKind::Team,
+                self.team().into(),
+                line.spent_team.is_some(),
+            ),
+            (
+                SubjectKind::Group,
+                self.group().into(),
+                line.spent_group.is_some(),
+            ),
         ]
     }
 

@@ -14,11 +14,9 @@ impl SignedSum {
     pub fn difference(of: &Sum, less: &Sum) -> Self {
         let is_negative = less > of;
         let (greater, smaller) = if is_negative { (less, of) } else { (of, less) };
-        let mut amount = Sum::default();
-        amount.add(greater.value().less(smaller.value()));
         Self {
             is_negative,
-            amount,
+            amount: smaller.below(greater),
         }
     }
 
@@ -77,6 +75,12 @@ mod tests {
             ("0.125", "0.25", "-0.125", "-0.13"),
             ("0.25", "0.125", "0.125", "0.13"),
             ("1", "1.004", "-0.004", "0.00"),
+            (
+                "9000000000000000000000.25",
+                "0.5",
+                "8999999999999999999999.75",
+                "8999999999999999999999.75",
+            ),
         ] {
             let sum = |text| Sum::parse(text).unwrap();
             let got = SignedSum::difference(&sum(of), &sum(less));

@@ -1,13 +1,11 @@
 //! The audit: who changed what, from what to what.
 
 use askama::Template;
-use axum::extract::State;
-use axum::response::Response;
+
 use serde_json::Value;
 
 use super::form::Fields;
-use super::{PageProblem, PageShell, SignedIn, page, text};
-use crate::cases::ConsoleState;
+use super::{PageResult, PageShell, Visit, page, text};
 use crate::cases::audit::{self, AuditParams};
 use crate::cases::paging::PageParams;
 use crate::documents::{Difference, differences};
@@ -49,11 +47,7 @@ fn changes(before: Option<Value>, after: Option<Value>) -> Vec<Difference> {
 }
 
 /// Shows the audit log, latest first.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    filters: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit, filters: Fields) -> PageResult {
     let moment = |name: &str| filters.given(name).map(|typed| text::from_local(&typed));
     let asked = AuditParams {
         actor: filters.given("actor"),
@@ -72,19 +66,13 @@ pub async fn list(
         object: entry.object,
         changes: changes(entry.before, entry.after),
     });
-    let given: Vec<(&str, &str)> = FILTERS
-        .iter()
-        .map(|name| (*name, filters.get(name)))
-        .filter(|(_, value)| !value.is_empty())
-        .collect();
-    let path = super::text::path_with("/audit", &given);
-    let end = if given.is_empty() { "" } else { "&" };
+    let (path, is_filtered) = filters.filtered("/audit", FILTERS);
     page(&AuditPage {
         shell: signed_in.shell("Audit"),
         entries: entries.collect(),
         next: found.next,
-        is_filtered: !given.is_empty(),
-        path: format!("{path}{end}"),
+        is_filtered,
+        path,
         filters,
     })
 }

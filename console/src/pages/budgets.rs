@@ -1,18 +1,18 @@
 //! Budgets of owners and teams, which hold for all of their keys together, and of members, which follow from allowances.
 
 use askama::Template;
-use axum::extract::State;
-use axum::response::Response;
-use trilane::limits::member_parts;
+
+use trilane::limits::{SubjectKind, member_parts};
 
 use super::form::Fields;
 use super::me::sums;
 use super::nearly_spent::path_of;
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, text,
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
+    text,
 };
 use crate::cases::ConsoleState;
-use crate::cases::budgets::{self, BudgetBody, BudgetKind};
+use crate::cases::budgets::{self, BudgetBody};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
 
@@ -21,7 +21,7 @@ const ROWS: u16 = 50;
 
 /// A budget, in a line.
 struct BudgetLine {
-    kind: String,
+    kind: SubjectKind,
     id: String,
     per_day: String,
     per_month: String,
@@ -44,38 +44,26 @@ struct BudgetsPage {
     kinds: Vec<(&'static str, &'static str)>,
 }
 
-fn kind(name: &str) -> Option<BudgetKind> {
-    match name {
-        "member" => Some(BudgetKind::Member),
-        "owner" => Some(BudgetKind::Owner),
-        "team" => Some(BudgetKind::Team),
-        _ => None,
-    }
-}
-
 async fn show(
     state: &ConsoleState,
     signed_in: &SignedIn,
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let place = PageParams::at(cursor, ROWS);
     let found = budgets::list(state, &signed_in.caller, place).await?;
     let mut lines = Vec::new();
     for of in found.items {
-        let Some(kind) = kind(&of.kind) else {
-            continue;
-        };
-        let spent = budgets::get(state, &signed_in.caller, kind, &of.id).await?;
-        let member = member_parts(&of.id).filter(|_| kind == BudgetKind::Member);
+        let spent = budgets::get(state, &signed_in.caller, of.kind, &of.id).await?;
+        let member = member_parts(&of.id).filter(|_| of.kind == SubjectKind::Member);
         let filter = match member {
             Some((owner, _)) => [("owner", owner)],
             None => [("search", of.id.as_str())],
         };
         lines.push(BudgetLine {
             keys: text::path_with("/keys", &filter),
-            team: member.map(|_| path_of(&of.kind, &of.id)),
+            team: member.map(|_| path_of(of.kind, &of.id)),
             per_day: of
                 .budget
                 .per_day
@@ -106,28 +94,22 @@ async fn show(
 }
 
 /// All budgets of members, owners and teams.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     let cursor = asked.given("cursor");
     // Another link may fill the form in.
     show(&state, &signed_in, cursor, asked, FieldProblems::default()).await
 }
 
 /// Gives an owner or a team a budget, or takes it.
-pub async fn save(
-    State(state): State<ConsoleState>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn save(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let mut problems = FieldProblems::default();
     let id = fields.get("id");
     if id.is_empty() {
         problems.push("id", "is missing");
     }
-    let Some(kind) = kind(fields.get("kind")).filter(|_| problems.is_empty()) else {
+    let kind = SubjectKind::named(fields.get("kind")).filter(|_| problems.is_empty());
+    let Some(kind) = kind else {
         return show(&state, &signed_in, None, fields, problems).await;
     };
     let amount = |name: &str| fields.given(name);

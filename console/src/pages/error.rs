@@ -9,6 +9,9 @@ use super::shell::{Appearance, PageShell};
 use crate::cases::{ApiProblem, FailureReason};
 use crate::store::StoreError;
 
+/// A page, or the reason that there is none.
+pub type PageResult = Result<Response, PageProblem>;
+
 /// The reason that there is no page.
 #[derive(Debug)]
 pub enum PageProblem {

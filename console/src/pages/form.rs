@@ -11,7 +11,7 @@ use http::request::Parts;
 use super::error::PageProblem;
 use super::signed_in::SignedIn;
 use crate::cases::{ApiProblem, ConsoleState};
-use crate::secret;
+use crate::{secret, text};
 
 /// The field with the token of the session's forms.
 const CSRF: &str = "csrf";
@@ -79,6 +79,21 @@ impl Fields {
         !self.get(name).is_empty()
     }
 
+    /// The path of a page with those of some fields that are filled in, to which more can be added, and whether there are any.
+    pub fn filtered<'a>(
+        &'a self,
+        page: &str,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> (String, bool) {
+        let given = names.into_iter().map(|name| (name, self.get(name)));
+        let given: Vec<_> = given.filter(|(_, value)| !value.is_empty()).collect();
+        let end = if given.is_empty() { "" } else { "&" };
+        (
+            format!("{}{end}", text::path_with(page, &given)),
+            !given.is_empty(),
+        )
+    }
+
     /// All values of a field that may occur more than once.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0
@@ -102,10 +117,19 @@ impl<S: Sync> FromRequestParts<S> for Fields {
 /// A form that somebody who is signed in has sent from one of our pages.
 #[derive(Debug)]
 pub struct SignedForm {
+    /// The console.
+    pub state: ConsoleState,
     /// The person who is signed in.
     pub signed_in: SignedIn,
     /// The fields of the form.
     pub fields: Fields,
+}
+
+impl SignedForm {
+    /// The console, the person, and the fields.
+    pub fn parts(self) -> (ConsoleState, SignedIn, Fields) {
+        (self.state, self.signed_in, self.fields)
+    }
 }
 
 impl FromRequest<ConsoleState> for SignedForm {
@@ -119,7 +143,11 @@ impl FromRequest<ConsoleState> for SignedForm {
         if !signed_in.is_csrf(fields.get(CSRF)) {
             return Err(PageProblem::Forged);
         }
-        Ok(Self { signed_in, fields })
+        Ok(Self {
+            state: state.clone(),
+            signed_in,
+            fields,
+        })
     }
 }
 

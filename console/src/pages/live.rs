@@ -6,12 +6,12 @@ use core::convert::Infallible;
 use core::future::Future;
 use std::time::Duration;
 
+use axum::response::IntoResponse as _;
 use axum::response::sse::{Event, Sse};
-use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::{PageProblem, SignedIn};
+use super::{PageProblem, PageResult, SignedIn};
 use crate::cases::{ApiProblem, ConsoleState};
 use crate::live::LivePlace;
 
@@ -67,7 +67,7 @@ pub fn events<F>(
     state: &ConsoleState,
     signed_in: SignedIn,
     make: impl Fn() -> F + Send + 'static,
-) -> Result<Response, PageProblem>
+) -> PageResult
 where
     F: Future<Output = Result<String, PageProblem>> + Send + 'static,
 {

@@ -34,6 +34,7 @@ mod field_problems;
 mod form;
 mod headers;
 mod keys;
+mod limit_fields;
 mod live;
 mod me;
 mod nearly_spent;
@@ -58,13 +59,13 @@ use axum::{Router, middleware};
 use crate::cases::ConsoleState;
 use crate::text;
 
-pub use error::{PageProblem, not_found};
+pub use error::{PageProblem, PageResult, not_found};
 pub use field_problems::FieldProblems;
 pub use form::{Fields, SignedForm};
 pub use notice::{Notice, done};
 pub use render::{form_page, page};
 pub use shell::PageShell;
-pub use signed_in::SignedIn;
+pub use signed_in::{SignedIn, Visit};
 
 /// All pages.
 pub fn router(state: ConsoleState) -> Router {
@@ -79,6 +80,8 @@ pub fn router(state: ConsoleState) -> Router {
             get(sign_in::new_password).post(sign_in::set_password),
         )
         .route("/keys", get(keys::list).post(keys::create))
+        .route("/find-keys", post(keys::search))
+        .route("/change-keys", get(keys::ask_change).post(keys::change_all))
         .route("/start", get(start::start))
         .route("/usage", get(usage::show))
         .route("/usage.csv", get(usage::table))
@@ -93,6 +96,7 @@ pub fn router(state: ConsoleState) -> Router {
             "/keys/{id}/rotate",
             get(keys::confirm_rotate).post(keys::rotate),
         )
+        .route("/keys/{id}/end-old", post(keys::end_old))
         .route("/keys/{id}/disable", post(keys::disable))
         .route(
             "/keys/{id}/remove",
@@ -124,6 +128,7 @@ fn own_router() -> Router<ConsoleState> {
             "/me/keys/{id}/rotate",
             get(me::confirm_rotate).post(me::rotate),
         )
+        .route("/me/keys/{id}/end-old", post(me::end_old))
         .route(
             "/me/keys/{id}/disable",
             get(me::confirm_disable).post(me::disable),
@@ -179,8 +184,18 @@ fn admin_router() -> Router<ConsoleState> {
             get(accounts::confirm_remove).post(accounts::remove),
         )
         .route("/people", get(people::list).post(people::invite))
+        .route(
+            "/invite-people",
+            get(people::invite_many_form).post(people::invite_many),
+        )
         .route("/people/{id}/link", post(people::link))
+        .route("/people/{id}", get(people::one))
         .route("/people/{id}/change", post(people::change))
+        .route(
+            "/people/{id}/disable",
+            get(people::confirm_disable).post(people::disable),
+        )
+        .route("/people/{id}/enable", post(people::enable))
         .route(
             "/people/{id}/erase",
             get(people::confirm_erase).post(people::erase),

@@ -1,13 +1,11 @@
 //! All budgets that are nearly spent.
 
 use askama::Template;
-use axum::extract::State;
-use axum::response::Response;
-use trilane::limits::member_parts;
+
+use trilane::limits::{SubjectKind, member_parts};
 
 use super::form::Fields;
-use super::{PageProblem, PageShell, SignedIn, page, text};
-use crate::cases::ConsoleState;
+use super::{PageResult, PageShell, Visit, page, text};
 use crate::cases::nearly_spent::{self, NearlySpentView};
 use crate::cases::paging::PageParams;
 
@@ -33,22 +31,24 @@ struct NearlySpentPage {
 }
 
 /// Returns the path of the page that changes a budget.
-pub fn path_of(kind: &str, id: &str) -> String {
+pub fn path_of(kind: SubjectKind, id: &str) -> String {
     match kind {
-        "key" => format!("/keys/{}", text::in_path(id)),
-        "group" => format!("/groups/{}", text::in_path(id)),
-        "member" => {
+        SubjectKind::Key => format!("/keys/{}", text::in_path(id)),
+        SubjectKind::Group => format!("/groups/{}", text::in_path(id)),
+        SubjectKind::Member => {
             let team = member_parts(id).map_or(id, |(_, team)| team);
             format!("/teams/{}", text::in_path(team))
         }
-        _ => super::text::path_with("/budgets", &[("kind", kind), ("id", id)]),
+        SubjectKind::Owner | SubjectKind::Team => {
+            text::path_with("/budgets", &[("kind", kind.name()), ("id", id)])
+        }
     }
 }
 
 fn line(of: NearlySpentView) -> NearlySpentLine {
     let percent = u8::try_from(of.percent.min(100)).unwrap_or(100);
     NearlySpentLine {
-        path: path_of(&of.kind, &of.id),
+        path: path_of(of.kind, &of.id),
         budget: text::amount(&of.currency, &of.budget),
         spent: text::amount(&of.currency, &of.spent),
         kind: text::fullness(percent),
@@ -58,11 +58,7 @@ fn line(of: NearlySpentView) -> NearlySpentLine {
 }
 
 /// Those of today and this month.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     let place = PageParams::at(asked.given("cursor"), ROWS);
     let found = nearly_spent::list(&state, &signed_in.caller, place).await?;
     page(&NearlySpentPage {

@@ -23,9 +23,17 @@ pub enum Notice {
     LinkRevoked,
     /// The data of a person is being erased.
     DataErased,
+    /// A person was disabled.
+    PersonDisabled,
+    /// A person was enabled.
+    PersonEnabled,
+    /// Old values of a key were ended.
+    OldValueEnded,
+    /// Many keys were changed.
+    KeysChanged,
 }
 
-const ALL: [Notice; 9] = [
+const ALL: [Notice; 13] = [
     Notice::Saved,
     Notice::Removed,
     Notice::Published,
@@ -35,6 +43,10 @@ const ALL: [Notice; 9] = [
     Notice::KeyRemoved,
     Notice::LinkRevoked,
     Notice::DataErased,
+    Notice::PersonDisabled,
+    Notice::PersonEnabled,
+    Notice::OldValueEnded,
+    Notice::KeysChanged,
 ];
 
 impl Notice {
@@ -49,6 +61,10 @@ impl Notice {
             Self::KeyRemoved => "key-removed",
             Self::LinkRevoked => "link-revoked",
             Self::DataErased => "data-erased",
+            Self::PersonDisabled => "person-disabled",
+            Self::PersonEnabled => "person-enabled",
+            Self::OldValueEnded => "old-value-ended",
+            Self::KeysChanged => "keys-changed",
         }
     }
 
@@ -62,6 +78,14 @@ impl Notice {
             Self::DataErased => {
                 "The person and their keys are gone. The id is being erased everywhere else."
             }
+            Self::PersonDisabled => {
+                "The person is disabled: signed out everywhere, tokens and links ended. Gateways refuse their keys within a second."
+            }
+            Self::PersonEnabled => {
+                "The person is enabled, and the keys that were disabled with them. Sessions, links and tokens do not come back."
+            }
+            Self::OldValueEnded => "The old value is ended: gateways refuse it within a second.",
+            Self::KeysChanged => "The keys are changed: gateways know it within a second.",
             Self::LinkRevoked => "The link is revoked: it signs nobody in.",
             Self::KeyRemoved => "The key is removed. Its usage and spend stay.",
             Self::PasswordSet => "Your password is set. Your other sessions have ended.",

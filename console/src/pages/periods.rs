@@ -2,17 +2,18 @@
 
 use time::{Duration, OffsetDateTime};
 
+use crate::cases::hour_counts::CountPeriod;
 use crate::timestamp;
 
 /// The bars that a chart may have.
 const MOST_BARS: usize = 400;
 
-/// Returns the length of the periods of a chart over so many hours, as the API's column: `hour`, `day` or `month`.
-pub fn length(hours: i64) -> &'static str {
+/// Returns the length of the periods of a chart over so many hours.
+pub fn length(hours: i64) -> CountPeriod {
     match hours {
-        ..=48 => "hour",
-        49..=1488 => "day",
-        _ => "month",
+        ..=48 => CountPeriod::Hour,
+        49..=1488 => CountPeriod::Day,
+        _ => CountPeriod::Month,
     }
 }
 
@@ -27,17 +28,16 @@ pub fn at(hour: &str) -> Option<OffsetDateTime> {
 }
 
 /// All periods from one moment to before another, as the API writes them.
-pub fn between(from: OffsetDateTime, until: OffsetDateTime, column: &str) -> Vec<String> {
-    let (length, step) = match column {
-        "hour" => (13, Duration::HOUR),
-        "day" => (10, Duration::DAY),
-        _ => (7, Duration::DAY),
+pub fn between(from: OffsetDateTime, until: OffsetDateTime, length: CountPeriod) -> Vec<String> {
+    let step = match length {
+        CountPeriod::Hour => Duration::HOUR,
+        _ => Duration::DAY,
     };
     let mut all: Vec<String> = Vec::new();
     let mut at = from;
     while at < until && all.len() < MOST_BARS {
         let text = timestamp::text(at);
-        let period = text.get(..length).unwrap_or_default();
+        let period = text.get(..length.letters().into()).unwrap_or_default();
         if all.last().is_none_or(|last| last != period) {
             all.push(period.to_owned());
         }
@@ -59,27 +59,32 @@ mod tests {
             (
                 "2026-11-29",
                 "2026-12-02",
-                "day",
+                CountPeriod::Day,
                 "2026-11-29 2026-11-30 2026-12-01",
             ),
             (
                 "2026-11-29T22",
                 "2026-11-30T01",
-                "hour",
+                CountPeriod::Hour,
                 "2026-11-29T22 2026-11-29T23 2026-11-30T00",
             ),
-            ("2026-11", "2027-02-01", "month", "2026-11 2026-12 2027-01"),
-            ("2026-11-29", "2026-11-29", "day", ""),
+            (
+                "2026-11",
+                "2027-02-01",
+                CountPeriod::Month,
+                "2026-11 2026-12 2027-01",
+            ),
+            ("2026-11-29", "2026-11-29", CountPeriod::Day, ""),
         ] {
             let (first, end) = (at(from).expect("a time"), at(until).expect("a time"));
             assert_eq!(between(first, end, column).join(" "), want, "{from}");
         }
         for (hours, want) in [
-            (24, "hour"),
-            (48, "hour"),
-            (49, "day"),
-            (744, "day"),
-            (1489, "month"),
+            (24, CountPeriod::Hour),
+            (48, CountPeriod::Hour),
+            (49, CountPeriod::Day),
+            (744, CountPeriod::Day),
+            (1489, CountPeriod::Month),
         ] {
             assert_eq!(length(hours), want, "{hours}");
         }

@@ -1,16 +1,16 @@
 //! Makes a response of a template.
 
 use askama::Template;
-use axum::response::{Html, IntoResponse as _, Response};
+use axum::response::{Html, IntoResponse as _};
 use http::StatusCode;
 
-use super::error::PageProblem;
+use super::error::PageResult;
 
 /// A page.
 ///
 /// # Errors
 /// It cannot be rendered.
-pub fn page<T: Template>(template: &T) -> Result<Response, PageProblem> {
+pub fn page<T: Template>(template: &T) -> PageResult {
     Ok(Html(template.render()?).into_response())
 }
 
@@ -18,7 +18,7 @@ pub fn page<T: Template>(template: &T) -> Result<Response, PageProblem> {
 ///
 /// # Errors
 /// It cannot be rendered.
-pub fn form_page<T: Template>(template: &T, failed: bool) -> Result<Response, PageProblem> {
+pub fn form_page<T: Template>(template: &T, failed: bool) -> PageResult {
     let status = if failed {
         StatusCode::UNPROCESSABLE_ENTITY
     } else {

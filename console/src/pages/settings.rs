@@ -1,14 +1,13 @@
 //! Settings: the Envoys and their agents, webhooks, and how this console is set up.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
-    text,
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
+    page, text,
 };
 use crate::cases::envoys::{self, EnrolmentView, EnvoyView, NewEnvoyBody};
 use crate::cases::paging::PageParams;
@@ -53,7 +52,7 @@ async fn show(
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let place = |cursor| PageParams::at(cursor, ROWS);
     let found = envoys::list(state, &signed_in.caller, place(cursor)).await?;
     let hooks = webhooks::list(state, &signed_in.caller, place(None)).await?;
@@ -99,11 +98,7 @@ async fn show(
 }
 
 /// Shows the settings.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     let cursor = asked.given("cursor");
     show(
         &state,
@@ -115,7 +110,7 @@ pub async fn list(
     .await
 }
 
-fn enrolment_page(signed_in: &SignedIn, made: EnrolmentView) -> Result<Response, PageProblem> {
+fn enrolment_page(signed_in: &SignedIn, made: EnrolmentView) -> PageResult {
     page(&ShownOnce {
         shell: signed_in.shell(format!("Enrol {}", made.envoy)),
         crumb: ("Settings".to_owned(), "/settings".to_owned()),
@@ -128,11 +123,8 @@ fn enrolment_page(signed_in: &SignedIn, made: EnrolmentView) -> Result<Response,
 }
 
 /// Adds an Envoy, and shows the token with which its agent enrols.
-pub async fn add_envoy(
-    State(state): State<ConsoleState>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn add_envoy(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let new = NewEnvoyBody {
         id: fields.get("id").to_owned(),
         name: fields.given("name"),
@@ -147,20 +139,13 @@ pub async fn add_envoy(
 }
 
 /// Lets the agent of an Envoy enrol again.
-pub async fn enrol(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let made = envoys::let_enrol(&state, &sent.signed_in.caller, &id).await?;
+pub async fn enrol(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let made = envoys::let_enrol(&sent.state, &sent.signed_in.caller, &id).await?;
     enrolment_page(&sent.signed_in, made)
 }
 
 /// Asks whether an Envoy's agent is to be revoked.
-pub async fn confirm_revoke(
-    signed_in: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn confirm_revoke(signed_in: SignedIn, Path(id): Path<String>) -> PageResult {
     signed_in.caller.must(rights::CHANGE_ENVOYS)?;
     page(&Confirm {
         shell: signed_in.shell(format!("Revoke {id}?")),
@@ -174,21 +159,14 @@ pub async fn confirm_revoke(
 }
 
 /// Revokes the credential of an Envoy's agent.
-pub async fn revoke(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    envoys::revoke(&state, &sent.signed_in.caller, &id).await?;
+pub async fn revoke(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    envoys::revoke(&sent.state, &sent.signed_in.caller, &id).await?;
     Ok(done("/settings", Notice::Removed))
 }
 
 /// Adds a webhook, and shows the secret of its signatures.
-pub async fn add_webhook(
-    State(state): State<ConsoleState>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn add_webhook(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let typed = fields.get("thresholds").split([',', ' ', '%']);
     let typed: Vec<&str> = typed.filter(|part| !part.is_empty()).collect();
     let thresholds: Result<Vec<u32>, _> = typed.iter().map(|part| part.parse()).collect();
@@ -224,11 +202,7 @@ pub async fn add_webhook(
 }
 
 /// Removes a webhook.
-pub async fn remove_webhook(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    webhooks::remove(&state, &sent.signed_in.caller, &id).await?;
+pub async fn remove_webhook(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    webhooks::remove(&sent.state, &sent.signed_in.caller, &id).await?;
     Ok(done("/settings", Notice::Removed))
 }

@@ -21,7 +21,7 @@ const PLACES: &[NavigationPlace] = &[
     NavigationPlace("People", "/people", rights::SEE_PEOPLE),
     NavigationPlace("Teams", "/teams", rights::SEE_TEAMS),
     NavigationPlace("Budgets", "/budgets", rights::SEE_BUDGETS),
-    NavigationPlace("Tokens", "/tokens", rights::USE_TOKENS),
+    NavigationPlace("Tokens", "/tokens", rights::SEE_TOKENS),
     NavigationPlace("Audit", "/audit", rights::SEE_AUDIT),
     NavigationPlace("Settings", "/settings", rights::SEE_ENVOYS),
 ];

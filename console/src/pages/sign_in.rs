@@ -2,12 +2,12 @@
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
-use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
+use axum::response::{AppendHeaders, IntoResponse as _, Redirect};
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, StatusCode};
 
 use super::cookie;
-use super::error::PageProblem;
+use super::error::PageResult;
 use super::field_problems::FieldProblems;
 use super::form::{Fields, OpenForm, SignedForm};
 use super::notice::{Notice, done};
@@ -58,7 +58,7 @@ pub async fn form(
     State(state): State<ConsoleState>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let to = local_path(Fields::parse(query.unwrap_or_default().as_bytes()).get("to"));
     if let Some(token) = session_token(&headers, &state) {
         let holder = sessions::holder(&state.store, &token, state.now()).await?;
@@ -80,7 +80,7 @@ pub async fn by_password(
     RemoteAddress(address): RemoteAddress,
     headers: HeaderMap,
     OpenForm(fields): OpenForm,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let person = fields.get("person");
     let password = Password::new(fields.exact("password"));
     let to = local_path(fields.get("to"));
@@ -116,7 +116,7 @@ pub async fn by_password(
 }
 
 /// Shows the page of a sign-in link: a button. Programs that open links before people do would use it up otherwise.
-pub async fn link(fields: Fields, headers: HeaderMap) -> Result<Response, PageProblem> {
+pub async fn link(fields: Fields, headers: HeaderMap) -> PageResult {
     page(&LinkPage {
         shell: PageShell::new("Sign in", Appearance::of(&headers)),
         token: fields.get("token").to_owned(),
@@ -129,7 +129,7 @@ pub async fn by_link(
     RemoteAddress(address): RemoteAddress,
     headers: HeaderMap,
     OpenForm(fields): OpenForm,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let from = source(&state, &headers, &address);
     let begun = sessions::by_link(&state.store, fields.get("token"), &from, state.now()).await;
     match begun {
@@ -160,7 +160,7 @@ async fn begin(
     headers: &HeaderMap,
     session: &NewSession,
     to: &str,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     if let Some(before) = session_token(headers, state) {
         sessions::end(&state.store, &before).await?;
     }
@@ -193,17 +193,14 @@ fn source<'a>(state: &ConsoleState, headers: &'a HeaderMap, address: &'a str) ->
 }
 
 /// Ends the session.
-pub async fn sign_out(
-    State(state): State<ConsoleState>,
-    form: SignedForm,
-) -> Result<Response, PageProblem> {
-    sessions::end(&state.store, form.signed_in.token()).await?;
-    let cookie = cookie::set_session("", 0, state.https);
+pub async fn sign_out(form: SignedForm) -> PageResult {
+    sessions::end(&form.state.store, form.signed_in.token()).await?;
+    let cookie = cookie::set_session("", 0, form.state.https);
     Ok(([(SET_COOKIE, cookie)], Redirect::to("/sign-in")).into_response())
 }
 
 /// The form for a new password.
-pub async fn new_password(signed_in: SignedIn) -> Result<Response, PageProblem> {
+pub async fn new_password(signed_in: SignedIn) -> PageResult {
     page(&PasswordPage {
         shell: signed_in.shell("Set a password"),
         problems: FieldProblems::default(),
@@ -211,10 +208,7 @@ pub async fn new_password(signed_in: SignedIn) -> Result<Response, PageProblem> 
 }
 
 /// Sets a password.
-pub async fn set_password(
-    State(state): State<ConsoleState>,
-    form: SignedForm,
-) -> Result<Response, PageProblem> {
+pub async fn set_password(form: SignedForm) -> PageResult {
     let password = Password::new(form.fields.exact("password"));
     let again = Password::new(form.fields.exact("again"));
     let mut problems = FieldProblems::default();
@@ -228,9 +222,16 @@ pub async fn set_password(
         let page = page(&PasswordPage { shell, problems })?;
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
-    let (actor, now) = (form.signed_in.caller.actor(), state.now());
-    sessions::set_password(&state.store, form.signed_in.token(), password, &actor, now).await?;
-    let to = start::home(&state, form.signed_in.caller.role).await?;
+    let (actor, now) = (form.signed_in.caller.actor(), form.state.now());
+    sessions::set_password(
+        &form.state.store,
+        form.signed_in.token(),
+        password,
+        &actor,
+        now,
+    )
+    .await?;
+    let to = start::home(&form.state, form.signed_in.caller.role).await?;
     Ok(done(to, Notice::PasswordSet))
 }
 

@@ -95,6 +95,7 @@ impl FromRequestParts<ConsoleState> for SignedIn {
             name: person.name,
             role,
             token: format!("session {}", digest.get(..16).unwrap_or_default()),
+            scopes: None,
             address: address(parts),
         };
         let query = parts.uri.query().unwrap_or_default();
@@ -108,6 +109,29 @@ impl FromRequestParts<ConsoleState> for SignedIn {
             path: parts.uri.path().to_owned(),
             notice,
             appearance,
+        })
+    }
+}
+
+/// A request for a page by somebody who is signed in.
+#[derive(Debug)]
+pub struct Visit {
+    /// The console.
+    pub state: ConsoleState,
+    /// The person who is signed in.
+    pub signed_in: SignedIn,
+}
+
+impl FromRequestParts<ConsoleState> for Visit {
+    type Rejection = PageProblem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &ConsoleState,
+    ) -> Result<Self, PageProblem> {
+        Ok(Self {
+            signed_in: SignedIn::from_request_parts(parts, state).await?,
+            state: state.clone(),
         })
     }
 }

@@ -1,19 +1,18 @@
 //! Tokens of the API: made, shown once, revoked.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
-    text,
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
+    page, text,
 };
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
-use crate::cases::tokens::{self, NewTokenBody, TokenView};
-use crate::cases::{ConsoleState, Role};
+use crate::cases::tokens::{self, NewTokenBody, TokenListParams, TokenView};
+use crate::cases::{ConsoleState, Role, Scope};
 
 /// The tokens of a page.
 const ROWS: u16 = 50;
@@ -25,6 +24,8 @@ struct TokensPage {
     tokens: Vec<TokenView>,
     next: Option<String>,
     is_admin: bool,
+    /// All scopes, each with whether it is chosen.
+    scopes: Vec<(String, bool)>,
     fields: Fields,
     problems: FieldProblems,
 }
@@ -35,16 +36,24 @@ async fn show(
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let place = PageParams::at(cursor, ROWS);
-    let found = tokens::list(state, &signed_in.caller, place).await?;
+    let asked = TokenListParams::default();
+    let found = tokens::list(state, &signed_in.caller, asked, place).await?;
     let failed = !problems.is_empty();
+    let scopes = Scope::all().into_iter().map(|scope| {
+        let scope = scope.to_string();
+        let is_chosen = fields.all("scopes").any(|chosen| chosen == scope);
+        (scope, is_chosen)
+    });
+    let scopes = scopes.collect();
     form_page(
         &TokensPage {
             shell: signed_in.shell("Tokens"),
             tokens: found.items,
             next: found.next,
             is_admin: signed_in.caller.role == Role::Admin,
+            scopes,
             fields,
             problems,
         },
@@ -53,11 +62,7 @@ async fn show(
 }
 
 /// One's own tokens; an admin's are everybody's.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     let cursor = asked.given("cursor");
     show(
         &state,
@@ -70,17 +75,16 @@ pub async fn list(
 }
 
 /// Makes a token and shows it, this once.
-pub async fn create(
-    State(state): State<ConsoleState>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn create(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
+    let scopes: Vec<String> = fields.all("scopes").map(str::to_owned).collect();
     let new = NewTokenBody {
         name: fields.get("name").to_owned(),
         person: fields.given("person"),
         expires_at: fields
             .given("expires_at")
             .map(|typed| text::from_local(&typed)),
+        scopes: (!scopes.is_empty()).then_some(scopes),
     };
     match tokens::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
         Ok(made) => page(&ShownOnce {
@@ -99,11 +103,8 @@ pub async fn create(
 }
 
 /// Asks whether a token is to be revoked.
-pub async fn confirm_revoke(
-    signed_in: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
-    signed_in.caller.must(rights::USE_TOKENS)?;
+pub async fn confirm_revoke(signed_in: SignedIn, Path(id): Path<String>) -> PageResult {
+    signed_in.caller.must(rights::CHANGE_TOKENS)?;
     page(&Confirm {
         shell: signed_in.shell("Revoke the token?"),
         crumb: ("Tokens".to_owned(), "/tokens".to_owned()),
@@ -116,11 +117,7 @@ pub async fn confirm_revoke(
 }
 
 /// Revokes a token.
-pub async fn revoke(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    tokens::remove(&state, &sent.signed_in.caller, &id).await?;
+pub async fn revoke(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    tokens::remove(&sent.state, &sent.signed_in.caller, &id).await?;
     Ok(done("/tokens", Notice::Removed))
 }

@@ -1,6 +1,6 @@
 //! The outcomes of the latest tests of upstream accounts.
 
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// The outcome of the latest test of an account's stored credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,19 +23,12 @@ pub async fn note(
     transaction: &mut Transaction,
     latest: &LatestAccountTest,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO account_tests (group_id, account, at, outcome) VALUES ($1, $2, $3, $4) \
-             ON CONFLICT (group_id, account) DO UPDATE SET at = excluded.at, outcome = excluded.outcome",
-        )
-        .bind(&latest.group)
-        .bind(&latest.account)
-        .bind(latest.at)
-        .bind(&latest.outcome)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO account_tests (group_id, account, at, outcome) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (group_id, account) DO UPDATE SET at = excluded.at, outcome = excluded.outcome",
+        (&latest.group, &latest.account, latest.at, &latest.outcome)
+    )
 }
 
 /// All of them: of accounts that were ever tested, which are those of documents.
@@ -43,13 +36,12 @@ pub async fn note(
 /// # Errors
 /// Those of the database.
 pub async fn all(transaction: &mut Transaction) -> Result<Vec<LatestAccountTest>, StoreError> {
-    let rows: Vec<(String, String, i64, String)> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT group_id, account, at, outcome FROM account_tests ORDER BY group_id, account",
-        )
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<(String, String, i64, String)> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT group_id, account, at, outcome FROM account_tests ORDER BY group_id, account",
+        ()
+    );
     let test = |(group, account, at, outcome)| LatestAccountTest {
         group,
         account,

@@ -2,7 +2,7 @@
 
 use super::old_rows::OldRows;
 use super::people::Person;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch, on_either};
 
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,9 +21,31 @@ pub struct ApiToken {
     pub expires_at: Option<i64>,
     /// The time at which the token was created, in microseconds since 1970.
     pub created_at: i64,
+    /// The scopes, with blanks between; `None`: all that the person may do.
+    pub scopes: Option<String>,
 }
 
-type TokenRow = (String, String, String, String, String, Option<i64>, i64);
+/// The holder of a token that was sent.
+#[derive(Debug)]
+pub struct TokenHolder {
+    /// The id of the token.
+    pub token: String,
+    /// Its scopes.
+    pub scopes: Option<String>,
+    /// The person it belongs to.
+    pub person: Person,
+}
+
+type TokenRow = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    Option<i64>,
+    i64,
+    Option<String>,
+);
 
 fn of(row: TokenRow) -> ApiToken {
     ApiToken {
@@ -34,6 +56,7 @@ fn of(row: TokenRow) -> ApiToken {
         hint: row.4,
         expires_at: row.5,
         created_at: row.6,
+        scopes: row.7,
     }
 }
 
@@ -42,24 +65,24 @@ fn of(row: TokenRow) -> ApiToken {
 /// # Errors
 /// Those of the database.
 pub async fn insert(transaction: &mut Transaction, token: &ApiToken) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO api_tokens (id, digest, person_id, name, hint, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    execute!(
+        transaction,
+        "INSERT INTO api_tokens (id, digest, person_id, name, hint, expires_at, created_at, scopes) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        (
+            &token.id,
+            &token.digest,
+            &token.person_id,
+            &token.name,
+            &token.hint,
+            token.expires_at,
+            token.created_at,
+            &token.scopes
         )
-        .bind(&token.id)
-        .bind(&token.digest)
-        .bind(&token.person_id)
-        .bind(&token.name)
-        .bind(&token.hint)
-        .bind(token.expires_at)
-        .bind(token.created_at)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }
 
-/// The id of the token with this digest that has not expired, and whose it is.
+/// The holder of the token with this digest, if it has not expired.
 ///
 /// # Errors
 /// Those of the database.
@@ -67,29 +90,32 @@ pub async fn holder(
     transaction: &mut Transaction,
     digest: &str,
     now: i64,
-) -> Result<Option<(String, Person)>, StoreError> {
-    type TokenSignInRow = (String, String, String, String, bool, i64);
-    let row: Option<TokenSignInRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT api_tokens.id, people.id, people.name, people.role, people.disabled, people.created_at \
-             FROM api_tokens JOIN people ON people.id = api_tokens.person_id \
-             WHERE digest = $1 AND (expires_at IS NULL OR expires_at > $2) AND NOT disabled",
-        )
-        .bind(digest)
-        .bind(now)
-        .fetch_optional(connection)
-        .await?
-    });
-    Ok(row.map(|(token, id, name, role, disabled, created_at)| {
-        let person = Person {
-            id,
-            name,
-            role,
-            disabled,
-            created_at,
-        };
-        (token, person)
-    }))
+) -> Result<Option<TokenHolder>, StoreError> {
+    type TokenSignInRow = (String, Option<String>, String, String, String, bool, i64);
+    let row: Option<TokenSignInRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT api_tokens.id, scopes, people.id, people.name, people.role, people.disabled, people.created_at \
+         FROM api_tokens JOIN people ON people.id = api_tokens.person_id \
+         WHERE digest = $1 AND (expires_at IS NULL OR expires_at > $2) AND NOT disabled",
+        (digest, now)
+    );
+    Ok(
+        row.map(|(token, scopes, id, name, role, disabled, created_at)| {
+            let person = Person {
+                id,
+                name,
+                role,
+                disabled,
+                created_at,
+            };
+            TokenHolder {
+                token,
+                scopes,
+                person,
+            }
+        }),
+    )
 }
 
 /// Tokens of a person, or of all, with ids after one.
@@ -102,17 +128,13 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<ApiToken>, StoreError> {
-    let rows: Vec<TokenRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT id, digest, person_id, name, hint, expires_at, created_at FROM api_tokens \
-             WHERE id > $1 AND ($2 IS NULL OR person_id = $2) ORDER BY id LIMIT $3",
-        )
-        .bind(after)
-        .bind(person)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<TokenRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT id, digest, person_id, name, hint, expires_at, created_at, scopes FROM api_tokens \
+         WHERE id > $1 AND ($2 IS NULL OR person_id = $2) ORDER BY id LIMIT $3",
+        (after, person, limit)
+    );
     Ok(rows.into_iter().map(of).collect())
 }
 
@@ -144,12 +166,12 @@ pub async fn remove_all(
     transaction: &mut Transaction,
     person: &str,
 ) -> Result<Vec<String>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("DELETE FROM api_tokens WHERE person_id = $1 RETURNING id")
-            .bind(person)
-            .fetch_all(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_all,
+        "DELETE FROM api_tokens WHERE person_id = $1 RETURNING id",
+        (person)
+    ))
 }
 
 /// Tokens that had expired before a moment.

@@ -1,7 +1,7 @@
 //! The audit log: each change and its author. No entry contains a secret.
 
 use super::erasures::Pseudonyms;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -71,21 +71,19 @@ pub async fn insert(transaction: &mut Transaction, entry: &AuditEntry) -> Result
         let why = "the data of the person who does this was erased";
         return Err(StoreError::Rule(why.to_owned()));
     }
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO audit (at, actor, address, action, object, before, after) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    execute!(
+        transaction,
+        "INSERT INTO audit (at, actor, address, action, object, before, after) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        (
+            entry.at,
+            &entry.actor,
+            &entry.address,
+            &entry.action,
+            &entry.object,
+            &entry.before,
+            &entry.after
         )
-        .bind(entry.at)
-        .bind(&entry.actor)
-        .bind(&entry.address)
-        .bind(&entry.action)
-        .bind(&entry.object)
-        .bind(&entry.before)
-        .bind(&entry.after)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }
 
 /// The filters of a list of entries.
@@ -123,22 +121,22 @@ pub async fn list(
         Option<String>,
         Option<String>,
     );
-    let rows: Vec<AuditEntryRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT id, at, actor, address, action, object, before, after FROM audit WHERE id < $1 \
-             AND ($3 IS NULL OR actor = $3) AND ($4 IS NULL OR substr(action, 1, length($4)) = $4) \
-             AND ($5 IS NULL OR object = $5) AND at >= $6 AND at < $7 ORDER BY id DESC LIMIT $2",
+    let rows: Vec<AuditEntryRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT id, at, actor, address, action, object, before, after FROM audit WHERE id < $1 \
+         AND ($3 IS NULL OR actor = $3) AND ($4 IS NULL OR substr(action, 1, length($4)) = $4) \
+         AND ($5 IS NULL OR object = $5) AND at >= $6 AND at < $7 ORDER BY id DESC LIMIT $2",
+        (
+            before,
+            limit,
+            asked.actor,
+            asked.action,
+            asked.object,
+            asked.since.unwrap_or(i64::MIN),
+            asked.until.unwrap_or(i64::MAX)
         )
-        .bind(before)
-        .bind(limit)
-        .bind(asked.actor)
-        .bind(asked.action)
-        .bind(asked.object)
-        .bind(asked.since.unwrap_or(i64::MIN))
-        .bind(asked.until.unwrap_or(i64::MAX))
-        .fetch_all(connection)
-        .await?
-    });
+    );
     let entries = rows.into_iter().map(|row| {
         let entry = AuditEntry {
             at: row.1,

@@ -2,7 +2,7 @@
 
 use sqlx::AssertSqlSafe;
 
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, fetch};
 
 /// Keys of one subject with a budget, all with the same models of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,9 +46,8 @@ pub async fn in_group(
     );
     let mut found = Vec::new();
     for sql in [keys, members, people("owner"), people("team")] {
-        let rows: Vec<(String, String, Option<String>)> = on_either!(transaction, connection => {
-            sqlx::query_as(AssertSqlSafe(sql)).bind(group).fetch_all(connection).await?
-        });
+        let rows: Vec<(String, String, Option<String>)> =
+            fetch!(transaction, query_as.fetch_all, AssertSqlSafe(sql), (group));
         found.extend(
             rows.into_iter()
                 .map(|(kind, subject, models)| BudgetedKeys {

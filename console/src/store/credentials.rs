@@ -1,6 +1,6 @@
 //! Credentials of upstream accounts, sealed: a row for each destination.
 
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch, on_either};
 use crate::credentials::{CredentialDestination, SealedFor, SealedValue};
 
 /// A sealed credential for one destination.
@@ -70,23 +70,21 @@ pub async fn insert(
     transaction: &mut Transaction,
     credential: &StoredCredential,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO credentials (name, destination, in_use, key_id, nonce, sealed, set_at, set_by) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    execute!(
+        transaction,
+        "INSERT INTO credentials (name, destination, in_use, key_id, nonce, sealed, set_at, set_by) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        (
+            &credential.name,
+            credential.destination.text(),
+            credential.in_use,
+            &credential.value.key_id,
+            &credential.value.nonce,
+            &credential.value.sealed,
+            credential.set_at,
+            &credential.set_by
         )
-        .bind(&credential.name)
-        .bind(credential.destination.text())
-        .bind(credential.in_use)
-        .bind(&credential.value.key_id)
-        .bind(&credential.value.nonce)
-        .bind(&credential.value.sealed)
-        .bind(credential.set_at)
-        .bind(&credential.set_by)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }
 
 /// Notes that a document in force sends one to its destination.
@@ -98,14 +96,11 @@ pub async fn note_use(
     name: &str,
     destination: &CredentialDestination,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE credentials SET in_use = TRUE WHERE name = $1 AND destination = $2")
-            .bind(name)
-            .bind(destination.text())
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE credentials SET in_use = TRUE WHERE name = $1 AND destination = $2",
+        (name, destination.text())
+    )
 }
 
 /// Puts the same credential, sealed anew, in the place of what has this nonce. False: it is another one by now, or gone.
@@ -159,12 +154,11 @@ pub async fn remove(
 /// # Errors
 /// Those of the database.
 pub async fn all(transaction: &mut Transaction) -> Result<Vec<StoredCredential>, StoreError> {
-    let rows: Vec<CredentialRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT name, destination, in_use, key_id, nonce, sealed, set_at, set_by FROM credentials ORDER BY name, destination",
-        )
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<CredentialRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT name, destination, in_use, key_id, nonce, sealed, set_at, set_by FROM credentials ORDER BY name, destination",
+        ()
+    );
     rows.into_iter().map(of).collect()
 }

@@ -1,6 +1,6 @@
 //! Published documents. The greatest version is in force.
 
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// A published document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,13 +67,12 @@ pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
 pub async fn current(
     transaction: &mut Transaction,
 ) -> Result<Option<PublishedDocument>, StoreError> {
-    let row: Option<DocumentVersionRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT version, body, served, etag, author, note, again, published_at FROM documents ORDER BY version DESC LIMIT 1",
-        )
-        .fetch_optional(connection)
-        .await?
-    });
+    let row: Option<DocumentVersionRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT version, body, served, etag, author, note, again, published_at FROM documents ORDER BY version DESC LIMIT 1",
+        ()
+    );
     Ok(row.map(of))
 }
 
@@ -82,11 +81,12 @@ pub async fn current(
 /// # Errors
 /// Those of the database.
 pub async fn current_etag(transaction: &mut Transaction) -> Result<Option<String>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT etag FROM documents ORDER BY version DESC LIMIT 1")
-            .fetch_optional(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT etag FROM documents ORDER BY version DESC LIMIT 1",
+        ()
+    ))
 }
 
 /// One version.
@@ -97,14 +97,12 @@ pub async fn find(
     transaction: &mut Transaction,
     version: i64,
 ) -> Result<Option<PublishedDocument>, StoreError> {
-    let row: Option<DocumentVersionRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT version, body, served, etag, author, note, again, published_at FROM documents WHERE version = $1",
-        )
-        .bind(version)
-        .fetch_optional(connection)
-        .await?
-    });
+    let row: Option<DocumentVersionRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT version, body, served, etag, author, note, again, published_at FROM documents WHERE version = $1",
+        (version)
+    );
     Ok(row.map(of))
 }
 
@@ -116,15 +114,13 @@ pub async fn at(
     transaction: &mut Transaction,
     moment: i64,
 ) -> Result<Option<PublishedDocument>, StoreError> {
-    let row: Option<DocumentVersionRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT version, body, served, etag, author, note, again, published_at FROM documents WHERE published_at <= $1 \
-             ORDER BY version DESC LIMIT 1",
-        )
-        .bind(moment)
-        .fetch_optional(connection)
-        .await?
-    });
+    let row: Option<DocumentVersionRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT version, body, served, etag, author, note, again, published_at FROM documents WHERE published_at <= $1 \
+         ORDER BY version DESC LIMIT 1",
+        (moment)
+    );
     Ok(row.map(of))
 }
 
@@ -137,16 +133,13 @@ pub async fn history(
     before: i64,
     limit: i64,
 ) -> Result<Vec<PublishedDocument>, StoreError> {
-    let rows: Vec<DocumentVersionRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT version, '', '', etag, author, note, again, published_at FROM documents WHERE version < $1 \
-             ORDER BY version DESC LIMIT $2",
-        )
-        .bind(before)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<DocumentVersionRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT version, '', '', etag, author, note, again, published_at FROM documents WHERE version < $1 \
+         ORDER BY version DESC LIMIT $2",
+        (before, limit)
+    );
     Ok(rows.into_iter().map(of).collect())
 }
 
@@ -158,20 +151,18 @@ pub async fn insert(
     transaction: &mut Transaction,
     document: &PublishedDocument,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO documents (version, body, served, etag, author, note, again, published_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    execute!(
+        transaction,
+        "INSERT INTO documents (version, body, served, etag, author, note, again, published_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        (
+            document.version,
+            &document.body,
+            &document.served,
+            &document.etag,
+            &document.author,
+            &document.note,
+            document.again,
+            document.published_at
         )
-        .bind(document.version)
-        .bind(&document.body)
-        .bind(&document.served)
-        .bind(&document.etag)
-        .bind(&document.author)
-        .bind(&document.note)
-        .bind(document.again)
-        .bind(document.published_at)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }

@@ -1,7 +1,7 @@
 //! Documents that are written but not published.
 
 use super::locked_row::{LockedRow, for_update};
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// A draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,23 +46,21 @@ const BY_ID: &str = "SELECT id, revision, based_on, body, author, note, created_
 /// # Errors
 /// Those of the database.
 pub async fn insert(transaction: &mut Transaction, draft: &Draft) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO drafts (id, revision, based_on, body, author, note, created_at, changed_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    execute!(
+        transaction,
+        "INSERT INTO drafts (id, revision, based_on, body, author, note, created_at, changed_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        (
+            &draft.id,
+            draft.revision,
+            draft.based_on,
+            &draft.body,
+            &draft.author,
+            &draft.note,
+            draft.created_at,
+            draft.changed_at
         )
-        .bind(&draft.id)
-        .bind(draft.revision)
-        .bind(draft.based_on)
-        .bind(&draft.body)
-        .bind(&draft.author)
-        .bind(&draft.note)
-        .bind(draft.created_at)
-        .bind(draft.changed_at)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }
 
 /// The draft of this id.
@@ -70,9 +68,7 @@ pub async fn insert(transaction: &mut Transaction, draft: &Draft) -> Result<(), 
 /// # Errors
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Draft>, StoreError> {
-    let row: Option<DraftRow> = on_either!(transaction, connection => {
-        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
-    });
+    let row: Option<DraftRow> = fetch!(transaction, query_as.fetch_optional, BY_ID, (id));
     Ok(row.map(of))
 }
 
@@ -85,9 +81,7 @@ pub async fn find_locked(
     id: &str,
 ) -> Result<Option<LockedRow<Draft>>, StoreError> {
     let sql = for_update(transaction, BY_ID).await?;
-    let row: Option<DraftRow> = on_either!(transaction, connection => {
-        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
-    });
+    let row: Option<DraftRow> = fetch!(transaction, query_as.fetch_optional, sql, (id));
     Ok(row.map(of).map(LockedRow::new))
 }
 
@@ -100,16 +94,13 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Draft>, StoreError> {
-    let rows: Vec<DraftRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT id, revision, based_on, '', author, note, created_at, changed_at FROM drafts WHERE id > $1 \
-             ORDER BY id LIMIT $2",
-        )
-        .bind(after)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<DraftRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT id, revision, based_on, '', author, note, created_at, changed_at FROM drafts WHERE id > $1 \
+         ORDER BY id LIMIT $2",
+        (after, limit)
+    );
     Ok(rows.into_iter().map(of).collect())
 }
 
@@ -122,21 +113,19 @@ pub async fn replace(
     before: &LockedRow<Draft>,
     draft: &Draft,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "UPDATE drafts SET revision = $2, based_on = $3, body = $4, author = $5, note = $6, changed_at = $7 WHERE id = $1",
+    execute!(
+        transaction,
+        "UPDATE drafts SET revision = $2, based_on = $3, body = $4, author = $5, note = $6, changed_at = $7 WHERE id = $1",
+        (
+            &before.id,
+            draft.revision,
+            draft.based_on,
+            &draft.body,
+            &draft.author,
+            &draft.note,
+            draft.changed_at
         )
-        .bind(&before.id)
-        .bind(draft.revision)
-        .bind(draft.based_on)
-        .bind(&draft.body)
-        .bind(&draft.author)
-        .bind(&draft.note)
-        .bind(draft.changed_at)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }
 
 /// Removes a draft.
@@ -147,11 +136,5 @@ pub async fn remove(
     transaction: &mut Transaction,
     draft: &LockedRow<Draft>,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM drafts WHERE id = $1")
-            .bind(&draft.id)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(transaction, "DELETE FROM drafts WHERE id = $1", (&draft.id))
 }

@@ -1,6 +1,6 @@
 //! Secrets with which agents enrol by themselves. Only their digests are known.
 
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch, on_either};
 
 /// Keeps a secret under a name, in the place of what had it.
 ///
@@ -13,20 +13,13 @@ pub async fn put(
     expires_at: Option<i64>,
     now: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO enrolment_secrets (name, digest, expires_at, created_at) VALUES ($1, $2, $3, $4) \
-             ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at, \
-               created_at = excluded.created_at",
-        )
-        .bind(name)
-        .bind(digest)
-        .bind(expires_at)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO enrolment_secrets (name, digest, expires_at, created_at) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at, \
+         created_at = excluded.created_at",
+        (name, digest, expires_at, now)
+    )
 }
 
 /// Removes the secret of a name. False: there is none.
@@ -53,13 +46,10 @@ pub async fn name(
     digest: &str,
     now: i64,
 ) -> Result<Option<String>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar(
-            "SELECT name FROM enrolment_secrets WHERE digest = $1 AND (expires_at IS NULL OR expires_at > $2)",
-        )
-        .bind(digest)
-        .bind(now)
-        .fetch_optional(connection)
-        .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT name FROM enrolment_secrets WHERE digest = $1 AND (expires_at IS NULL OR expires_at > $2)",
+        (digest, now)
+    ))
 }

@@ -3,7 +3,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::locked_row::{LockedRow, for_update};
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch, on_either};
 
 /// An Envoy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,14 +76,11 @@ const COLUMNS: &str = "envoys.id, name, disabled, enrol_until, enrolled_at, repo
 /// # Errors
 /// Those of the database.
 pub async fn insert(transaction: &mut Transaction, id: &str, now: i64) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("INSERT INTO envoys (id, created_at) VALUES ($1, $2)")
-            .bind(id)
-            .bind(now)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO envoys (id, created_at) VALUES ($1, $2)",
+        (id, now)
+    )
 }
 
 /// Lets the agent of an Envoy enrol with the token of this digest, until then; with none it can no longer.
@@ -96,15 +93,11 @@ pub async fn set_enrolment(
     enrolment: Option<(&str, i64)>,
 ) -> Result<(), StoreError> {
     let (digest, until) = enrolment.unzip();
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE envoys SET enrolment = $2, enrol_until = $3 WHERE id = $1")
-            .bind(&envoy.id)
-            .bind(digest)
-            .bind(until)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE envoys SET enrolment = $2, enrol_until = $3 WHERE id = $1",
+        (&envoy.id, digest, until)
+    )
 }
 
 /// Uses up the enrolment token of this digest. The id of its Envoy; `None`: no such token is good.
@@ -116,16 +109,13 @@ pub async fn enrol(
     digest: &str,
     now: i64,
 ) -> Result<Option<String>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar(
-            "UPDATE envoys SET enrolment = NULL, enrol_until = NULL, enrolled_at = $2 \
-             WHERE enrolment = $1 AND enrol_until > $2 RETURNING id",
-        )
-        .bind(digest)
-        .bind(now)
-        .fetch_optional(connection)
-        .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "UPDATE envoys SET enrolment = NULL, enrol_until = NULL, enrolled_at = $2 \
+         WHERE enrolment = $1 AND enrol_until > $2 RETURNING id",
+        (digest, now)
+    ))
 }
 
 /// Notes that the agent of an Envoy has enrolled by a secret of this name.
@@ -138,17 +128,11 @@ pub async fn set_enrolled_by(
     secret: &str,
     now: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "UPDATE envoys SET enrolment = NULL, enrol_until = NULL, enrolled_at = $3, enrolled_by = $2 WHERE id = $1",
-        )
-        .bind(id)
-        .bind(secret)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE envoys SET enrolment = NULL, enrol_until = NULL, enrolled_at = $3, enrolled_by = $2 WHERE id = $1",
+        (id, secret, now)
+    )
 }
 
 /// Lets whoever has the credential of this digest, and nobody else, have the credentials of accounts of an Envoy.
@@ -160,14 +144,11 @@ pub async fn approve(
     id: &str,
     digest: &str,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE envoys SET approved = $2 WHERE id = $1")
-            .bind(id)
-            .bind(digest)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE envoys SET approved = $2 WHERE id = $1",
+        (id, digest)
+    )
 }
 
 /// The Envoys whose agents have enrolled and wait for an approval.
@@ -175,14 +156,15 @@ pub async fn approve(
 /// # Errors
 /// Those of the database.
 pub async fn waiting(transaction: &mut Transaction) -> Result<Vec<Envoy>, StoreError> {
-    let rows: Vec<EnrolledEnvoyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(AssertSqlSafe(format!(
+    let rows: Vec<EnrolledEnvoyRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(format!(
             "SELECT {COLUMNS} WHERE NOT disabled AND EXISTS (SELECT 1 FROM api_tokens \
              WHERE person_id = envoys.id AND (approved IS NULL OR approved <> digest)) ORDER BY enrolled_at, envoys.id"
-        )))
-        .fetch_all(connection)
-        .await?
-    });
+        )),
+        ()
+    );
     Ok(rows.into_iter().map(of).collect())
 }
 
@@ -206,16 +188,13 @@ pub async fn access(
     id: &str,
     token: &str,
 ) -> Result<Option<AgentAccess>, StoreError> {
-    let row: Option<(String, Option<String>, Option<String>)> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT digest, approved, has_read FROM envoys JOIN api_tokens ON person_id = envoys.id \
-             WHERE envoys.id = $1 AND api_tokens.id = $2",
-        )
-        .bind(id)
-        .bind(token)
-        .fetch_optional(connection)
-        .await?
-    });
+    let row: Option<(String, Option<String>, Option<String>)> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT digest, approved, has_read FROM envoys JOIN api_tokens ON person_id = envoys.id \
+         WHERE envoys.id = $1 AND api_tokens.id = $2",
+        (id, token)
+    );
     Ok(row.map(|(digest, approved, has_read)| AgentAccess {
         approved: approved.as_ref() == Some(&digest),
         has_read: has_read.as_ref() == Some(&digest),
@@ -272,12 +251,12 @@ pub async fn note_report(
 /// # Errors
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Envoy>, StoreError> {
-    let row: Option<EnrolledEnvoyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(AssertSqlSafe(format!("SELECT {COLUMNS} WHERE envoys.id = $1")))
-        .bind(id)
-        .fetch_optional(connection)
-        .await?
-    });
+    let row: Option<EnrolledEnvoyRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        AssertSqlSafe(format!("SELECT {COLUMNS} WHERE envoys.id = $1")),
+        (id)
+    );
     Ok(row.map(of))
 }
 
@@ -294,9 +273,7 @@ pub async fn find_locked(
         &format!("SELECT {COLUMNS} WHERE envoys.id = $1"),
     )
     .await?;
-    let row: Option<EnrolledEnvoyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
-    });
+    let row: Option<EnrolledEnvoyRow> = fetch!(transaction, query_as.fetch_optional, sql, (id));
     Ok(row.map(of).map(LockedRow::new))
 }
 
@@ -309,13 +286,14 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Envoy>, StoreError> {
-    let rows: Vec<EnrolledEnvoyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(AssertSqlSafe(format!("SELECT {COLUMNS} WHERE envoys.id > $1 ORDER BY envoys.id LIMIT $2")))
-        .bind(after)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<EnrolledEnvoyRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(format!(
+            "SELECT {COLUMNS} WHERE envoys.id > $1 ORDER BY envoys.id LIMIT $2"
+        )),
+        (after, limit)
+    );
     Ok(rows.into_iter().map(of).collect())
 }
 
@@ -328,16 +306,13 @@ pub async fn seen_between(
     transaction: &mut Transaction,
     (from, to): (i64, i64),
 ) -> Result<Vec<(String, String, i64)>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT envoys.id, name, seen_at FROM envoys JOIN people ON people.id = envoys.id \
-             WHERE enrolled_at IS NOT NULL AND NOT disabled AND seen_at > $1 AND seen_at < $2 ORDER BY envoys.id LIMIT 1000",
-        )
-        .bind(from)
-        .bind(to)
-        .fetch_all(connection)
-        .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT envoys.id, name, seen_at FROM envoys JOIN people ON people.id = envoys.id \
+         WHERE enrolled_at IS NOT NULL AND NOT disabled AND seen_at > $1 AND seen_at < $2 ORDER BY envoys.id LIMIT 1000",
+        (from, to)
+    ))
 }
 
 /// Reads the clock offset of an Envoy at its agent's latest report, in milliseconds; `None`: it is not known.
@@ -348,12 +323,12 @@ pub async fn clock_offset(
     transaction: &mut Transaction,
     id: &str,
 ) -> Result<Option<i64>, StoreError> {
-    let found: Option<Option<i64>> = on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT clock_offset FROM envoys WHERE id = $1")
-            .bind(id)
-            .fetch_optional(connection)
-            .await?
-    });
+    let found: Option<Option<i64>> = fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT clock_offset FROM envoys WHERE id = $1",
+        (id)
+    );
     Ok(found.flatten())
 }
 
@@ -365,14 +340,12 @@ pub async fn reports_since(
     transaction: &mut Transaction,
     since: i64,
 ) -> Result<Vec<Option<String>>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar(
-            "SELECT report FROM envoys JOIN people ON people.id = envoys.id WHERE NOT disabled AND seen_at > $1",
-        )
-        .bind(since)
-        .fetch_all(connection)
-        .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_all,
+        "SELECT report FROM envoys JOIN people ON people.id = envoys.id WHERE NOT disabled AND seen_at > $1",
+        (since)
+    ))
 }
 
 /// Reads the latest report of each Envoy whose agent has enrolled and was not revoked.
@@ -380,12 +353,11 @@ pub async fn reports_since(
 /// # Errors
 /// Those of the database.
 pub async fn reports(transaction: &mut Transaction) -> Result<Vec<Option<String>>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar(
-            "SELECT report FROM envoys JOIN people ON people.id = envoys.id \
-             WHERE enrolled_at IS NOT NULL AND NOT disabled",
-        )
-        .fetch_all(connection)
-        .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_all,
+        "SELECT report FROM envoys JOIN people ON people.id = envoys.id \
+         WHERE enrolled_at IS NOT NULL AND NOT disabled",
+        ()
+    ))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, fetch};
 
 /// The most Envoys that are told.
 const MOST: i64 = 1000;
@@ -75,32 +75,33 @@ type EnvoyRow = (
 /// # Errors
 /// Those of the database.
 pub async fn read(transaction: &mut Transaction) -> Result<FleetStanding, StoreError> {
-    let document: Option<(i64, i64, String)> = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT version, published_at, etag FROM documents ORDER BY version DESC LIMIT 1")
-            .fetch_optional(connection)
-            .await?
-    });
-    let (keys, spend): (i64, i64) = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT (SELECT head FROM key_feed), (SELECT head FROM spend_feed)")
-            .fetch_one(connection)
-            .await?
-    });
-    let (waiting, failing): (i64, i64) = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT COUNT(*), COUNT(problem) FROM webhook_events WHERE next_at IS NOT NULL")
-            .fetch_one(connection)
-            .await?
-    });
+    let document: Option<(i64, i64, String)> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT version, published_at, etag FROM documents ORDER BY version DESC LIMIT 1",
+        ()
+    );
+    let (keys, spend): (i64, i64) = fetch!(
+        transaction,
+        query_as.fetch_one,
+        "SELECT (SELECT head FROM key_feed), (SELECT head FROM spend_feed)",
+        ()
+    );
+    let (waiting, failing): (i64, i64) = fetch!(
+        transaction,
+        query_as.fetch_one,
+        "SELECT COUNT(*), COUNT(problem) FROM webhook_events WHERE next_at IS NOT NULL",
+        ()
+    );
     let mut ledgers = ledgers(transaction).await?;
-    let envoys: Vec<EnvoyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT envoys.id, enrolled_at, seen_at, report, clock_offset, \
-               EXISTS (SELECT 1 FROM api_tokens WHERE person_id = envoys.id AND digest = approved) \
-             FROM envoys JOIN people ON people.id = envoys.id WHERE NOT disabled ORDER BY envoys.id LIMIT $1",
-        )
-        .bind(MOST)
-        .fetch_all(connection)
-        .await?
-    });
+    let envoys: Vec<EnvoyRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT envoys.id, enrolled_at, seen_at, report, clock_offset, \
+         EXISTS (SELECT 1 FROM api_tokens WHERE person_id = envoys.id AND digest = approved) \
+         FROM envoys JOIN people ON people.id = envoys.id WHERE NOT disabled ORDER BY envoys.id LIMIT $1",
+        (MOST)
+    );
     let envoys = envoys.into_iter().map(
         |(id, enrolled_at, seen_at, report, clock_offset, approved)| EnvoyStanding {
             ledger: ledgers.remove(&id),
@@ -128,13 +129,12 @@ pub async fn read(transaction: &mut Transaction) -> Result<FleetStanding, StoreE
 async fn ledgers(
     transaction: &mut Transaction,
 ) -> Result<BTreeMap<String, LedgerStanding>, StoreError> {
-    let rows: Vec<(String, i64, i64)> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT envoy_id, CAST(SUM(position) AS BIGINT), MAX(taken_at) FROM ledger_files GROUP BY envoy_id",
-        )
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<(String, i64, i64)> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT envoy_id, CAST(SUM(position) AS BIGINT), MAX(taken_at) FROM ledger_files GROUP BY envoy_id",
+        ()
+    );
     let ledger = |(id, position, taken_at)| {
         let ledger = LedgerStanding { position, taken_at };
         (id, ledger)

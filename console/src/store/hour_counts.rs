@@ -7,7 +7,7 @@ use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
 use super::sum_table::{SumRow, SumTable};
-use super::{StoreError, SumChange, Transaction, on_either};
+use super::{StoreError, SumChange, Transaction, fetch};
 
 /// The bounds that first bytes are counted by, in milliseconds. The last one has what took longer, too.
 pub const BOUNDS: [i64; 22] = [
@@ -70,9 +70,12 @@ pub async fn change_attempts(
         amounts: Vec::new(),
     });
     let rows: Vec<_> = rows.collect();
-    let table = counted("attempt_hours", &["hour", "source", "account", "ended"], 0);
+    let table = counted(ATTEMPTS, &["hour", "source", "account", "ended"], 0);
     table.change(transaction, &rows, change).await
 }
+
+/// The table of attempts.
+const ATTEMPTS: &str = "attempt_hours";
 
 /// A table of counts by hour.
 fn counted(name: &'static str, key: &[&'static str], numbers: usize) -> SumTable {
@@ -124,8 +127,8 @@ pub struct CountQuery<'a> {
     pub limit: i64,
 }
 
-/// A period, the value of the column, the bound or the end, and how many.
-pub type Counted<T> = (String, String, T, i64);
+/// A period, the value of the column, the source of an account's attempts, the bound or the end, and how many.
+pub type Counted<T> = (String, String, String, T, i64);
 
 /// Counts of first bytes by period, column and bound, in this order.
 ///
@@ -136,13 +139,12 @@ pub async fn first_bytes(
     asked: &CountQuery<'_>,
 ) -> Result<Vec<Counted<i64>>, StoreError> {
     let (sql, values) = select(transaction, "first_byte_hours", "within_ms", asked);
-    Ok(on_either!(transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(sql));
-        for value in values {
-            query = query.bind(value);
-        }
-        query.fetch_all(connection).await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(sql),
+        [..values]
+    ))
 }
 
 /// Counts of attempts by period, column and end, in this order.
@@ -153,14 +155,13 @@ pub async fn attempts(
     transaction: &mut Transaction,
     asked: &CountQuery<'_>,
 ) -> Result<Vec<Counted<String>>, StoreError> {
-    let (sql, values) = select(transaction, "attempt_hours", "ended", asked);
-    Ok(on_either!(transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(sql));
-        for value in values {
-            query = query.bind(value);
-        }
-        query.fetch_all(connection).await?
-    }))
+    let (sql, values) = select(transaction, ATTEMPTS, "ended", asked);
+    Ok(fetch!(
+        transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(sql),
+        [..values]
+    ))
 }
 
 fn select<'a>(
@@ -179,10 +180,16 @@ fn select<'a>(
         Transaction::Postgres(_) => " COLLATE \"C\"",
     };
     let column = asked.by.map_or("''", CountColumn::name);
+    // Accounts of several sources may have one id.
+    let source = match (table, asked.by) {
+        (ATTEMPTS, Some(CountColumn::Account)) => "source",
+        _ => "''",
+    };
     let sql = format!(
-        "SELECT period, name, kind, CAST(sum(count) AS BIGINT) FROM \
-         (SELECT substr(hour, 1, {length}){collate} AS period, {column}{collate} AS name, {kind} AS kind, count FROM {table} {rows_of}) AS counts \
-         GROUP BY period, name, kind ORDER BY period, name, kind LIMIT {limit}",
+        "SELECT period, name, source, kind, CAST(sum(count) AS BIGINT) FROM \
+         (SELECT substr(hour, 1, {length}){collate} AS period, {column}{collate} AS name, {source}{collate} AS source, {kind} AS kind, count \
+         FROM {table} {rows_of}) AS counts \
+         GROUP BY period, name, source, kind ORDER BY period, name, source, kind LIMIT {limit}",
         length = asked.period,
         limit = asked.limit,
         rows_of = rows_of.sql(),
@@ -198,12 +205,12 @@ pub async fn answering_since(
     transaction: &mut Transaction,
     hour: &str,
 ) -> Result<BTreeSet<(String, String)>, StoreError> {
-    let rows: Vec<(String, String)> = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT DISTINCT source, account FROM attempt_hours WHERE hour >= $1 AND ended = 'answered'")
-            .bind(hour)
-            .fetch_all(connection)
-            .await?
-    });
+    let rows: Vec<(String, String)> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT DISTINCT source, account FROM attempt_hours WHERE hour >= $1 AND ended = 'answered'",
+        (hour)
+    );
     Ok(rows.into_iter().collect())
 }
 

@@ -1,7 +1,7 @@
 //! Answers to requests that may be sent again under the same key.
 
 use super::old_rows::OldRows;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// An answer that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,13 +30,12 @@ pub async fn find(
             .execute(&mut **inner)
             .await?;
     }
-    let row: Option<(String, i64, String)> = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT digest, status, body FROM idempotency WHERE token_id = $1 AND key = $2")
-            .bind(token)
-            .bind(key)
-            .fetch_optional(connection)
-            .await?
-    });
+    let row: Option<(String, i64, String)> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT digest, status, body FROM idempotency WHERE token_id = $1 AND key = $2",
+        (token, key)
+    );
     Ok(row.map(|(digest, status, body)| GivenAnswer {
         digest,
         status,
@@ -55,20 +54,11 @@ pub async fn insert(
     answer: &GivenAnswer,
     now: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO idempotency (token_id, key, digest, status, body, at) VALUES ($1, $2, $3, $4, $5, $6)",
-        )
-        .bind(token)
-        .bind(key)
-        .bind(&answer.digest)
-        .bind(answer.status)
-        .bind(&answer.body)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO idempotency (token_id, key, digest, status, body, at) VALUES ($1, $2, $3, $4, $5, $6)",
+        (token, key, &answer.digest, answer.status, &answer.body, now)
+    )
 }
 
 /// Answers that were given before a moment.

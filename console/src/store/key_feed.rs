@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 use trilane::feed::page::KeyChange;
 
 use super::audit::{self, Actor};
-use super::{Engine, Store, StoreError, Transaction, on_either};
+use super::{Engine, Store, StoreError, Transaction, execute, fetch, on_either};
 use crate::feed::{FeedVersions, PageBuilder, PageError, PageRange, PageRequest, is_owner};
 use crate::in_transaction;
 use crate::secret;
@@ -42,9 +42,12 @@ type KeyChangeRow = (
 /// # Errors
 /// Those of the database.
 pub async fn versions(transaction: &mut Transaction) -> Result<FeedVersions, StoreError> {
-    let (feed, head, compacted): (String, i64, i64) = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT feed, head, compacted FROM key_feed").fetch_one(connection).await?
-    });
+    let (feed, head, compacted): (String, i64, i64) = fetch!(
+        transaction,
+        query_as.fetch_one,
+        "SELECT feed, head, compacted FROM key_feed",
+        ()
+    );
     Ok(FeedVersions {
         feed,
         head: number(head)?,
@@ -64,9 +67,7 @@ pub async fn begin_anew(store: &Store, now: i64) -> Result<(), StoreError> {
         address: String::new(),
     };
     in_transaction!(store, transaction => {
-        on_either!(transaction, connection => {
-            sqlx::query("UPDATE key_feed SET feed = $1").bind(&feed).execute(connection).await?;
-        });
+        execute!(transaction, "UPDATE key_feed SET feed = $1", (&feed))?;
         audit::insert(transaction, &actor.entry(now, "database.restored", "")).await
     })
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
-use super::{Store, StoreError, Transaction, on_either};
+use super::{Store, StoreError, Transaction, fetch, on_either};
 use crate::in_transaction;
 
 /// The keys that one transaction brings into the index.
@@ -110,21 +110,23 @@ async fn index_some(transaction: &mut Transaction) -> Result<(), StoreError> {
     let due = format!(
         "DELETE FROM key_search_due WHERE number IN (SELECT number FROM key_search_due ORDER BY number LIMIT {STEP}) RETURNING id"
     );
-    let mut ids: Vec<String> = on_either!(&mut *transaction, connection => {
-        sqlx::query_scalar(AssertSqlSafe(due)).fetch_all(connection).await?
-    });
+    let mut ids: Vec<String> = fetch!(
+        &mut *transaction,
+        query_scalar.fetch_all,
+        AssertSqlSafe(due),
+        ()
+    );
     ids.sort_unstable();
     ids.dedup();
     // They are read after that: whoever changes one later notes it anew.
     let asked = Conditions::default().and_among("id", Some(&ids));
     let texts = format!("SELECT id, owner, label, hint FROM keys {}", asked.sql());
-    let found: Vec<KeyTexts> = on_either!(&mut *transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(texts));
-        for id in &ids {
-            query = query.bind(id);
-        }
-        query.fetch_all(connection).await?
-    });
+    let found: Vec<KeyTexts> = fetch!(
+        &mut *transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(texts),
+        [..&ids]
+    );
     forget(transaction, &ids).await?;
     for (id, owner, label, hint) in &found {
         let texts = [Some(id), owner.as_ref(), label.as_ref(), hint.as_ref()];

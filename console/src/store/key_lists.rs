@@ -3,11 +3,13 @@
 use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
-use super::keys::{StoredKey, StoredKeyRow};
-use super::{StoreError, Transaction, on_either};
+use super::keys::{COLUMNS, StoredKey, StoredKeyRow};
+use super::{StoreError, Transaction, fetch};
 
 /// Whether a key is good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, utoipa::ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyState {
     /// It is neither disabled nor expired.
@@ -38,6 +40,8 @@ pub struct KeyFilter<'a> {
     pub owner: Option<&'a str>,
     /// Of this group.
     pub group: Option<&'a str>,
+    /// Of this team.
+    pub team: Option<&'a str>,
     /// With this in id, owner, label or hint, whatever the case of ASCII letters.
     pub search: Option<&'a str>,
     /// In this state.
@@ -68,6 +72,7 @@ impl<'a> KeyFilter<'a> {
             .and("id >", Some(self.after))
             .and("owner =", self.owner)
             .and("group_id =", self.group)
+            .and("team =", self.team)
     }
 }
 
@@ -110,18 +115,16 @@ pub async fn list(
             now_if(KeyState::Active),
         );
     let sql = format!(
-        "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, \
-         hint, counts_as FROM keys {} ORDER BY id LIMIT {}",
+        "SELECT {COLUMNS} FROM keys {} ORDER BY id LIMIT {}",
         asked.sql(),
         filter.limit,
     );
-    let rows: Vec<StoredKeyRow> = on_either!(transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(sql));
-        for value in asked.values() {
-            query = query.bind(*value);
-        }
-        query.fetch_all(connection).await?
-    });
+    let rows: Vec<StoredKeyRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(sql),
+        [..asked.values().iter().copied()]
+    );
     Ok(rows.into_iter().map(StoredKey::from).collect())
 }
 
@@ -141,11 +144,10 @@ pub async fn nth(
         asked.sql(),
         n.saturating_sub(1)
     );
-    Ok(on_either!(transaction, connection => {
-        let mut query = sqlx::query_scalar(AssertSqlSafe(sql));
-        for value in asked.values() {
-            query = query.bind(*value);
-        }
-        query.fetch_optional(connection).await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        AssertSqlSafe(sql),
+        [..asked.values().iter().copied()]
+    ))
 }

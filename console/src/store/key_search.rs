@@ -8,7 +8,7 @@ use sqlx::AssertSqlSafe;
 use super::key_grams::question;
 use super::key_lists::{self, KeyFilter, KeyRange};
 use super::keys::StoredKey;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, fetch};
 
 /// The keys of one page that are looked at without the index.
 pub const LOOKED_AT: usize = 10_000;
@@ -102,9 +102,12 @@ async fn indexed(
     let sql = format!(
         "SELECT id FROM ({matches} UNION SELECT id FROM key_search_due) AS may_have_it WHERE id > $2 ORDER BY id"
     );
-    let ids = on_either!(transaction, connection => {
-        sqlx::query_scalar(AssertSqlSafe(sql)).bind(&question).bind(after).fetch_all(connection).await?
-    });
+    let ids = fetch!(
+        transaction,
+        query_scalar.fetch_all,
+        AssertSqlSafe(sql),
+        (&question, after)
+    );
     Ok(Some(ids))
 }
 
@@ -116,12 +119,11 @@ async fn count(
 ) -> Result<usize, StoreError> {
     let most = INDEXED.saturating_add(1);
     let sql = format!("SELECT count(*) FROM ({rows} LIMIT {most}) AS counted");
-    let count: i64 = on_either!(transaction, connection => {
-        let mut query = sqlx::query_scalar(AssertSqlSafe(sql));
-        if let Some(value) = value {
-            query = query.bind(value);
-        }
-        query.fetch_one(connection).await?
-    });
+    let count: i64 = fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        AssertSqlSafe(sql),
+        [..value.into_iter()]
+    );
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }

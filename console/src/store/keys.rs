@@ -4,7 +4,7 @@ use sqlx::AssertSqlSafe;
 
 use super::erasures::Pseudonyms;
 use super::locked_row::{LockedRow, for_update};
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// A key. Only its digest is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,6 +39,8 @@ pub struct StoredKey {
     pub created_by: Option<String>,
     /// The last four characters of the key's value.
     pub hint: Option<String>,
+    /// The person with whom the key was disabled: it is enabled again with that person.
+    pub disabled_with: Option<String>,
 }
 
 impl StoredKey {
@@ -48,7 +50,11 @@ impl StoredKey {
     }
 }
 
-/// The columns of [`StoredKey`], the last one by itself.
+/// The columns of [`StoredKey`].
+pub(super) const COLUMNS: &str = "sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, \
+                                  created_by, hint, counts_as, disabled_with";
+
+/// The values of [`COLUMNS`].
 pub(super) type StoredKeyRow = (
     String,
     String,
@@ -60,6 +66,7 @@ pub(super) type StoredKeyRow = (
     Option<String>,
     Option<String>,
     bool,
+    Option<String>,
     Option<String>,
     Option<String>,
     Option<String>,
@@ -85,12 +92,14 @@ impl From<StoredKeyRow> for StoredKey {
             created_by: row.12,
             hint: row.13,
             counts_as: row.14,
+            disabled_with: row.15,
         }
     }
 }
 
-const BY_ID: &str = "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, \
-                     created_at, created_by, hint, counts_as FROM keys WHERE id = $1";
+fn by_id() -> String {
+    format!("SELECT {COLUMNS} FROM keys WHERE id = $1")
+}
 
 /// In which groups keys of an owner or a team (`column`) are, and with which models of their own, each once.
 ///
@@ -102,9 +111,12 @@ pub async fn groups_of(
     id: &str,
 ) -> Result<Vec<(String, Option<String>)>, StoreError> {
     let sql = format!("SELECT DISTINCT group_id, models FROM keys WHERE {column} = $1");
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_as(AssertSqlSafe(sql)).bind(id).fetch_all(connection).await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(sql),
+        (id)
+    ))
 }
 
 /// In which groups keys of an owner in a team are, and with which models of their own, each once.
@@ -116,13 +128,12 @@ pub async fn groups_of_member(
     owner: &str,
     team: &str,
 ) -> Result<Vec<(String, Option<String>)>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_as("SELECT DISTINCT group_id, models FROM keys WHERE team = $1 AND owner = $2")
-            .bind(team)
-            .bind(owner)
-            .fetch_all(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT DISTINCT group_id, models FROM keys WHERE team = $1 AND owner = $2",
+        (team, owner)
+    ))
 }
 
 /// Counts the keys of an owner in a team that have not expired by `now`.
@@ -135,16 +146,12 @@ pub async fn count_of(
     owner: &str,
     now: &str,
 ) -> Result<i64, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar(
-            "SELECT count(*) FROM keys WHERE team = $1 AND owner = $2 AND (expires_at IS NULL OR expires_at > $3)",
-        )
-        .bind(team)
-        .bind(owner)
-        .bind(now)
-        .fetch_one(connection)
-        .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "SELECT count(*) FROM keys WHERE team = $1 AND owner = $2 AND (expires_at IS NULL OR expires_at > $3)",
+        (team, owner, now)
+    ))
 }
 
 /// The key of this id.
@@ -155,9 +162,12 @@ pub async fn find(
     transaction: &mut Transaction,
     id: &str,
 ) -> Result<Option<StoredKey>, StoreError> {
-    let row: Option<StoredKeyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
-    });
+    let row: Option<StoredKeyRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        AssertSqlSafe(by_id()),
+        (id)
+    );
     Ok(row.map(StoredKey::from))
 }
 
@@ -170,10 +180,8 @@ pub async fn find_locked(
     id: &str,
 ) -> Result<Option<LockedRow<StoredKey>>, StoreError> {
     take_turn(transaction).await?;
-    let sql = for_update(transaction, BY_ID).await?;
-    let row: Option<StoredKeyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
-    });
+    let sql = for_update(transaction, &by_id()).await?;
+    let row: Option<StoredKeyRow> = fetch!(transaction, query_as.fetch_optional, sql, (id));
     Ok(row.map(StoredKey::from).map(LockedRow::new))
 }
 
@@ -208,13 +216,12 @@ pub async fn limits_of(
         "SELECT id, limits FROM keys WHERE limits IS NOT NULL AND id IN ({})",
         places.join(", ")
     );
-    Ok(on_either!(transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(sql));
-        for id in ids {
-            query = query.bind(*id);
-        }
-        query.fetch_all(connection).await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(sql),
+        [..ids.iter().copied()]
+    ))
 }
 
 /// The key with this digest.
@@ -225,16 +232,31 @@ pub async fn find_by_digest(
     transaction: &mut Transaction,
     sha256: &str,
 ) -> Result<Option<StoredKey>, StoreError> {
-    let row: Option<StoredKeyRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, created_by, hint, counts_as FROM keys \
-             WHERE sha256 = $1",
-        )
-        .bind(sha256)
-        .fetch_optional(connection)
-        .await?
-    });
+    let sql = format!("SELECT {COLUMNS} FROM keys WHERE sha256 = $1");
+    let row: Option<StoredKeyRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        AssertSqlSafe(sql),
+        (sha256)
+    );
     Ok(row.map(StoredKey::from))
+}
+
+/// The ids of the keys that count in the counters of this one and have not expired by `now`: its old values.
+///
+/// # Errors
+/// Those of the database.
+pub async fn old_values(
+    transaction: &mut Transaction,
+    id: &str,
+    now: &str,
+) -> Result<Vec<String>, StoreError> {
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_all,
+        "SELECT id FROM keys WHERE counts_as = $1 AND id <> $1 AND expires_at > $2 ORDER BY id",
+        (id, now)
+    ))
 }
 
 /// Adds a key.
@@ -242,30 +264,30 @@ pub async fn find_by_digest(
 /// # Errors
 /// [`StoreError::Rule`]: its id or digest is another key's too, or a field is invalid.
 pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO keys (sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, \
-             created_at, created_by, hint, counts_as) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+    execute!(
+        transaction,
+        "INSERT INTO keys (sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, \
+         created_at, created_by, hint, counts_as, disabled_with) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+        (
+            &key.sha256,
+            &key.id,
+            &key.group_id,
+            &key.owner,
+            &key.team,
+            &key.models,
+            &key.multiplier,
+            &key.label,
+            &key.expires_at,
+            key.disabled,
+            &key.limits,
+            &key.created_at,
+            &key.created_by,
+            &key.hint,
+            &key.counts_as,
+            &key.disabled_with
         )
-        .bind(&key.sha256)
-        .bind(&key.id)
-        .bind(&key.group_id)
-        .bind(&key.owner)
-        .bind(&key.team)
-        .bind(&key.models)
-        .bind(&key.multiplier)
-        .bind(&key.label)
-        .bind(&key.expires_at)
-        .bind(key.disabled)
-        .bind(&key.limits)
-        .bind(&key.created_at)
-        .bind(&key.created_by)
-        .bind(&key.hint)
-        .bind(&key.counts_as)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }
 
 /// Gives the other keys that count in the same counters the limits of a key: one budget has one amount.
@@ -276,17 +298,11 @@ pub async fn share_limits(
     transaction: &mut Transaction,
     key: &StoredKey,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "UPDATE keys SET limits = $3 WHERE (id = $1 OR counts_as = $1) AND id <> $2 AND limits IS DISTINCT FROM $3",
-        )
-        .bind(key.counters())
-        .bind(&key.id)
-        .bind(&key.limits)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE keys SET limits = $3 WHERE (id = $1 OR counts_as = $1) AND id <> $2 AND limits IS DISTINCT FROM $3",
+        (key.counters(), &key.id, &key.limits)
+    )
 }
 
 /// Changes what may change of a key: all but its id, whose counters it has, and who made it when.
@@ -298,27 +314,26 @@ pub async fn update(
     before: &LockedRow<StoredKey>,
     key: &StoredKey,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "UPDATE keys SET sha256 = $1, group_id = $3, owner = $4, team = $5, models = $6, multiplier = $7, label = $8, \
-             expires_at = $9, disabled = $10, limits = $11, hint = $12 WHERE id = $2",
+    execute!(
+        transaction,
+        "UPDATE keys SET sha256 = $1, group_id = $3, owner = $4, team = $5, models = $6, multiplier = $7, label = $8, \
+         expires_at = $9, disabled = $10, limits = $11, hint = $12, disabled_with = $13 WHERE id = $2",
+        (
+            &key.sha256,
+            &before.id,
+            &key.group_id,
+            &key.owner,
+            &key.team,
+            &key.models,
+            &key.multiplier,
+            &key.label,
+            &key.expires_at,
+            key.disabled,
+            &key.limits,
+            &key.hint,
+            &key.disabled_with
         )
-        .bind(&key.sha256)
-        .bind(&before.id)
-        .bind(&key.group_id)
-        .bind(&key.owner)
-        .bind(&key.team)
-        .bind(&key.models)
-        .bind(&key.multiplier)
-        .bind(&key.label)
-        .bind(&key.expires_at)
-        .bind(key.disabled)
-        .bind(&key.limits)
-        .bind(&key.hint)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }
 
 /// Removes a key.
@@ -329,11 +344,5 @@ pub async fn remove(
     transaction: &mut Transaction,
     key: &LockedRow<StoredKey>,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM keys WHERE id = $1")
-            .bind(&key.id)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(transaction, "DELETE FROM keys WHERE id = $1", (&key.id))
 }

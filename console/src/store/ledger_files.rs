@@ -1,6 +1,6 @@
 //! The positions up to which the ledger files of each Envoy were taken in.
 
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// The position up to which a ledger file was taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,16 +26,12 @@ pub async fn lock(
     envoy: &str,
     file: &str,
 ) -> Result<FilePosition, StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO ledger_files (envoy_id, file_id, position, skipping, lines, aside, taken_at) \
-             VALUES ($1, $2, 0, false, 0, 0, 0) ON CONFLICT DO NOTHING",
-        )
-        .bind(envoy)
-        .bind(file)
-        .execute(connection)
-        .await?;
-    });
+    execute!(
+        transaction,
+        "INSERT INTO ledger_files (envoy_id, file_id, position, skipping, lines, aside, taken_at) \
+         VALUES ($1, $2, 0, false, 0, 0, 0) ON CONFLICT DO NOTHING",
+        (envoy, file)
+    )?;
     let columns = "SELECT position, skipping, lines, aside FROM ledger_files WHERE envoy_id = $1 AND file_id = $2";
     let row: LedgerFileRow = match transaction {
         // Who writes is alone already.
@@ -62,13 +58,12 @@ pub async fn find(
     envoy: &str,
     file: &str,
 ) -> Result<Option<FilePosition>, StoreError> {
-    let row: Option<LedgerFileRow> = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT position, skipping, lines, aside FROM ledger_files WHERE envoy_id = $1 AND file_id = $2")
-            .bind(envoy)
-            .bind(file)
-            .fetch_optional(connection)
-            .await?
-    });
+    let row: Option<LedgerFileRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT position, skipping, lines, aside FROM ledger_files WHERE envoy_id = $1 AND file_id = $2",
+        (envoy, file)
+    );
     Ok(row.map(of))
 }
 
@@ -91,15 +86,11 @@ pub async fn note_void(
     file: &str,
     lines: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE ledger_files SET lines = lines - $3, aside = aside + $3 WHERE envoy_id = $1 AND file_id = $2")
-            .bind(envoy)
-            .bind(file)
-            .bind(lines)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE ledger_files SET lines = lines - $3, aside = aside + $3 WHERE envoy_id = $1 AND file_id = $2",
+        (envoy, file, lines)
+    )
 }
 
 /// Sets the position of a file that is locked.
@@ -113,20 +104,18 @@ pub async fn set(
     to: FilePosition,
     now: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "UPDATE ledger_files SET position = $3, skipping = $4, lines = $5, aside = $6, taken_at = $7 \
-             WHERE envoy_id = $1 AND file_id = $2",
+    execute!(
+        transaction,
+        "UPDATE ledger_files SET position = $3, skipping = $4, lines = $5, aside = $6, taken_at = $7 \
+         WHERE envoy_id = $1 AND file_id = $2",
+        (
+            envoy,
+            file,
+            to.position,
+            to.skipping,
+            to.lines,
+            to.aside,
+            now
         )
-        .bind(envoy)
-        .bind(file)
-        .bind(to.position)
-        .bind(to.skipping)
-        .bind(to.lines)
-        .bind(to.aside)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }

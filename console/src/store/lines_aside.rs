@@ -3,7 +3,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::sqlite_rows::{self, ROWS};
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, fetch};
 
 /// A line that was kept aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,18 +82,13 @@ pub async fn list(
     after: i64,
     limit: i64,
 ) -> Result<Vec<AsideLine>, StoreError> {
-    let rows: Vec<(i64, i64, String, String, String)> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT position, length, reason, detail, line FROM lines_aside \
-             WHERE envoy_id = $1 AND file_id = $2 AND position > $3 ORDER BY position LIMIT $4",
-        )
-        .bind(envoy)
-        .bind(file)
-        .bind(after)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<(i64, i64, String, String, String)> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT position, length, reason, detail, line FROM lines_aside \
+         WHERE envoy_id = $1 AND file_id = $2 AND position > $3 ORDER BY position LIMIT $4",
+        (envoy, file, after, limit)
+    );
     let lines = rows
         .into_iter()
         .map(|(position, length, reason, detail, line)| AsideLine {

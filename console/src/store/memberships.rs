@@ -1,7 +1,7 @@
 //! The memberships of people in teams.
 
 use super::teams::Team;
-use super::{LockedRow, StoreError, Transaction, on_either};
+use super::{LockedRow, StoreError, Transaction, execute, fetch};
 
 /// A person in a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,19 +45,17 @@ pub async fn set(
     team: &LockedRow<Team>,
     membership: &Membership,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO memberships (team_id, person_id, manager, created_at) VALUES ($1, $2, $3, $4) \
-             ON CONFLICT (team_id, person_id) DO UPDATE SET manager = excluded.manager",
+    execute!(
+        transaction,
+        "INSERT INTO memberships (team_id, person_id, manager, created_at) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (team_id, person_id) DO UPDATE SET manager = excluded.manager",
+        (
+            &team.id,
+            &membership.person,
+            membership.manager,
+            membership.created_at
         )
-        .bind(&team.id)
-        .bind(&membership.person)
-        .bind(membership.manager)
-        .bind(membership.created_at)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }
 
 /// Takes a person out of a team.
@@ -69,14 +67,11 @@ pub async fn remove(
     team: &LockedRow<Team>,
     person: &str,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM memberships WHERE team_id = $1 AND person_id = $2")
-            .bind(&team.id)
-            .bind(person)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "DELETE FROM memberships WHERE team_id = $1 AND person_id = $2",
+        (&team.id, person)
+    )
 }
 
 /// Finds the membership of a person in a team.
@@ -88,15 +83,12 @@ pub async fn find(
     team: &str,
     person: &str,
 ) -> Result<Option<Membership>, StoreError> {
-    let row: Option<TeamMemberRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id = $2",
-        )
-        .bind(team)
-        .bind(person)
-        .fetch_optional(connection)
-        .await?
-    });
+    let row: Option<TeamMemberRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id = $2",
+        (team, person)
+    );
     Ok(row.map(of))
 }
 
@@ -110,17 +102,13 @@ pub async fn of_team(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Membership>, StoreError> {
-    let rows: Vec<TeamMemberRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id > $2 \
-             ORDER BY person_id LIMIT $3",
-        )
-        .bind(team)
-        .bind(after)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<TeamMemberRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id > $2 \
+         ORDER BY person_id LIMIT $3",
+        (team, after, limit)
+    );
     Ok(rows.into_iter().map(of).collect())
 }
 
@@ -135,17 +123,13 @@ pub async fn of_person(
     limit: i64,
 ) -> Result<Vec<TeamOfPerson>, StoreError> {
     type Found = (String, String, Option<String>, i64, bool);
-    let rows: Vec<Found> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT id, name, allowance, teams.created_at, manager FROM memberships JOIN teams ON id = team_id \
-             WHERE person_id = $1 AND team_id > $2 ORDER BY team_id LIMIT $3",
-        )
-        .bind(person)
-        .bind(after)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<Found> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT id, name, allowance, teams.created_at, manager FROM memberships JOIN teams ON id = team_id \
+         WHERE person_id = $1 AND team_id > $2 ORDER BY team_id LIMIT $3",
+        (person, after, limit)
+    );
     let of = |(id, name, allowance, created_at, manager)| TeamOfPerson {
         team: Team {
             id,

@@ -9,8 +9,8 @@
 
 use std::borrow::Cow;
 
-use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{AppliedMigration, Migrate as _, Migration, MigrationType, Migrator};
+use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 
 use super::{Store, StoreError, Transaction};
 
@@ -27,10 +27,12 @@ pub struct TableVersion {
     pub number: i64,
     /// Its name.
     pub name: &'static str,
-    /// The statements of SQLite.
+    /// The statements of SQLite, which come first.
     pub sqlite: &'static str,
-    /// The statements of PostgreSQL.
+    /// The statements of PostgreSQL, which come first.
     pub postgres: &'static str,
+    /// Those of both, with words of their own.
+    pub both: &'static str,
 }
 
 /// The versions that this release knows. Add the next one at the end.
@@ -39,7 +41,31 @@ pub const VERSIONS: &[TableVersion] = &[TableVersion {
     name: "console",
     sqlite: include_str!("sqlite.sql"),
     postgres: include_str!("postgres.sql"),
+    both: include_str!("tables.sql"),
 }];
+
+/// The words of the statements that both engines have, in SQLite and in PostgreSQL. Those of a released version never change.
+const WORDS: [(&str, &str, &str); 8] = [
+    ("{sums}", SUMS, SUMS),
+    ("{text}", "TEXT", "TEXT COLLATE \"C\""),
+    ("{number}", "INTEGER", "BIGINT GENERATED ALWAYS AS IDENTITY"),
+    (
+        "{random}",
+        "lower(hex(randomblob(16)))",
+        "replace(gen_random_uuid()::text, '-', '')",
+    ),
+    ("{by key}", "WITHOUT ROWID", ""),
+    ("{with room}", "", "WITH (fillfactor = 70)"),
+    (
+        "{by key, with room}",
+        "WITHOUT ROWID",
+        "WITH (fillfactor = 70)",
+    ),
+    ("{by key, roomy}", "WITHOUT ROWID", "WITH (fillfactor = 50)"),
+];
+
+/// The columns of sums of usage.
+const SUMS: &str = include_str!("sums.sql");
 
 /// Does what is left to do up to the last of these versions.
 ///
@@ -104,12 +130,16 @@ async fn is_done(store: &Store, versions: &[TableVersion]) -> Result<bool, Store
 
 fn migrator(versions: &[TableVersion], transaction: &Transaction) -> Migrator {
     let migrations = versions.iter().map(|version| {
-        let sql = match transaction {
-            Transaction::Sqlite(..) => version.sqlite,
-            Transaction::Postgres(_) => version.postgres,
+        let own = |sqlite, postgres| match transaction {
+            Transaction::Sqlite(..) => sqlite,
+            Transaction::Postgres(_) => postgres,
         };
+        let mut sql = format!("{}{}", own(version.sqlite, version.postgres), version.both);
+        for (word, sqlite, postgres) in WORDS {
+            sql = sql.replace(word, own(sqlite, postgres));
+        }
         let name = Cow::Borrowed(version.name);
-        let sql = sql.into_sql_str();
+        let sql = AssertSqlSafe(sql).into_sql_str();
         Migration::new(version.number, name, MigrationType::Simple, sql, false)
     });
     let mut migrator = Migrator::with_migrations(migrations.collect());

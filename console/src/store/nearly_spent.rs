@@ -1,7 +1,9 @@
 //! Notes of budgets that are nearly spent in a day or a month, so that no page has to look at all budgets.
 
+use trilane::limits::SubjectKind;
+
 use super::old_rows::OldRows;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// A note: period, kind and subject, in the order of the primary key.
 pub type NearlySpentKey = (String, String, String);
@@ -13,18 +15,14 @@ pub type NearlySpentKey = (String, String, String);
 pub async fn note(
     transaction: &mut Transaction,
     period: &str,
-    kind: &str,
+    kind: SubjectKind,
     subject: &str,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("INSERT INTO nearly_spent (period, kind, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-            .bind(period)
-            .bind(kind)
-            .bind(subject)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO nearly_spent (period, kind, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        (period, kind.name(), subject)
+    )
 }
 
 /// Takes a note back.
@@ -34,18 +32,14 @@ pub async fn note(
 pub async fn clear(
     transaction: &mut Transaction,
     period: &str,
-    kind: &str,
+    kind: SubjectKind,
     subject: &str,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM nearly_spent WHERE period = $1 AND kind = $2 AND subject = $3")
-            .bind(period)
-            .bind(kind)
-            .bind(subject)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "DELETE FROM nearly_spent WHERE period = $1 AND kind = $2 AND subject = $3",
+        (period, kind.name(), subject)
+    )
 }
 
 /// Notes of a day and its month after one, in their order.
@@ -58,20 +52,20 @@ pub async fn list(
     after: &NearlySpentKey,
     limit: i64,
 ) -> Result<Vec<NearlySpentKey>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT period, kind, subject FROM nearly_spent \
-             WHERE period IN ($1, $2) AND (period, kind, subject) > ($3, $4, $5) ORDER BY period, kind, subject LIMIT $6",
+    Ok(fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT period, kind, subject FROM nearly_spent \
+         WHERE period IN ($1, $2) AND (period, kind, subject) > ($3, $4, $5) ORDER BY period, kind, subject LIMIT $6",
+        (
+            &periods[0],
+            &periods[1],
+            &after.0,
+            &after.1,
+            &after.2,
+            limit
         )
-        .bind(&periods[0])
-        .bind(&periods[1])
-        .bind(&after.0)
-        .bind(&after.1)
-        .bind(&after.2)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    }))
+    ))
 }
 
 /// Notes of periods before a day.

@@ -1,6 +1,6 @@
 //! Passwords, as hashes.
 
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// The hash of a person's password, if one is set.
 ///
@@ -10,12 +10,12 @@ pub async fn find(
     transaction: &mut Transaction,
     person: &str,
 ) -> Result<Option<String>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT hash FROM passwords WHERE person_id = $1")
-            .bind(person)
-            .fetch_optional(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT hash FROM passwords WHERE person_id = $1",
+        (person)
+    ))
 }
 
 /// Whether an admin who is not disabled has a password.
@@ -23,13 +23,12 @@ pub async fn find(
 /// # Errors
 /// Those of the database.
 pub async fn has_admin(transaction: &mut Transaction) -> Result<bool, StoreError> {
-    let admins: i64 = on_either!(transaction, connection => {
-        sqlx::query_scalar(
-            "SELECT count(*) FROM passwords JOIN people ON id = person_id WHERE role = 'admin' AND NOT disabled",
-        )
-        .fetch_one(connection)
-        .await?
-    });
+    let admins: i64 = fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "SELECT count(*) FROM passwords JOIN people ON id = person_id WHERE role = 'admin' AND NOT disabled",
+        ()
+    );
     Ok(admins > 0)
 }
 
@@ -43,16 +42,10 @@ pub async fn set(
     hash: &str,
     now: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO passwords (person_id, hash, changed_at) VALUES ($1, $2, $3) \
-             ON CONFLICT (person_id) DO UPDATE SET hash = $2, changed_at = $3",
-        )
-        .bind(person)
-        .bind(hash)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO passwords (person_id, hash, changed_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (person_id) DO UPDATE SET hash = $2, changed_at = $3",
+        (person, hash, now)
+    )
 }

@@ -2,7 +2,7 @@
 
 use super::erasures::Pseudonyms;
 use super::locked_row::{LockedRow, for_update};
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch, stopped_keys};
 
 /// A person, or a program that stands for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,49 @@ pub struct Person {
     pub disabled: bool,
     /// The time at which the person was added, in microseconds since 1970.
     pub created_at: i64,
+}
+
+/// The numbers of what a person can be recognized by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PersonAccess {
+    /// Open sessions of the pages.
+    pub sessions: i64,
+    /// Links that sign in.
+    pub links: i64,
+    /// Tokens of the API.
+    pub tokens: i64,
+    /// Keys that are not disabled, old values among them.
+    pub keys: i64,
+    /// Keys that were disabled with the person.
+    pub stopped_keys: i64,
+}
+
+/// Counts what a person can be recognized by now; sessions that were not used since `used_since` have ended.
+///
+/// # Errors
+/// Those of the database.
+pub async fn count_access(
+    transaction: &mut Transaction,
+    person: &str,
+    now: i64,
+    used_since: i64,
+) -> Result<PersonAccess, StoreError> {
+    let (sessions, links, tokens): (i64, i64, i64) = fetch!(
+        transaction,
+        query_as.fetch_one,
+        "SELECT (SELECT count(*) FROM sessions WHERE person_id = $1 AND expires_at > $2 AND used_at > $3), \
+         (SELECT count(*) FROM sign_in_links WHERE person_id = $1 AND expires_at > $2), \
+         (SELECT count(*) FROM api_tokens WHERE person_id = $1 AND (expires_at IS NULL OR expires_at > $2))",
+        (person, now, used_since)
+    );
+    let (keys, stopped_keys) = stopped_keys::count(transaction, person).await?;
+    Ok(PersonAccess {
+        sessions,
+        links,
+        tokens,
+        keys,
+        stopped_keys,
+    })
 }
 
 type PersonRow = (String, String, String, bool, i64);
@@ -55,17 +98,17 @@ pub async fn insert(transaction: &mut Transaction, person: &Person) -> Result<()
         let why = "this id was that of a person whose data was erased: choose another one";
         return Err(StoreError::Rule(why.to_owned()));
     }
-    on_either!(transaction, connection => {
-        sqlx::query("INSERT INTO people (id, name, role, disabled, created_at) VALUES ($1, $2, $3, $4, $5)")
-            .bind(&person.id)
-            .bind(&person.name)
-            .bind(&person.role)
-            .bind(person.disabled)
-            .bind(person.created_at)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO people (id, name, role, disabled, created_at) VALUES ($1, $2, $3, $4, $5)",
+        (
+            &person.id,
+            &person.name,
+            &person.role,
+            person.disabled,
+            person.created_at
+        )
+    )
 }
 
 /// Changes name, role and whether one is disabled. Sessions of the pages and tokens end with another role, and when one is
@@ -78,23 +121,16 @@ pub async fn update(
     before: &LockedRow<Person>,
     person: &Person,
 ) -> Result<Vec<String>, StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE people SET name = $2, role = $3, disabled = $4 WHERE id = $1")
-            .bind(&before.id)
-            .bind(&person.name)
-            .bind(&person.role)
-            .bind(person.disabled)
-            .execute(connection)
-            .await?;
-    });
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM sessions WHERE person_id = $1 AND (role <> $2 OR $3)")
-            .bind(&before.id)
-            .bind(&person.role)
-            .bind(person.disabled)
-            .execute(connection)
-            .await?;
-    });
+    execute!(
+        transaction,
+        "UPDATE people SET name = $2, role = $3, disabled = $4 WHERE id = $1",
+        (&before.id, &person.name, &person.role, person.disabled)
+    )?;
+    execute!(
+        transaction,
+        "DELETE FROM sessions WHERE person_id = $1 AND (role <> $2 OR $3)",
+        (&before.id, &person.role, person.disabled)
+    )?;
     if person.disabled {
         super::sign_in_links::remove_all(transaction, &before.id).await?;
         super::sign_in_devices::remove_all(transaction, &before.id).await?;
@@ -114,10 +150,11 @@ pub async fn remove(
     person: &LockedRow<Person>,
 ) -> Result<(), StoreError> {
     super::api_tokens::remove_all(transaction, &person.id).await?;
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM people WHERE id = $1").bind(&person.id).execute(connection).await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "DELETE FROM people WHERE id = $1",
+        (&person.id)
+    )
 }
 
 /// The person of this id.
@@ -125,9 +162,7 @@ pub async fn remove(
 /// # Errors
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Person>, StoreError> {
-    let row: Option<PersonRow> = on_either!(transaction, connection => {
-        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
-    });
+    let row: Option<PersonRow> = fetch!(transaction, query_as.fetch_optional, BY_ID, (id));
     Ok(row.map(of))
 }
 
@@ -141,9 +176,7 @@ pub async fn find_locked(
     id: &str,
 ) -> Result<Option<LockedRow<Person>>, StoreError> {
     let sql = for_update(transaction, BY_ID).await?;
-    let row: Option<PersonRow> = on_either!(transaction, connection => {
-        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
-    });
+    let row: Option<PersonRow> = fetch!(transaction, query_as.fetch_optional, sql, (id));
     Ok(row.map(of).map(LockedRow::new))
 }
 
@@ -156,15 +189,12 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Person>, StoreError> {
-    let rows: Vec<PersonRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT id, name, role, disabled, created_at FROM people WHERE id > $1 ORDER BY id LIMIT $2",
-        )
-        .bind(after)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<PersonRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT id, name, role, disabled, created_at FROM people WHERE id > $1 ORDER BY id LIMIT $2",
+        (after, limit)
+    );
     Ok(rows.into_iter().map(of).collect())
 }
 
@@ -188,9 +218,10 @@ pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
 /// # Errors
 /// Those of the database.
 pub async fn count_admins(transaction: &mut Transaction) -> Result<i64, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT count(*) FROM people WHERE role = 'admin' AND NOT disabled")
-            .fetch_one(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "SELECT count(*) FROM people WHERE role = 'admin' AND NOT disabled",
+        ()
+    ))
 }

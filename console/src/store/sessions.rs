@@ -2,7 +2,7 @@
 
 use super::old_rows::OldRows;
 use super::people::Person;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// Begins a session of a person, which ends at `expires_at` at the latest.
 ///
@@ -15,19 +15,11 @@ pub async fn insert(
     now: i64,
     expires_at: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO sessions (digest, person_id, role, created_at, used_at, expires_at) VALUES ($1, $2, $3, $4, $4, $5)",
-        )
-        .bind(digest)
-        .bind(&person.id)
-        .bind(&person.role)
-        .bind(now)
-        .bind(expires_at)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO sessions (digest, person_id, role, created_at, used_at, expires_at) VALUES ($1, $2, $3, $4, $4, $5)",
+        (digest, &person.id, &person.role, now, expires_at)
+    )
 }
 
 /// Returns the person of a session, and when it was last used: if it has not expired, was used since `used_since`, and the person is not
@@ -42,18 +34,14 @@ pub async fn holder(
     used_since: i64,
 ) -> Result<Option<(Person, i64)>, StoreError> {
     type SessionRow = (String, String, String, bool, i64, i64);
-    let row: Option<SessionRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT people.id, people.name, people.role, people.disabled, people.created_at, sessions.used_at \
-             FROM sessions JOIN people ON people.id = sessions.person_id AND people.role = sessions.role \
-             WHERE sessions.digest = $1 AND sessions.expires_at > $2 AND sessions.used_at > $3 AND NOT people.disabled",
-        )
-        .bind(digest)
-        .bind(now)
-        .bind(used_since)
-        .fetch_optional(connection)
-        .await?
-    });
+    let row: Option<SessionRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT people.id, people.name, people.role, people.disabled, people.created_at, sessions.used_at \
+         FROM sessions JOIN people ON people.id = sessions.person_id AND people.role = sessions.role \
+         WHERE sessions.digest = $1 AND sessions.expires_at > $2 AND sessions.used_at > $3 AND NOT people.disabled",
+        (digest, now, used_since)
+    );
     Ok(row.map(|(id, name, role, disabled, created_at, used_at)| {
         let person = Person {
             id,
@@ -75,14 +63,54 @@ pub async fn touch(
     digest: &str,
     now: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE sessions SET used_at = $2 WHERE digest = $1")
-            .bind(digest)
-            .bind(now)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE sessions SET used_at = $2 WHERE digest = $1",
+        (digest, now)
+    )
+}
+
+/// A session, as far as it may be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenSession {
+    /// The digest of its token.
+    pub digest: String,
+    /// The time at which it began, in microseconds since 1970.
+    pub created_at: i64,
+    /// The time of its last use, as far as that is noted.
+    pub used_at: i64,
+    /// The time at which it ends at the latest.
+    pub expires_at: i64,
+}
+
+/// Open sessions of a person that began before one, the latest first.
+///
+/// # Errors
+/// Those of the database.
+pub async fn of_person(
+    transaction: &mut Transaction,
+    person: &str,
+    (now, used_since): (i64, i64),
+    before: Option<(i64, String)>,
+    limit: i64,
+) -> Result<Vec<OpenSession>, StoreError> {
+    let (began, digest) = before.unwrap_or((i64::MAX, String::new()));
+    let rows: Vec<(String, i64, i64, i64)> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT digest, created_at, used_at, expires_at FROM sessions WHERE person_id = $1 AND expires_at > $2 AND used_at > $3 \
+         AND (created_at, digest) < ($4, $5) ORDER BY created_at DESC, digest DESC LIMIT $6",
+        (person, now, used_since, began, &digest, limit)
+    );
+    let open = rows
+        .into_iter()
+        .map(|(digest, created_at, used_at, expires_at)| OpenSession {
+            digest,
+            created_at,
+            used_at,
+            expires_at,
+        });
+    Ok(open.collect())
 }
 
 /// Ends a session.
@@ -90,13 +118,11 @@ pub async fn touch(
 /// # Errors
 /// Those of the database.
 pub async fn remove(transaction: &mut Transaction, digest: &str) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM sessions WHERE digest = $1")
-            .bind(digest)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "DELETE FROM sessions WHERE digest = $1",
+        (digest)
+    )
 }
 
 /// Ends all sessions of a person, but for one.
@@ -108,14 +134,11 @@ pub async fn remove_others(
     person: &str,
     but: &str,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM sessions WHERE person_id = $1 AND digest <> $2")
-            .bind(person)
-            .bind(but)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "DELETE FROM sessions WHERE person_id = $1 AND digest <> $2",
+        (person, but)
+    )
 }
 
 /// Sessions that have expired by a moment.

@@ -1,7 +1,7 @@
 //! Devices with which people have signed in. Only digests of their tokens are known.
 
 use super::old_rows::OldRows;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// The most devices of a person: the latest.
 const MOST: i64 = 20;
@@ -17,28 +17,18 @@ pub async fn note(
     person: &str,
     now: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO sign_in_devices (digest, person_id, used_at) VALUES ($1, $2, $3) \
-             ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at",
-        )
-        .bind(digest)
-        .bind(person)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    });
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "DELETE FROM sign_in_devices WHERE person_id = $1 AND digest NOT IN \
-             (SELECT digest FROM sign_in_devices WHERE person_id = $1 ORDER BY used_at DESC, digest LIMIT $2)",
-        )
-        .bind(person)
-        .bind(MOST)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO sign_in_devices (digest, person_id, used_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at",
+        (digest, person, now)
+    )?;
+    execute!(
+        transaction,
+        "DELETE FROM sign_in_devices WHERE person_id = $1 AND digest NOT IN \
+         (SELECT digest FROM sign_in_devices WHERE person_id = $1 ORDER BY used_at DESC, digest LIMIT $2)",
+        (person, MOST)
+    )
 }
 
 /// Whether a person has signed in with the device of this digest.
@@ -50,13 +40,12 @@ pub async fn is_known(
     digest: &str,
     person: &str,
 ) -> Result<bool, StoreError> {
-    let found: Option<i64> = on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT used_at FROM sign_in_devices WHERE digest = $1 AND person_id = $2")
-            .bind(digest)
-            .bind(person)
-            .fetch_optional(connection)
-            .await?
-    });
+    let found: Option<i64> = fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT used_at FROM sign_in_devices WHERE digest = $1 AND person_id = $2",
+        (digest, person)
+    );
     Ok(found.is_some())
 }
 
@@ -65,13 +54,11 @@ pub async fn is_known(
 /// # Errors
 /// Those of the database.
 pub async fn remove_all(transaction: &mut Transaction, person: &str) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM sign_in_devices WHERE person_id = $1")
-            .bind(person)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "DELETE FROM sign_in_devices WHERE person_id = $1",
+        (person)
+    )
 }
 
 /// Devices that were not used since a moment.

@@ -1,7 +1,7 @@
 //! Counts of failed sign-ins. They are in the database, so that several consoles agree.
 
 use super::old_rows::OldRows;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// Counts an attempt, before it is looked at: attempts at the same moment are all counted. Failures before `since` count no
 /// longer. How many there were since then with this one; `None`: no attempt is looked at now.
@@ -14,19 +14,15 @@ pub async fn count(
     now: i64,
     since: i64,
 ) -> Result<Option<i64>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar(
-            "INSERT INTO sign_in_failures (subject, failures, at, until) VALUES ($1, 1, $2, 0) \
-             ON CONFLICT (subject) DO UPDATE SET at = $2, \
-             failures = CASE WHEN sign_in_failures.at < $3 THEN 1 ELSE sign_in_failures.failures + 1 END \
-             WHERE sign_in_failures.until <= $2 RETURNING failures",
-        )
-        .bind(subject)
-        .bind(now)
-        .bind(since)
-        .fetch_optional(connection)
-        .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "INSERT INTO sign_in_failures (subject, failures, at, until) VALUES ($1, 1, $2, 0) \
+         ON CONFLICT (subject) DO UPDATE SET at = $2, \
+         failures = CASE WHEN sign_in_failures.at < $3 THEN 1 ELSE sign_in_failures.failures + 1 END \
+         WHERE sign_in_failures.until <= $2 RETURNING failures",
+        (subject, now, since)
+    ))
 }
 
 /// Looks at no further attempt until then.
@@ -38,14 +34,11 @@ pub async fn lock(
     subject: &str,
     until: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE sign_in_failures SET until = $2 WHERE subject = $1")
-            .bind(subject)
-            .bind(until)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE sign_in_failures SET until = $2 WHERE subject = $1",
+        (subject, until)
+    )
 }
 
 /// Forgets the failures of a subject: one has signed in.
@@ -53,13 +46,11 @@ pub async fn lock(
 /// # Errors
 /// Those of the database.
 pub async fn clear(transaction: &mut Transaction, subject: &str) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM sign_in_failures WHERE subject = $1")
-            .bind(subject)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "DELETE FROM sign_in_failures WHERE subject = $1",
+        (subject)
+    )
 }
 
 /// Failures before a moment.

@@ -1,7 +1,7 @@
 //! Links that sign a person in, once. Only digests of their tokens are known.
 
 use super::old_rows::OldRows;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// Adds a link, which is good until `expires_at`.
 ///
@@ -14,16 +14,11 @@ pub async fn insert(
     now: i64,
     expires_at: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("INSERT INTO sign_in_links (digest, person_id, created_at, expires_at) VALUES ($1, $2, $3, $4)")
-            .bind(digest)
-            .bind(person)
-            .bind(now)
-            .bind(expires_at)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO sign_in_links (digest, person_id, created_at, expires_at) VALUES ($1, $2, $3, $4)",
+        (digest, person, now, expires_at)
+    )
 }
 
 /// Uses a link up. Whose it was, if it was good.
@@ -35,13 +30,12 @@ pub async fn take(
     digest: &str,
     now: i64,
 ) -> Result<Option<String>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("DELETE FROM sign_in_links WHERE digest = $1 AND expires_at > $2 RETURNING person_id")
-            .bind(digest)
-            .bind(now)
-            .fetch_optional(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "DELETE FROM sign_in_links WHERE digest = $1 AND expires_at > $2 RETURNING person_id",
+        (digest, now)
+    ))
 }
 
 /// Until when a person's link is good, in microseconds since 1970, if there is one.
@@ -53,13 +47,12 @@ pub async fn good_until(
     person: &str,
     now: i64,
 ) -> Result<Option<i64>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT max(expires_at) FROM sign_in_links WHERE person_id = $1 AND expires_at > $2")
-            .bind(person)
-            .bind(now)
-            .fetch_one(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "SELECT max(expires_at) FROM sign_in_links WHERE person_id = $1 AND expires_at > $2",
+        (person, now)
+    ))
 }
 
 /// Voids all links of a person.
@@ -67,13 +60,11 @@ pub async fn good_until(
 /// # Errors
 /// Those of the database.
 pub async fn remove_all(transaction: &mut Transaction, person: &str) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM sign_in_links WHERE person_id = $1")
-            .bind(person)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "DELETE FROM sign_in_links WHERE person_id = $1",
+        (person)
+    )
 }
 
 /// Links that have expired by a moment.

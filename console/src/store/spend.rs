@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use sqlx::{AssertSqlSafe, Row as _};
+use trilane::limits::SubjectKind;
 
 use super::sqlite_rows::{self, ROWS};
 use super::sum_table::{SumRow, SumTable, amount, amount_columns};
-use super::{StoreError, SumChange, Transaction, on_either};
+use super::{StoreError, SumChange, Transaction, fetch, on_either};
 use crate::ledger::Sum;
 
 /// The subject, period and currency of charges, in the order of the primary key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpendKey {
-    /// `key`, `member`, `owner`, `team` or `group`.
-    pub kind: &'static str,
+    /// The kind of the subject.
+    pub kind: SubjectKind,
     /// The id of the subject.
     pub subject: String,
     /// `2026-11-24` or `2026-11`.
@@ -28,8 +29,21 @@ impl SpendKey {
 
     /// Their values.
     pub(super) fn texts(&self) -> [&str; 4] {
-        [self.kind, &self.subject, &self.period, &self.currency]
+        [
+            self.kind.name(),
+            &self.subject,
+            &self.period,
+            &self.currency,
+        ]
     }
+}
+
+/// The kind of subject that a column has.
+///
+/// # Errors
+/// There is none of this name.
+pub fn kind(name: &str) -> Result<SubjectKind, StoreError> {
+    SubjectKind::named(name).ok_or_else(|| StoreError::Value("a kind of subject".to_owned()))
 }
 
 /// Adds charges, or takes them away.
@@ -65,11 +79,18 @@ pub(super) async fn first_of(
     transaction: &mut Transaction,
     condition: &str,
     person: &str,
-) -> Result<Option<(String, String)>, StoreError> {
+) -> Result<Option<(SubjectKind, String)>, StoreError> {
     let sql = format!("SELECT kind, subject FROM spend WHERE {condition} LIMIT 1");
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_as(AssertSqlSafe(sql)).bind(person).fetch_optional(connection).await?
-    }))
+    let found: Option<(String, String)> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        AssertSqlSafe(sql),
+        (person)
+    );
+    let Some((of, subject)) = found else {
+        return Ok(None);
+    };
+    Ok(Some((kind(&of)?, subject)))
 }
 
 /// The most rows of a subject that are taken at once.
@@ -81,7 +102,7 @@ const TAKEN: usize = 500;
 /// Those of the database.
 pub async fn take_of(
     transaction: &mut Transaction,
-    kind: &str,
+    kind: SubjectKind,
     subject: &str,
 ) -> Result<Vec<(String, String, Sum)>, StoreError> {
     let lock = match transaction {
@@ -97,7 +118,7 @@ pub async fn take_of(
     );
     let mut taken = Vec::new();
     on_either!(transaction, connection => {
-        let query = sqlx::query(AssertSqlSafe(sql)).bind(kind).bind(subject);
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(kind.name()).bind(subject);
         for row in query.fetch_all(connection).await? {
             let at = Sum::COLUMNS;
             taken.push((row.try_get(at)?, row.try_get(at.saturating_add(1))?, amount(&row, 0)?));
@@ -112,7 +133,7 @@ pub async fn take_of(
 /// Those of the database.
 pub async fn of(
     transaction: &mut Transaction,
-    kind: &str,
+    kind: SubjectKind,
     subject: &str,
     period: &str,
 ) -> Result<Vec<(String, Sum)>, StoreError> {
@@ -122,7 +143,7 @@ pub async fn of(
     );
     let mut spent = Vec::new();
     on_either!(transaction, connection => {
-        let query = sqlx::query(AssertSqlSafe(sql)).bind(kind).bind(subject).bind(period);
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(kind.name()).bind(subject).bind(period);
         for row in query.fetch_all(connection).await? {
             spent.push((row.try_get(Sum::COLUMNS)?, amount(&row, 0)?));
         }
@@ -175,10 +196,10 @@ pub async fn note_use(
 /// # Errors
 /// Those of the database.
 pub async fn last_use(transaction: &mut Transaction, key: &str) -> Result<Option<i64>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT at FROM key_use WHERE key_id = $1")
-            .bind(key)
-            .fetch_optional(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT at FROM key_use WHERE key_id = $1",
+        (key)
+    ))
 }

@@ -7,14 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
-use time::{Date, Duration};
-use trilane::limits::member_id;
+use time::Date;
+use trilane::config::document::BudgetDocument;
+use trilane::limits::{Period, SubjectKind, Window, member_id};
 
 use super::old_rows::{Cutoff, OldRows};
-use super::spend::SpendKey;
+use super::spend::{self, SpendKey};
 use super::sqlite_rows::{self, ROWS};
 use super::sum_table::{SumRow, SumTable, amount, amount_columns};
-use super::{Store, StoreError, SumChange, Transaction, on_either};
+use super::{Store, StoreError, SumChange, Transaction, execute, fetch, on_either};
 use crate::ledger::Sum;
 
 /// A share: charges of one process of an Envoy, in the order of the primary key.
@@ -31,14 +32,12 @@ pub struct ShareKey {
 pub struct SpendChange {
     /// The version of its latest change.
     pub version: i64,
-    /// `key`, `member`, `owner`, `team` or `group`.
-    pub kind: String,
+    /// The kind of the subject.
+    pub kind: SubjectKind,
     /// The id of the subject.
     pub subject: String,
-    /// The budget of a member, an owner or a team, for each day.
-    pub per_day: Option<String>,
-    /// For each month.
-    pub per_month: Option<String>,
+    /// The budget of a member, an owner or a team.
+    pub budget: BudgetDocument,
     /// The amounts spent, by period and currency.
     pub spent: BTreeMap<(String, String), SpentShares>,
 }
@@ -57,9 +56,12 @@ pub struct SpentShares {
 /// # Errors
 /// Those of the database.
 pub async fn head(transaction: &mut Transaction) -> Result<(String, i64), StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_as("SELECT feed, head FROM spend_feed").fetch_one(connection).await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_as.fetch_one,
+        "SELECT feed, head FROM spend_feed",
+        ()
+    ))
 }
 
 /// Gives so many versions away; the first of them. Nobody else gets any until the transaction ends.
@@ -69,15 +71,12 @@ async fn next_versions(
     now: i64,
 ) -> Result<i64, StoreError> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let head: i64 = on_either!(transaction, connection => {
-        sqlx::query_scalar(
-            "UPDATE spend_feed SET head = CASE WHEN head + $1 > $2 THEN head + $1 ELSE $2 END RETURNING head",
-        )
-        .bind(count)
-        .bind(now)
-        .fetch_one(connection)
-        .await?
-    });
+    let head: i64 = fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "UPDATE spend_feed SET head = CASE WHEN head + $1 > $2 THEN head + $1 ELSE $2 END RETURNING head",
+        (count, now)
+    );
     Ok(head.saturating_sub(count).saturating_add(1))
 }
 
@@ -129,10 +128,10 @@ pub async fn change(
             }
         }
         Transaction::Postgres(inner) => {
-            let kinds = |of: &[(&'static str, String)]| {
-                of.iter().map(|(kind, _)| *kind).collect::<Vec<_>>()
+            let kinds = |of: &[(SubjectKind, String)]| {
+                of.iter().map(|(kind, _)| kind.name()).collect::<Vec<_>>()
             };
-            let ids = |of: &[(&'static str, String)]| {
+            let ids = |of: &[(SubjectKind, String)]| {
                 of.iter().map(|(_, id)| id.clone()).collect::<Vec<_>>()
             };
             let given =
@@ -161,7 +160,7 @@ pub async fn change(
         .iter()
         .map(|(ShareKey { of, instance }, charge)| SumRow {
             key: vec![
-                of.kind,
+                of.kind.name(),
                 &of.subject,
                 &of.period,
                 envoy,
@@ -188,31 +187,31 @@ pub async fn change(
 async fn set_versions(
     connection: &mut SqliteConnection,
     sql: String,
-    given: &[(&(&'static str, String), i64)],
+    given: &[(&(SubjectKind, String), i64)],
 ) -> Result<(), StoreError> {
     let mut set = sqlx::query(AssertSqlSafe(sql)).persistent(given.len() == ROWS);
     for ((kind, subject), version) in given {
-        set = set.bind(*kind).bind(subject).bind(*version);
+        set = set.bind(kind.name()).bind(subject).bind(*version);
     }
     set.execute(connection).await?;
     Ok(())
 }
 
-/// Gives a member, an owner or a team a budget, or takes it. What it was: for each day, and for each month.
+/// Gives a member, an owner or a team a budget, or takes it. What it was.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn set_budget(
     transaction: &mut Transaction,
-    kind: &str,
+    kind: SubjectKind,
     subject: &str,
-    (per_day, per_month): (Option<&str>, Option<&str>),
+    new: &BudgetDocument,
     now: i64,
-) -> Result<(Option<String>, Option<String>), StoreError> {
+) -> Result<BudgetDocument, StoreError> {
     let version = next_versions(transaction, 1, now).await?;
     // Nobody else sets one from here on.
     let before = budget(transaction, kind, subject).await?;
-    put_budget(transaction, (kind, subject), (per_day, per_month), version).await?;
+    put_budget(transaction, (kind, subject), new, version).await?;
     Ok(before)
 }
 
@@ -222,71 +221,71 @@ pub async fn set_budget(
 /// Those of the database.
 pub async fn set_budgets(
     transaction: &mut Transaction,
-    kind: &str,
+    kind: SubjectKind,
     subjects: &[&str],
-    amounts: (Option<&str>, Option<&str>),
+    new: &BudgetDocument,
     now: i64,
 ) -> Result<(), StoreError> {
     let first = next_versions(transaction, subjects.len(), now).await?;
     for (subject, version) in subjects.iter().zip(first..) {
-        put_budget(transaction, (kind, subject), amounts, version).await?;
+        put_budget(transaction, (kind, subject), new, version).await?;
     }
     Ok(())
 }
 
 async fn put_budget(
     transaction: &mut Transaction,
-    (kind, subject): (&str, &str),
-    (per_day, per_month): (Option<&str>, Option<&str>),
+    (kind, subject): (SubjectKind, &str),
+    new: &BudgetDocument,
     version: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO spend_subjects (kind, subject, version, per_day, per_month) VALUES ($1, $2, $3, $4, $5) \
-             ON CONFLICT (kind, subject) DO UPDATE SET version = excluded.version, per_day = excluded.per_day, \
-               per_month = excluded.per_month",
-        )
-        .bind(kind)
-        .bind(subject)
-        .bind(version)
-        .bind(per_day)
-        .bind(per_month)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO spend_subjects (kind, subject, version, per_day, per_month) VALUES ($1, $2, $3, $4, $5) \
+         ON CONFLICT (kind, subject) DO UPDATE SET version = excluded.version, per_day = excluded.per_day, \
+         per_month = excluded.per_month",
+        (kind.name(), subject, version, &new.per_day, &new.per_month)
+    )
 }
 
-/// The budget of a member, an owner or a team: for each day, and for each month.
+/// The budget of a member, an owner or a team. Without one, no amounts.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn budget(
     transaction: &mut Transaction,
-    kind: &str,
+    kind: SubjectKind,
     subject: &str,
-) -> Result<(Option<String>, Option<String>), StoreError> {
-    let found: Option<(Option<String>, Option<String>)> = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT per_day, per_month FROM spend_subjects WHERE kind = $1 AND subject = $2")
-            .bind(kind)
-            .bind(subject)
-            .fetch_optional(connection)
-            .await?
-    });
-    Ok(found.unwrap_or_default())
+) -> Result<BudgetDocument, StoreError> {
+    let found: Option<StoredBudget> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        "SELECT per_day, per_month FROM spend_subjects WHERE kind = $1 AND subject = $2",
+        (kind.name(), subject)
+    );
+    Ok(budget_of(found.unwrap_or_default()))
+}
+
+/// The columns of a budget: for each day, and for each month.
+type StoredBudget = (Option<String>, Option<String>);
+
+fn budget_of((per_day, per_month): StoredBudget) -> BudgetDocument {
+    BudgetDocument {
+        per_day,
+        per_month,
+        ..BudgetDocument::default()
+    }
 }
 
 /// A budget of a member, an owner or a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeopleBudget {
-    /// `member`, `owner` or `team`.
-    pub kind: String,
+    /// Member, owner or team.
+    pub kind: SubjectKind,
     /// The id of the subject.
     pub subject: String,
-    /// For each day.
-    pub per_day: Option<String>,
-    /// For each month.
-    pub per_month: Option<String>,
+    /// The budget.
+    pub budget: BudgetDocument,
 }
 
 /// Budgets of members, owners and teams after one, in the order of kinds and ids.
@@ -299,24 +298,21 @@ pub async fn budgets(
     subject: &str,
     limit: i64,
 ) -> Result<Vec<PeopleBudget>, StoreError> {
-    let rows: Vec<(String, String, Option<String>, Option<String>)> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT kind, subject, per_day, per_month FROM spend_subjects \
-             WHERE (per_day IS NOT NULL OR per_month IS NOT NULL) AND (kind, subject) > ($1, $2) ORDER BY kind, subject LIMIT $3",
-        )
-        .bind(kind)
-        .bind(subject)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
-    let budget = |(kind, subject, per_day, per_month)| PeopleBudget {
-        kind,
-        subject,
-        per_day,
-        per_month,
+    let rows: Vec<(String, String, Option<String>, Option<String>)> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT kind, subject, per_day, per_month FROM spend_subjects \
+         WHERE (per_day IS NOT NULL OR per_month IS NOT NULL) AND (kind, subject) > ($1, $2) ORDER BY kind, subject LIMIT $3",
+        (kind, subject, limit)
+    );
+    let budget = |(kind, subject, per_day, per_month): (String, _, _, _)| {
+        Ok::<_, StoreError>(PeopleBudget {
+            kind: spend::kind(&kind)?,
+            subject,
+            budget: budget_of((per_day, per_month)),
+        })
     };
-    Ok(rows.into_iter().map(budget).collect())
+    rows.into_iter().map(budget).collect()
 }
 
 /// The ids of the members of a team that have a budget, whoever is in it now.
@@ -335,27 +331,19 @@ pub async fn members_with_budgets(
         "SELECT subject FROM spend_subjects WHERE kind = 'member' AND {end} = $1 \
          AND (per_day IS NOT NULL OR per_month IS NOT NULL) ORDER BY subject"
     );
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar(AssertSqlSafe(sql)).bind(member_id("", team)).fetch_all(connection).await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_all,
+        AssertSqlSafe(sql),
+        (member_id("", team))
+    ))
 }
 
 /// The days and months that gateways may be in while the console is in `today`: their clocks may be some hours off.
 pub fn periods(today: Date) -> [String; 6] {
-    let days = [
-        today.previous_day().unwrap_or(today),
-        today,
-        today.next_day().unwrap_or(today),
-    ];
-    let month = |day: Date| format!("{:04}-{:02}", day.year(), u8::from(day.month()));
-    let first = today.replace_day(1).unwrap_or(today);
-    let months = [
-        month(first.previous_day().unwrap_or(first)),
-        month(first),
-        month(first.checked_add(Duration::days(31)).unwrap_or(first)),
-    ];
-    let [a, b, c] = days.map(|day| day.to_string());
-    let [d, e, f] = months;
+    let [day, month] = Window::ALL.map(|window| Period::of(window, today));
+    let around = |period: Period| [-1, 0, 1].map(|count| period.plus(count).to_string());
+    let ([a, b, c], [d, e, f]) = (around(day), around(month));
     [a, b, c, d, e, f]
 }
 
@@ -371,15 +359,12 @@ pub async fn changes(
     envoy: &str,
     today: Date,
 ) -> Result<Vec<SpendChange>, StoreError> {
-    let subjects: Vec<SubjectRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT version, kind, subject, per_day, per_month FROM spend_subjects WHERE version > $1 ORDER BY version LIMIT $2",
-        )
-        .bind(after)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let subjects: Vec<SubjectRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT version, kind, subject, per_day, per_month FROM spend_subjects WHERE version > $1 ORDER BY version LIMIT $2",
+        (after, limit)
+    );
     let Some(last) = subjects.last().map(|row| row.0) else {
         return Ok(Vec::new());
     };
@@ -425,17 +410,17 @@ pub async fn changes(
         });
     }
     let change = |(version, kind, subject, per_day, per_month): SubjectRow| {
-        let spent = spent.remove(&(kind.clone(), subject.clone()));
-        SpendChange {
+        let kind = spend::kind(&kind)?;
+        let spent = spent.remove(&(kind.name().to_owned(), subject.clone()));
+        Ok::<_, StoreError>(SpendChange {
             version,
             kind,
             subject,
-            per_day,
-            per_month,
+            budget: budget_of((per_day, per_month)),
             spent: spent.unwrap_or_default(),
-        }
+        })
     };
-    Ok(subjects.into_iter().map(change).collect())
+    subjects.into_iter().map(change).collect()
 }
 
 /// The row of the feed, which whoever notes charges locks first.

@@ -1,7 +1,7 @@
 //! Teams, and what each lets its members do.
 
 use super::locked_row::{LockedRow, for_update};
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch};
 
 /// A team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,16 +34,11 @@ const BY_ID: &str = "SELECT id, name, allowance, created_at FROM teams WHERE id 
 /// # Errors
 /// [`StoreError::Rule`]: the id is another team's too.
 pub async fn insert(transaction: &mut Transaction, team: &Team) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("INSERT INTO teams (id, name, allowance, created_at) VALUES ($1, $2, $3, $4)")
-            .bind(&team.id)
-            .bind(&team.name)
-            .bind(&team.allowance)
-            .bind(team.created_at)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO teams (id, name, allowance, created_at) VALUES ($1, $2, $3, $4)",
+        (&team.id, &team.name, &team.allowance, team.created_at)
+    )
 }
 
 /// Changes name and allowance.
@@ -55,15 +50,11 @@ pub async fn update(
     before: &LockedRow<Team>,
     team: &Team,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE teams SET name = $2, allowance = $3 WHERE id = $1")
-            .bind(&before.id)
-            .bind(&team.name)
-            .bind(&team.allowance)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE teams SET name = $2, allowance = $3 WHERE id = $1",
+        (&before.id, &team.name, &team.allowance)
+    )
 }
 
 /// Removes a team with its memberships.
@@ -74,13 +65,7 @@ pub async fn remove(
     transaction: &mut Transaction,
     team: &LockedRow<Team>,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("DELETE FROM teams WHERE id = $1")
-            .bind(&team.id)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(transaction, "DELETE FROM teams WHERE id = $1", (&team.id))
 }
 
 /// The team of this id.
@@ -88,9 +73,7 @@ pub async fn remove(
 /// # Errors
 /// Those of the database.
 pub async fn find(transaction: &mut Transaction, id: &str) -> Result<Option<Team>, StoreError> {
-    let row: Option<TeamRow> = on_either!(transaction, connection => {
-        sqlx::query_as(BY_ID).bind(id).fetch_optional(connection).await?
-    });
+    let row: Option<TeamRow> = fetch!(transaction, query_as.fetch_optional, BY_ID, (id));
     Ok(row.map(of))
 }
 
@@ -103,9 +86,7 @@ pub async fn find_locked(
     id: &str,
 ) -> Result<Option<LockedRow<Team>>, StoreError> {
     let sql = for_update(transaction, BY_ID).await?;
-    let row: Option<TeamRow> = on_either!(transaction, connection => {
-        sqlx::query_as(sql).bind(id).fetch_optional(connection).await?
-    });
+    let row: Option<TeamRow> = fetch!(transaction, query_as.fetch_optional, sql, (id));
     Ok(row.map(of).map(LockedRow::new))
 }
 
@@ -118,14 +99,11 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Team>, StoreError> {
-    let rows: Vec<TeamRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT id, name, allowance, created_at FROM teams WHERE id > $1 ORDER BY id LIMIT $2",
-        )
-        .bind(after)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<TeamRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT id, name, allowance, created_at FROM teams WHERE id > $1 ORDER BY id LIMIT $2",
+        (after, limit)
+    );
     Ok(rows.into_iter().map(of).collect())
 }

@@ -60,3 +60,33 @@ macro_rules! on_either {
     };
 }
 pub(crate) use on_either;
+
+/// Runs a statement with these values; the result of that.
+macro_rules! execute {
+    ($transaction:expr, $sql:expr, ($($value:expr),* $(,)?)) => {
+        $crate::store::on_either!($transaction, connection => {
+            let done = sqlx::query($sql)$(.bind($value))*.execute(connection).await;
+            done.map(drop).map_err($crate::store::StoreError::from)
+        })
+    };
+}
+pub(crate) use execute;
+
+/// Fetches what a query with these values finds, by one of the ways of `sqlx`: `query_as.fetch_all`.
+macro_rules! fetch {
+    ($transaction:expr, $query:ident . $fetch:ident, $sql:expr, ($($value:expr),* $(,)?)) => {
+        $crate::store::on_either!($transaction, connection => {
+            sqlx::$query($sql)$(.bind($value))*.$fetch(connection).await?
+        })
+    };
+    ($transaction:expr, $query:ident . $fetch:ident, $sql:expr, [..$values:expr]) => {
+        $crate::store::on_either!($transaction, connection => {
+            let mut query = sqlx::$query($sql);
+            for value in $values {
+                query = query.bind(value);
+            }
+            query.$fetch(connection).await?
+        })
+    };
+}
+pub(crate) use fetch;

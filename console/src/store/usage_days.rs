@@ -9,8 +9,8 @@ use sqlx::AssertSqlSafe;
 use time::{Duration, OffsetDateTime};
 
 use super::usage_rows::{self, COLUMNS, UsageKey, UsageRows, UsageTable, joined};
-use super::{Store, StoreError, SumChange, Transaction, on_either};
-use crate::in_transaction;
+use super::{Store, StoreError, SumChange, Transaction, fetch, on_either};
+use crate::{in_transaction, timestamp};
 
 /// The lock of PostgreSQL.
 const LOCK: i64 = 0x0074_7269_6c61_6e67;
@@ -31,9 +31,12 @@ pub struct RolledUp(pub [String; 2]);
 /// # Errors
 /// Those of the database.
 pub async fn rolled_up(transaction: &mut Transaction) -> Result<RolledUp, StoreError> {
-    let (hour, key) = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT hour, key_id FROM usage_by_day_to").fetch_one(connection).await?
-    });
+    let (hour, key) = fetch!(
+        transaction,
+        query_as.fetch_one,
+        "SELECT hour, key_id FROM usage_by_day_to",
+        ()
+    );
     Ok(RolledUp([hour, key]))
 }
 
@@ -88,7 +91,7 @@ pub async fn change(
 /// Those of the database; some may be rolled up.
 pub async fn roll_up(store: &Store, now: OffsetDateTime) -> Result<(), StoreError> {
     let until = now.checked_sub(LATER).unwrap_or(now);
-    let until = format!("{}T{:02}", until.date(), until.hour());
+    let until = timestamp::hour(until);
     while roll_up_some(store, &until).await? {}
     Ok(())
 }

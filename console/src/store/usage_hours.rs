@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::usage_parts::{self, UsageParts};
 use super::usage_windows::UsageWindows;
-use super::{StoreError, Transaction, usage_days, usage_rows};
+use super::{StoreError, Transaction, on_either, usage_days, usage_rows};
 use crate::ledger::{Measure, Sum};
 
 /// A query for usage: sums by some columns, of some rows.
@@ -170,36 +170,29 @@ async fn all_sums(
     let to = usage_days::rolled_up(transaction).await?;
     let parts = UsageParts::of(asked);
     let (sql, values) = usage_parts::statement(asked, &parts, &to);
-    macro_rules! rows {
-        ($connection:expr) => {{
-            let mut query = sqlx::query(AssertSqlSafe(sql));
-            for value in values {
-                query = query.bind(value);
+    let mut sums = Vec::new();
+    on_either!(transaction, connection => {
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for value in values {
+            query = query.bind(value);
+        }
+        for row in &query.fetch_all(connection).await? {
+            let mut values = Vec::with_capacity(asked.by.len());
+            for place in 0..asked.by.len() {
+                values.push(row.try_get(place)?);
             }
-            let rows = query.fetch_all($connection).await?;
-            let mut sums = Vec::with_capacity(rows.len());
-            for row in &rows {
-                let mut values = Vec::with_capacity(asked.by.len());
-                for place in 0..asked.by.len() {
-                    values.push(row.try_get(place)?);
-                }
-                let totals = usage_rows::totals(row, asked.by.len().saturating_add(1))?;
-                let count = |measure| u64::try_from(totals.count(measure)).unwrap_or(u64::MAX);
-                sums.push(UsageSums {
-                    values,
-                    currency: row.try_get(asked.by.len())?,
-                    counts: Measure::ALL.into_iter().map(count).collect(),
-                    charge: totals.charge,
-                    estimated_charge: totals.estimated_charge,
-                    costed_charge: totals.costed_charge,
-                    cost: totals.cost,
-                });
-            }
-            Ok(sums)
-        }};
-    }
-    match transaction {
-        Transaction::Sqlite(inner, _) => rows!(&mut **inner),
-        Transaction::Postgres(inner) => rows!(&mut **inner),
-    }
+            let totals = usage_rows::totals(row, asked.by.len().saturating_add(1))?;
+            let count = |measure| u64::try_from(totals.count(measure)).unwrap_or(u64::MAX);
+            sums.push(UsageSums {
+                values,
+                currency: row.try_get(asked.by.len())?,
+                counts: Measure::ALL.into_iter().map(count).collect(),
+                charge: totals.charge,
+                estimated_charge: totals.estimated_charge,
+                costed_charge: totals.costed_charge,
+                cost: totals.cost,
+            });
+        }
+    });
+    Ok(sums)
 }

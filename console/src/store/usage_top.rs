@@ -6,7 +6,7 @@ use super::conditions::Conditions;
 use super::sum_table::amount_columns;
 use super::usage_hours::{UsageColumn, UsageQuery};
 use super::usage_parts::{self, UsageParts};
-use super::{StoreError, Transaction, on_either, usage_days};
+use super::{StoreError, Transaction, fetch, usage_days};
 use crate::ledger::Measure;
 
 /// A query for a ranking.
@@ -61,11 +61,10 @@ pub async fn values(
         rows_of = rows_of.sql(),
         limit = asked.limit,
     );
-    Ok(on_either!(transaction, connection => {
-        let mut query = sqlx::query_scalar(AssertSqlSafe(sql));
-        for value in values.iter().chain(rows_of.values()) {
-            query = query.bind(*value);
-        }
-        query.fetch_all(connection).await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_all,
+        AssertSqlSafe(sql),
+        [..values.iter().chain(rows_of.values()).copied()]
+    ))
 }

@@ -6,7 +6,7 @@ use time::{Duration, PrimitiveDateTime};
 
 use super::usage_hours::{UsageColumn, UsageQuery};
 use super::usage_rows::UsageTable;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, fetch};
 
 const HOUR: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]T[hour]");
 /// The first window.
@@ -63,8 +63,11 @@ async fn hours(transaction: &mut Transaction) -> Result<[Option<String>; 2], Sto
     let table = UsageTable::HoursOfAll.name();
     let [first, last] = ["min", "max"].map(|which| format!("(SELECT {which}(hour) FROM {table})"));
     let sql = format!("SELECT {first}, {last}");
-    let found: (Option<String>, Option<String>) = on_either!(transaction, connection => {
-        sqlx::query_as(sqlx::AssertSqlSafe(sql)).fetch_one(connection).await?
-    });
+    let found: (Option<String>, Option<String>) = fetch!(
+        transaction,
+        query_as.fetch_one,
+        sqlx::AssertSqlSafe(sql),
+        ()
+    );
     Ok([found.0, found.1])
 }

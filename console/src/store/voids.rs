@@ -2,7 +2,7 @@
 
 use sqlx::AssertSqlSafe;
 
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch, on_either};
 
 /// A time of which the lines of an Envoy are void. Moments are microseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,12 +69,12 @@ pub async fn times_of(
     transaction: &mut Transaction,
     envoy: &str,
 ) -> Result<Vec<(i64, i64)>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_as("SELECT since, until FROM void_ranges WHERE envoy_id = $1")
-            .bind(envoy)
-            .fetch_all(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT since, until FROM void_ranges WHERE envoy_id = $1",
+        (envoy)
+    ))
 }
 
 /// The times of an Envoy after one, in their order.
@@ -103,9 +103,7 @@ pub async fn list(
 /// Those of the database.
 pub async fn unfinished(transaction: &mut Transaction) -> Result<Vec<VoidRange>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM void_ranges WHERE ended_at IS NULL ORDER BY begun_at");
-    let rows: Vec<VoidRangeRow> = on_either!(transaction, connection => {
-        sqlx::query_as(AssertSqlSafe(sql)).fetch_all(connection).await?
-    });
+    let rows: Vec<VoidRangeRow> = fetch!(transaction, query_as.fetch_all, AssertSqlSafe(sql), ());
     Ok(rows.into_iter().map(of).collect())
 }
 
@@ -133,18 +131,16 @@ pub async fn lock(
 /// # Errors
 /// Those of the database.
 pub async fn set(transaction: &mut Transaction, range: &VoidRange) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "UPDATE void_ranges SET place = $4, lines = $5, ended_at = $6 WHERE envoy_id = $1 AND since = $2 AND until = $3",
+    execute!(
+        transaction,
+        "UPDATE void_ranges SET place = $4, lines = $5, ended_at = $6 WHERE envoy_id = $1 AND since = $2 AND until = $3",
+        (
+            &range.envoy,
+            range.since,
+            range.until,
+            range.place,
+            range.lines,
+            range.ended_at
         )
-        .bind(&range.envoy)
-        .bind(range.since)
-        .bind(range.until)
-        .bind(range.place)
-        .bind(range.lines)
-        .bind(range.ended_at)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 
 use super::old_rows::OldRows;
-use super::{StoreError, Transaction, on_either};
+use super::{StoreError, Transaction, execute, fetch, on_either};
 use crate::secret;
 use crate::timestamp;
 
@@ -141,17 +141,17 @@ pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
 /// Those of the database.
 pub async fn insert(transaction: &mut Transaction, webhook: &Webhook) -> Result<(), StoreError> {
     let thresholds = serde_json::to_string(&webhook.thresholds).unwrap_or_default();
-    on_either!(transaction, connection => {
-        sqlx::query("INSERT INTO webhooks (id, url, secret, thresholds, created_at) VALUES ($1, $2, $3, $4, $5)")
-            .bind(&webhook.id)
-            .bind(&webhook.url)
-            .bind(&webhook.secret)
-            .bind(thresholds)
-            .bind(webhook.created_at)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "INSERT INTO webhooks (id, url, secret, thresholds, created_at) VALUES ($1, $2, $3, $4, $5)",
+        (
+            &webhook.id,
+            &webhook.url,
+            &webhook.secret,
+            thresholds,
+            webhook.created_at
+        )
+    )
 }
 
 /// Removes a webhook and its messages. False: there is none.
@@ -196,13 +196,12 @@ pub async fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Webhook>, StoreError> {
-    let rows: Vec<WebhookRow> = on_either!(transaction, connection => {
-        sqlx::query_as("SELECT id, url, secret, thresholds, created_at FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2")
-            .bind(after)
-            .bind(limit)
-            .fetch_all(connection)
-            .await?
-    });
+    let rows: Vec<WebhookRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT id, url, secret, thresholds, created_at FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2",
+        (after, limit)
+    );
     Ok(rows.into_iter().map(of).collect())
 }
 
@@ -211,9 +210,12 @@ pub async fn list(
 /// # Errors
 /// Those of the database.
 pub async fn lock_watch(transaction: &mut Transaction) -> Result<i64, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("UPDATE webhook_watch SET version = version RETURNING version").fetch_one(connection).await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "UPDATE webhook_watch SET version = version RETURNING version",
+        ()
+    ))
 }
 
 /// Notes up to which version budgets were looked at.
@@ -221,10 +223,11 @@ pub async fn lock_watch(transaction: &mut Transaction) -> Result<i64, StoreError
 /// # Errors
 /// Those of the database.
 pub async fn set_watch(transaction: &mut Transaction, version: i64) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE webhook_watch SET version = $1").bind(version).execute(connection).await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE webhook_watch SET version = $1",
+        (version)
+    )
 }
 
 /// Adds a message, unless there was one of this webhook for the same.
@@ -238,23 +241,21 @@ pub async fn add_message(
     message: &NewMessage,
     now: i64,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO webhook_events (webhook_id, kind, subject, period, threshold, id, body, attempts, next_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8) ON CONFLICT DO NOTHING",
+    execute!(
+        transaction,
+        "INSERT INTO webhook_events (webhook_id, kind, subject, period, threshold, id, body, attempts, next_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8) ON CONFLICT DO NOTHING",
+        (
+            webhook,
+            cause.kind,
+            cause.subject,
+            cause.period,
+            i64::from(cause.threshold),
+            &message.id,
+            &message.body,
+            now
         )
-        .bind(webhook)
-        .bind(cause.kind)
-        .bind(cause.subject)
-        .bind(cause.period)
-        .bind(i64::from(cause.threshold))
-        .bind(&message.id)
-        .bind(&message.body)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    });
-    Ok(())
+    )
 }
 
 /// The message that is due for longest; nobody else gets it before `until`. `None`: none is due.
@@ -278,9 +279,12 @@ pub async fn claim(
         Transaction::Sqlite(..) => "",
         Transaction::Postgres(_) => "FOR UPDATE SKIP LOCKED",
     };
-    let row: Option<ClaimedRow> = on_either!(transaction, connection => {
-        sqlx::query_as(sqlx::AssertSqlSafe(claim(skip))).bind(now).bind(until).fetch_optional(connection).await?
-    });
+    let row: Option<ClaimedRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        sqlx::AssertSqlSafe(claim(skip)),
+        (now, until)
+    );
     Ok(row.map(
         |(id, webhook, url, secret, body, attempts)| ClaimedMessage {
             id,
@@ -304,16 +308,11 @@ pub async fn close(
     next_at: Option<i64>,
     problem: Option<&str>,
 ) -> Result<(), StoreError> {
-    on_either!(transaction, connection => {
-        sqlx::query("UPDATE webhook_events SET delivered_at = $2, next_at = $3, problem = $4 WHERE id = $1")
-            .bind(id)
-            .bind(delivered_at)
-            .bind(next_at)
-            .bind(problem)
-            .execute(connection)
-            .await?;
-    });
-    Ok(())
+    execute!(
+        transaction,
+        "UPDATE webhook_events SET delivered_at = $2, next_at = $3, problem = $4 WHERE id = $1",
+        (id, delivered_at, next_at, problem)
+    )
 }
 
 /// Messages, delivered or given up, of periods before a day. Those of a period that is not over are what keeps a message from

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::time::timeout;
 
-use super::{Store, StoreError, Workload, on_either};
+use super::{Store, StoreError, Workload, execute};
 
 /// For how long what was found is good enough, however many ask.
 const FRESH: Duration = Duration::from_secs(1);
@@ -45,10 +45,11 @@ impl Store {
     async fn make_change(&self) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         let done = async {
-            on_either!(&mut transaction, connection => {
-                sqlx::query("UPDATE write_probe SET changes = changes + 1").execute(connection).await?;
-            });
-            Ok(())
+            execute!(
+                &mut transaction,
+                "UPDATE write_probe SET changes = changes + 1",
+                ()
+            )
         };
         let done: Result<(), StoreError> = done.await;
         match done {

@@ -12,7 +12,7 @@ use ureq::Proxy;
 use super::credential::VendorCredential;
 use super::failure::{ListFailure, ListHints, ListSentence};
 use super::listed::ListedModel;
-use super::listing::{Reach, list};
+use super::listing::{Reach, list, proxy_of_account, proxy_of_environment};
 use super::vendor::Vendor;
 use crate::outgoing::{AllowedAddresses, NoAddress};
 
@@ -71,7 +71,7 @@ impl VendorAccess {
         let listed = spawn_blocking(move || {
             // Held until the request is over, also where nobody waits for it any more.
             let _turn = turn;
-            ask(&asked, addresses, &system_ca)
+            ask(&asked, addresses, system_ca)
         });
         listed
             .await
@@ -82,10 +82,16 @@ impl VendorAccess {
 fn ask(
     asked: &AskedVendor,
     addresses: AllowedAddresses,
-    system_ca: &std::path::Path,
+    system_ca: PathBuf,
 ) -> Result<Vec<ListedModel>, ListFailure> {
-    let proxy = asked.proxy.as_deref().map(Proxy::new).transpose();
-    let proxy = proxy.map_err(|error| ListFailure::NotReached(error.to_string()))?;
+    let own = proxy_of_environment(&asked.vendor.list_url());
+    let is_own = asked.proxy.is_some() && own.as_ref().and_then(proxy_of_account) == asked.proxy;
+    let proxy = if is_own {
+        own
+    } else {
+        let named = asked.proxy.as_deref().map(Proxy::new).transpose();
+        named.map_err(|error| ListFailure::NotReached(error.to_string()))?
+    };
     let ca = asked.ca.as_deref().map(std::path::Path::new);
     // The gateway's machine may have it where this one has none, and other files of this one are nobody's business.
     let no_ca = |name: &str| {
@@ -102,6 +108,7 @@ fn ask(
         ca,
         system_ca,
         proxy,
+        trusts_proxy: is_own,
         addresses,
         header: asked.header,
         patience: PATIENCE,

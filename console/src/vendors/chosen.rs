@@ -22,6 +22,8 @@ pub struct ChosenModel {
     pub upstream: Option<String>,
     /// The display name.
     pub display_name: Option<String>,
+    /// The moment from which the vendor has it (RFC 3339).
+    pub created_at: Option<String>,
     /// The known price of the model.
     pub pricing: ModelPricing,
 }
@@ -102,6 +104,8 @@ impl ChosenModel {
         let mut members = vec![("id", text(&self.id))];
         let display_name = self.display_name.as_ref();
         members.extend(display_name.map(|name| ("display_name", text(name))));
+        let created_at = self.created_at.as_ref();
+        members.extend(created_at.map(|moment| ("created_at", text(moment))));
         members.extend(self.upstream.as_ref().map(|name| ("upstream", text(name))));
         match &self.pricing {
             ModelPricing::Known { prices, .. } => members.push(("prices", json_line(prices))),
@@ -200,6 +204,7 @@ fn chosen(
     let mut model = ChosenModel {
         upstream: (own != id).then_some(id),
         display_name: listed.display_name.filter(|name| *name != own),
+        created_at: listed.created_at,
         id: own,
         pricing,
     };

@@ -3,6 +3,9 @@
 use core::fmt;
 use std::io;
 
+use rustls::CertificateError;
+use rustls::Error::InvalidCertificate;
+
 use super::vendor::{Vendor, protocol_style};
 use crate::outgoing::NoAddress;
 
@@ -39,7 +42,7 @@ impl ListFailure {
         }
         match error {
             ureq::Error::Tls(why) => Self::Tls((*why).to_owned()),
-            ureq::Error::Rustls(why) => Self::Tls(why.to_string()),
+            ureq::Error::Rustls(why) => Self::Tls(tls_reason(why)),
             ureq::Error::Io(error) => Self::of_connection(error, seconds),
             ureq::Error::Timeout(_) => Self::Timeout(seconds),
             ureq::Error::BodyExceedsLimit(most) => Self::TooLong(*most),
@@ -56,7 +59,7 @@ impl ListFailure {
             tls,
             inner.and_then(|inner| inner.downcast_ref::<ureq::Error>()),
         ) {
-            (Some(why), _) => Self::Tls(why.to_string()),
+            (Some(why), _) => Self::Tls(tls_reason(why)),
             (None, Some(inner)) => Self::of(inner, seconds),
             (None, None) if error.kind() == io::ErrorKind::TimedOut => Self::Timeout(seconds),
             (None, None) => Self::NotReached(error.to_string()),
@@ -93,6 +96,28 @@ impl ListFailure {
             self,
             Self::Status(404 | 405) | Self::NotAList | Self::NoModels
         )
+    }
+}
+
+/// The reason that TLS failed, with what the certificate lacks.
+fn tls_reason(error: &rustls::Error) -> String {
+    let InvalidCertificate(fault) = error else {
+        return error.to_string();
+    };
+    match fault {
+        CertificateError::UnknownIssuer => {
+            "its certificate comes from no authority that is trusted here".to_owned()
+        }
+        // As `openssl req -x509` makes it.
+        CertificateError::Other(why) if format!("{why:?}").contains("CaUsedAsEndEntity") => {
+            "its certificate is one of an authority, CA:TRUE; a server's has CA:FALSE: make another with openssl's option \
+             -addext basicConstraints=critical,CA:FALSE"
+                .to_owned()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            format!("{error}; make another that has the name as a subjectAltName")
+        }
+        _ => error.to_string(),
     }
 }
 

@@ -5,7 +5,8 @@ use trilane::config::document::PricesDocument;
 use trilane::protocol::Protocol;
 
 use super::chosen::{ChosenModel, ModelPricing, PriceSource};
-use super::group_text::{MixedSource, VendorGroup};
+use super::group_text::VendorGroup;
+use super::mixed_group::MixedSource;
 use super::vendor::{PRESETS, Vendor, VendorPreset};
 use crate::prices::protocol_named;
 
@@ -60,6 +61,7 @@ fn model(of: &Value) -> Option<ChosenModel> {
         id: text(of, "id")?,
         upstream: text(of, "upstream"),
         display_name: text(of, "display_name"),
+        created_at: text(of, "created_at"),
         pricing,
     })
 }

@@ -3,16 +3,16 @@
 use core::ops::Range;
 
 use serde_json::{Value, json};
-use trilane::protocol::{Entry, Protocol};
+use trilane::protocol::Protocol;
 
 use super::chosen::ChosenModel;
+use super::group_read::mixed_sources;
+use super::mixed_group::{self, MIXED, MixedSource, mixed};
 use super::vendor::Vendor;
 use crate::json_span;
 
-/// The id of the group that serves several vendors to one key.
-pub const MIXED: &str = "all";
 /// The indentation of the members of a group in `groups`.
-const INDENT: &str = "      ";
+pub(super) const INDENT: &str = "      ";
 
 /// A vendor with its models: a group of the document.
 #[derive(Debug)]
@@ -57,74 +57,12 @@ impl VendorGroup {
     }
 }
 
-/// A group of one vendor, as a Mixed group serves it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MixedSource {
-    /// The id of the group.
-    pub group: String,
-    /// The protocol of the group.
-    pub protocol: Protocol,
-    /// The ids of its models.
-    pub models: Vec<String>,
-}
-
-impl From<&VendorGroup> for MixedSource {
-    fn from(group: &VendorGroup) -> Self {
-        Self {
-            group: group.vendor.group.clone(),
-            protocol: group.vendor.protocol,
-            models: group.models.iter().map(|model| model.id.clone()).collect(),
-        }
-    }
-}
-
-/// A group that serves the first vendor of each protocol to one key, as an element of `groups`. `None` unless there are several
-/// protocols and B is one of them, without which a Mixed group is warned of.
-pub fn mixed(groups: &[MixedSource]) -> Option<String> {
-    let mut entries = Vec::new();
-    let mut models: Vec<(&str, Entry)> = Vec::new();
-    for protocol in [Protocol::A, Protocol::B, Protocol::C] {
-        let first = groups.iter().find(|group| group.protocol == protocol);
-        let Some(group) = first else {
-            continue;
-        };
-        let entry = protocol.entry();
-        let source = json!(group.group);
-        let source = format!("{{\"source\": {source}, \"extra_multiplier\": \"1.0000\"}}");
-        entries.push((entry.name(), source));
-        for model in &group.models {
-            if !models.iter().any(|(id, _)| id == model) {
-                models.push((model, entry));
-            }
-        }
-    }
-    let has_b = groups.iter().any(|group| group.protocol == Protocol::B);
-    let taken = groups.iter().any(|group| group.group == MIXED);
-    if entries.len() < 2 || !has_b || taken {
-        return None;
-    }
-    let entries = entries
-        .iter()
-        .map(|(name, source)| format!("{INDENT}  \"{name}\": {source}"));
-    let entries = entries.collect::<Vec<_>>().join(",\n");
-    let models = models
-        .into_iter()
-        .map(|(id, entry)| format!("{{\"id\": {}, \"entry\": \"{}\"}}", json!(id), entry.name()));
-    Some(object(&[
-        ("id", json!(MIXED).to_string()),
-        ("protocol", json!("Mixed").to_string()),
-        ("clients", json!("current").to_string()),
-        ("entries", format!("{{\n{entries}\n{INDENT}}}")),
-        ("models", list(models)),
-    ]))
-}
-
-fn list(elements: impl Iterator<Item = String>) -> String {
+pub(super) fn list(elements: impl Iterator<Item = String>) -> String {
     let lines = elements.map(|element| format!("{INDENT}  {element}"));
     format!("[\n{}\n{INDENT}]", lines.collect::<Vec<_>>().join(",\n"))
 }
 
-fn object(members: &[(&str, String)]) -> String {
+pub(super) fn object(members: &[(&str, String)]) -> String {
     let lines = members
         .iter()
         .map(|(name, value)| format!("{INDENT}\"{name}\": {value}"));
@@ -162,6 +100,56 @@ pub fn added(document: &[u8], groups: &[String]) -> Option<Vec<u8>> {
     Some([before, with.as_bytes(), behind].concat())
 }
 
+/// A document with these vendors behind its own groups, and the group that a key of theirs is for. The group that serves all vendors
+/// has them too, unless they are to be `apart`; it is begun where there are just vendors. `None` where the text has no list of groups.
+pub fn with_added(
+    document: &[u8],
+    groups: &[VendorGroup],
+    apart: bool,
+) -> Option<(Vec<u8>, String)> {
+    let texts: Vec<String> = groups.iter().map(VendorGroup::text).collect();
+    let after = added(document, &texts)?;
+    let first = groups.first().map(|group| group.vendor.group.clone());
+    let of_first = |text| Some((text, first.unwrap_or_default()));
+    if apart {
+        return of_first(after);
+    }
+    let was: Value = serde_json::from_slice(document).ok()?;
+    let present = was.get("groups").and_then(Value::as_array)?;
+    let has = |group: &Value, name: &str, text: &str| {
+        group.get(name).and_then(Value::as_str) == Some(text)
+    };
+    let mut known = present.iter();
+    let all = known.find(|group| has(group, "id", MIXED) && has(group, "protocol", "Mixed"));
+    let text = match all {
+        Some(group) => {
+            let mut group = group.clone();
+            for source in groups.iter().map(MixedSource::from) {
+                mixed_group::add(&mut group, &source, &source.models);
+            }
+            Some(mixed_group::text(&group))
+        }
+        None if present.iter().all(is_vendor) => {
+            mixed(&mixed_sources(&serde_json::from_slice(&after).ok()?))
+        }
+        None => None,
+    };
+    match text {
+        Some(text) => Some((put(&after, MIXED, &text)?, MIXED.to_owned())),
+        None => of_first(after),
+    }
+}
+
+/// Whether a group is just a vendor with its models, however many accounts it has by now.
+fn is_vendor(group: &Value) -> bool {
+    let mut first = group.clone();
+    let accounts = first.get_mut("accounts").and_then(Value::as_array_mut);
+    if let Some(accounts) = accounts {
+        accounts.truncate(1);
+    }
+    VendorGroup::read(&first).is_some()
+}
+
 /// The same for one element, in the place of the group that has this id, if there is one.
 pub fn put(document: &[u8], id: &str, group: &str) -> Option<Vec<u8>> {
     let elements = json_span::elements(document, &groups_of(document)?)?;
@@ -191,14 +179,14 @@ pub fn removed(document: &[u8], id: &str) -> Option<Vec<u8>> {
     Some([before, behind].concat())
 }
 
-fn has_id(document: &[u8], at: &Range<usize>, id: &str) -> bool {
+pub(super) fn has_id(document: &[u8], at: &Range<usize>, id: &str) -> bool {
     let text = document.get(at.clone()).unwrap_or_default();
     let value: Option<Value> = serde_json::from_slice(text).ok();
     value.is_some_and(|value| value.get("id").and_then(Value::as_str) == Some(id))
 }
 
 /// Finds the byte range of the list of groups.
-fn groups_of(document: &[u8]) -> Option<Range<usize>> {
+pub(super) fn groups_of(document: &[u8]) -> Option<Range<usize>> {
     let members = json_span::members(document, &json_span::root(document)?)?;
     let list = members.into_iter().find(|member| member.name == "groups")?;
     Some(list.value)

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use trilane::config::document::PricesDocument;
 use trilane::protocol::Protocol;
 
@@ -14,6 +16,9 @@ pub struct ListedModel {
     pub id: String,
     /// The display name, if the list has one.
     pub display_name: Option<String>,
+    /// The moment from which the vendor has it (RFC 3339), if the list says so.
+    #[serde(default)]
+    pub created_at: Option<String>,
     /// The prices that the list states: see `stated`.
     pub prices: Option<PricesDocument>,
     /// Whether the list says that it writes no responses.
@@ -27,6 +32,7 @@ impl ListedModel {
         Self {
             id: id.to_owned(),
             display_name: None,
+            created_at: None,
             prices: None,
             writes_nothing: false,
         }
@@ -64,6 +70,7 @@ pub fn page(protocol: Protocol, body: &[u8]) -> Option<ListedPage> {
         Some(ListedModel {
             id: id.strip_prefix("models/").unwrap_or(&id).to_owned(),
             display_name: text(model, name).filter(|name| !name.is_empty()),
+            created_at: created_at(model),
             prices: stated(model),
             writes_nothing: writes_nothing(model),
         })
@@ -80,6 +87,20 @@ pub fn page(protocol: Protocol, body: &[u8]) -> Option<ListedPage> {
         models: models.collect(),
         next,
     })
+}
+
+/// The moment that a list says: protocol A has seconds since 1970 in `created`, B a text in `created_at`.
+fn created_at(model: &Value) -> Option<String> {
+    let seconds = model.get("created").and_then(Value::as_i64);
+    let moment = match model.get("created_at").and_then(Value::as_str) {
+        Some(text) => OffsetDateTime::parse(text, &Rfc3339).ok()?,
+        None => OffsetDateTime::from_unix_timestamp(seconds?).ok()?,
+    };
+    // Servers of one's own often say 0.
+    if moment <= OffsetDateTime::UNIX_EPOCH {
+        return None;
+    }
+    moment.format(&Rfc3339).ok()
 }
 
 /// The prices that OpenRouter states in its list, US dollars for a token, as decimals in strings
@@ -99,7 +120,7 @@ fn stated(model: &Value) -> Option<PricesDocument> {
     })
 }
 
-/// Whether a list says that a model writes no responses. Gemini's has the methods of each model, OpenRouter's what it puts out;
+/// Whether a list says that a model neither writes responses nor embeds what it reads by protocol A. Gemini's has the methods of each model, OpenRouter's what it puts out;
 /// other lists do not tell.
 fn writes_nothing(model: &Value) -> bool {
     let lacks = |list: Option<&Value>, wanted: &[&str]| {
@@ -114,7 +135,7 @@ fn writes_nothing(model: &Value) -> bool {
     lacks(
         model.get("supportedGenerationMethods"),
         &["generateContent"],
-    ) || lacks(output, &["text", "image"])
+    ) || lacks(output, &["text", "image", "embeddings"])
 }
 
 #[cfg(test)]
@@ -146,14 +167,34 @@ mod tests {
             .map(|it| (it.id.as_str(), it.writes_nothing))
             .collect();
         assert_eq!(read, [("gemini-3.6-flash", false), ("embedding-1", true)]);
-        let router = r#"{"data":[{"id":"a","architecture":{"output_modalities":["text"]}},{"id":"b","architecture":{"output_modalities":["embeddings"]}}]}"#;
+        let router = r#"{"data":[{"id":"a","architecture":{"output_modalities":["text"]}},{"id":"b","architecture":{"output_modalities":["embeddings"]}},{"id":"c","architecture":{"output_modalities":["audio"]}}]}"#;
         let read = page(Protocol::A, router.as_bytes()).unwrap();
-        assert!(!read.models[0].writes_nothing && read.models[1].writes_nothing);
+        let read: Vec<_> = read.models.iter().map(|it| it.writes_nothing).collect();
+        assert_eq!(read, [false, false, true]);
         assert_eq!(
             page(Protocol::C, c.as_bytes()).unwrap().next,
             Some(("pageToken", "x".to_owned()))
         );
         assert_eq!(ids(Protocol::C, "{}").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn moments() {
+        for (case, member, want) in [
+            ("A", r#""created":1767225600"#, Some("2026-01-01T00:00:00Z")),
+            (
+                "B",
+                r#""created_at":"2026-01-01T00:00:00Z""#,
+                Some("2026-01-01T00:00:00Z"),
+            ),
+            ("nothing that it knows", r#""created":0"#, None),
+            ("no moment", r#""created_at":"soon""#, None),
+            ("none", r#""object":"model""#, None),
+        ] {
+            let body = format!(r#"{{"data":[{{"id":"m",{member}}}]}}"#);
+            let read = page(Protocol::A, body.as_bytes()).unwrap();
+            assert_eq!(read.models[0].created_at.as_deref(), want, "{case}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The one request that tests a credential: the vendor's list of models.
 
 use core::time::Duration;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -10,7 +10,7 @@ use trilane::config::origin::Origin;
 use trilane::protocol::Protocol;
 use ureq::tls::RootCerts;
 use ureq::unversioned::transport::DefaultConnector;
-use ureq::{Agent, Proxy};
+use ureq::{Agent, Proxy, ProxyProtocol};
 
 use super::credential::VendorCredential;
 use super::failure::ListFailure;
@@ -31,9 +31,11 @@ pub struct Reach<'a> {
     /// The certificate authorities to trust; `None` for those of the system.
     pub ca: Option<&'a Path>,
     /// The system's authorities, as Envoy reads them.
-    pub system_ca: &'a Path,
+    pub system_ca: PathBuf,
     /// The proxy on the way.
     pub proxy: Option<Proxy>,
+    /// Whether that proxy may be at any address: the machine's operator has named it.
+    pub trusts_proxy: bool,
     /// The addresses that may be called.
     pub addresses: AllowedAddresses,
     /// The header that has the credential; `None` for the one that vendors of the protocol expect.
@@ -46,6 +48,22 @@ pub struct Reach<'a> {
 pub fn proxy_of_environment(url: &str) -> Option<Proxy> {
     let uri = url.parse().ok()?;
     Proxy::try_from_env().filter(|proxy| !proxy.is_no_proxy(&uri))
+}
+
+/// The URL of a proxy as an account has it. `None` for a kind that the gateway has no way through.
+pub fn proxy_of_account(proxy: &Proxy) -> Option<String> {
+    let scheme = match proxy.protocol() {
+        ProxyProtocol::Https => "https",
+        ProxyProtocol::Http => "http",
+        _ => return None,
+    };
+    let url = format!("{scheme}://{}:{}", proxy.host(), proxy.port());
+    Some(Origin::parse(&url).ok()?.site())
+}
+
+/// The proxy that the environment names for a vendor, as its account has it.
+pub fn environment_proxy(vendor: &Vendor) -> Option<String> {
+    proxy_of_account(&proxy_of_environment(&vendor.list_url())?)
 }
 
 /// Asks a vendor for its models. Nothing is charged for that. It blocks.
@@ -115,7 +133,12 @@ fn agent(origin: &Origin, reach: &Reach<'_>) -> Result<Agent, ListFailure> {
     if origin.tls {
         config = config.tls_config(outgoing::tls(roots(reach)?));
     }
-    let resolver = GuardedResolver(reach.addresses);
+    // With a proxy its name is the one that is resolved.
+    let resolver = GuardedResolver(if reach.trusts_proxy {
+        AllowedAddresses::Any
+    } else {
+        reach.addresses
+    });
     let agent = Agent::with_parts(config.build(), DefaultConnector::default(), resolver);
     if reach.proxy.is_some() && reach.addresses != AllowedAddresses::Any {
         ensure_allowed_behind_proxy(origin, reach)?;
@@ -143,7 +166,7 @@ fn ensure_allowed_behind_proxy(origin: &Origin, reach: &Reach<'_>) -> Result<(),
 fn roots(reach: &Reach<'_>) -> Result<RootCerts, ListFailure> {
     let file = match reach.ca {
         Some(own) => own,
-        None if reach.system_ca.is_file() => reach.system_ca,
+        None if reach.system_ca.is_file() => &reach.system_ca,
         None => return Ok(RootCerts::PlatformVerifier),
     };
     outgoing::authorities(file).map_err(ListFailure::Authorities)

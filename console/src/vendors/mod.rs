@@ -6,6 +6,7 @@
 //! [`VendorGroup`] is the text of it all in a document. A console asks by its [`VendorAccess`].
 
 mod access;
+mod another_account;
 mod chosen;
 mod credential;
 mod failure;
@@ -13,6 +14,7 @@ mod group_read;
 mod group_text;
 mod listed;
 mod listing;
+mod mixed_group;
 mod own_price;
 mod setup_text;
 mod uncached;
@@ -20,13 +22,17 @@ mod unserved;
 mod vendor;
 
 pub use access::{AskedVendor, VendorAccess, console_sentence, works};
+pub use another_account::{AnotherAccount, group_at, with_another_account};
 pub use chosen::{ChosenModel, LeftOut, MOST_USUAL, ModelPricing, Offer, PriceSource};
 pub use credential::VendorCredential;
 pub use failure::{ListFailure, ListHints, ListSentence};
 pub use group_read::mixed_sources;
-pub use group_text::{MIXED, MixedSource, VendorGroup, added, mixed, new, put, removed};
+pub use group_text::{VendorGroup, added, new, put, removed, with_added};
 pub use listed::ListedModel;
-pub use listing::{Reach, download, list, proxy_of_environment};
+pub use listing::{
+    Reach, download, environment_proxy, list, proxy_of_account, proxy_of_environment,
+};
+pub use mixed_group::{MIXED, MixedSource, add as add_to_mixed, mixed, text as mixed_text};
 pub use own_price::OwnPrice;
 pub use setup_text::{group_of, vendor_groups, with_vendor, without_vendor};
 pub use uncached::uncached;

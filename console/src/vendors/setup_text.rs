@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::group_read::mixed_sources;
-use super::group_text::{MIXED, VendorGroup, mixed, put, removed};
+use super::group_text::{VendorGroup, put, removed};
+use super::mixed_group::{self, MIXED, MixedSource, mixed};
 
 /// A group of a document.
 pub fn group_of<'a>(document: &'a Value, id: &str) -> Option<&'a Value> {
@@ -31,25 +32,50 @@ pub fn without_vendor(document: &str, id: &str, may_begin: bool) -> Option<Strin
     with_mixed(document, after, may_begin)
 }
 
-/// Brings the Mixed group up to date, unless it is somebody's own.
+/// Brings the Mixed group up to date. One that somebody has changed gets what is new, and loses what is gone.
 fn with_mixed(before: &str, after: Vec<u8>, may_begin: bool) -> Option<String> {
     let was: Value = serde_json::from_str(before).ok()?;
     let is: Value = serde_json::from_slice(&after).ok()?;
-    let ours = match group_of(&was, MIXED) {
-        None => may_begin,
-        Some(own) => {
-            let made = mixed(&mixed_sources(&was));
-            made.and_then(|made| serde_json::from_str(&made).ok())
-                .as_ref()
-                == Some(own)
-        }
-    };
-    let after = match (ours, mixed(&mixed_sources(&is))) {
-        (false, _) => after,
-        (true, Some(text)) => put(&after, MIXED, &text)?,
-        (true, None) => removed(&after, MIXED).unwrap_or(after),
+    let own = group_of(&was, MIXED);
+    let made = || mixed(&mixed_sources(&was)).and_then(|made| serde_json::from_str(&made).ok());
+    let is_ours = own.map_or(may_begin, |own| made().as_ref() == Some(own));
+    let is_mixed = |own: &&Value| own.get("protocol").and_then(Value::as_str) == Some("Mixed");
+    let after = match (own.filter(is_mixed), is_ours) {
+        (_, true) => match mixed(&mixed_sources(&is)) {
+            Some(text) => put(&after, MIXED, &text)?,
+            None => removed(&after, MIXED).unwrap_or(after),
+        },
+        (Some(own), false) => put(&after, MIXED, &mixed_group::text(&changed(own, &was, &is)))?,
+        (None, false) => after,
     };
     String::from_utf8(after).ok()
+}
+
+/// A Mixed group with what the sources of a document have now and had not before, and without what they had.
+fn changed(own: &Value, was: &Value, is: &Value) -> Value {
+    let mut group = own.clone();
+    let (before, now) = (mixed_sources(was), mixed_sources(is));
+    for source in &before {
+        let same =
+            |other: &&MixedSource| other.group == source.group && other.protocol == source.protocol;
+        let kept = now.iter().find(same);
+        let is_gone =
+            |id: &str| kept.is_none_or(|kept| !kept.models.iter().any(|known| known == id));
+        if source.models.iter().any(|id| is_gone(id)) || kept.is_none() {
+            mixed_group::remove(&mut group, source, is_gone);
+        }
+    }
+    for source in &now {
+        let same =
+            |other: &&MixedSource| other.group == source.group && other.protocol == source.protocol;
+        let had = before.iter().find(same).map_or(&[][..], |had| &had.models);
+        let new = source.models.iter().filter(|id| !had.contains(id));
+        let new: Vec<String> = new.cloned().collect();
+        if !new.is_empty() {
+            mixed_group::add(&mut group, source, &new);
+        }
+    }
+    group
 }
 
 #[cfg(test)]
@@ -120,9 +146,45 @@ mod tests {
         let one = with_vendor(&new(&[]).0, &a, true).unwrap();
         let both = with_vendor(&one, &b, false).unwrap();
         assert_eq!(ids(&both), ["openai", "anthropic"], "none is begun");
-        let own = put(both.as_bytes(), MIXED, r#"{"id": "all", "protocol": "A"}"#).unwrap();
+        let own = r#"{"id": "all", "protocol": "A", "models": []}"#;
+        let own = put(both.as_bytes(), MIXED, own).unwrap();
         let own = String::from_utf8(own).unwrap();
         let after = without_vendor(&own, "openai", true).unwrap();
         assert_eq!(ids(&after), ["anthropic", MIXED]);
+    }
+
+    /// The models that the group `all` of a document shows.
+    fn shown(document: &str) -> Vec<String> {
+        let document: Value = serde_json::from_str(document).unwrap();
+        let models = group_of(&document, MIXED).unwrap()["models"].clone();
+        let models = models.as_array().unwrap().iter();
+        models
+            .map(|model| model["id"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn what_was_unticked_stays_so() {
+        let mut a = vendor("openai", "gpt-6-luna");
+        a.models.extend(vendor("openai", "gpt-6.2-sol").models);
+        let b = vendor("anthropic", "claude-opus-4-8");
+        let one = with_vendor(&new(&[]).0, &a, true).unwrap();
+        let both = with_vendor(&one, &b, true).unwrap();
+        assert_eq!(
+            shown(&both),
+            ["gpt-6-luna", "gpt-6.2-sol", "claude-opus-4-8"]
+        );
+        let less = both.replace(r#"{"id": "gpt-6-luna", "entry": "responses"},"#, "");
+        assert_eq!(shown(&less), ["gpt-6.2-sol", "claude-opus-4-8"]);
+        let third = with_vendor(&less, &vendor("deepseek", "deepseek-v4-pro"), true).unwrap();
+        let want = ["gpt-6.2-sol", "claude-opus-4-8", "deepseek-v4-pro"];
+        assert_eq!(shown(&third), want);
+        let back = without_vendor(&third, "openai", true).unwrap();
+        assert_eq!(shown(&back), ["claude-opus-4-8", "deepseek-v4-pro"]);
+        let whole = trilane::config::Document::parse(back.as_bytes()).unwrap();
+        assert_eq!(
+            trilane::config::compile(&whole).map(|it| it.warnings),
+            Ok(Vec::new())
+        );
     }
 }

@@ -6,11 +6,7 @@ use super::listed::ListedModel;
 
 /// Words in the names of OpenAI's models (its page "Models"), and what such a model is for. Lists of protocol A do not say it
 /// otherwise.
-const KINDS: [(&str, &str); 9] = [
-    (
-        "embedding",
-        "for embeddings, which the gateway does not serve",
-    ),
+const KINDS: [(&str, &str); 8] = [
     (
         "whisper",
         "for transcription, which the gateway does not serve",
@@ -65,8 +61,7 @@ mod tests {
             ("gpt-6-luna", true),
             ("gpt-image-2", true),
             ("sorano-1", true),
-            ("embeddings-chat", true),
-            ("text-embedding-3-small", false),
+            ("text-embedding-3-small", true),
             ("gpt-6-mini-transcribe", false),
             ("tts-1-hd", false),
             ("omni-moderation-latest", false),

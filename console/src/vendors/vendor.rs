@@ -94,9 +94,10 @@ pub const PRESETS: [VendorPreset; 6] = [
 ];
 
 impl VendorPreset {
-    /// The preset of this name.
+    /// The preset of this name, in any case.
     pub fn named(name: &str) -> Option<&'static Self> {
-        PRESETS.iter().find(|preset| preset.name == name)
+        let mut presets = PRESETS.iter();
+        presets.find(|preset| preset.name.eq_ignore_ascii_case(name))
     }
 
     /// The preset of a vendor at this address; that of addresses of one's own where there is none.

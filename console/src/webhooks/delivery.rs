@@ -11,9 +11,9 @@ use zeroize::Zeroizing;
 use super::secrets;
 use crate::counted::{WebhookOutcome, counted};
 use crate::credentials::SealingKeys;
-use crate::in_transaction;
 use crate::store::webhooks::{self, ClaimedMessage};
 use crate::store::{Store, StoreError};
+use crate::{in_transaction, timestamp};
 
 /// For how long a message belongs to the console that has taken it: more than an attempt may take.
 const LEASE: Duration = Duration::from_secs(60);
@@ -69,10 +69,6 @@ fn microseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-fn moment(time: OffsetDateTime) -> i64 {
-    time.unix_timestamp().saturating_mul(1_000_000)
-}
-
 /// The message that is due for longest, for this console alone. `None`: none is due. `keys` open its secret.
 ///
 /// # Errors
@@ -82,7 +78,7 @@ pub async fn take(
     keys: impl FnOnce() -> Option<SealingKeys>,
     now: OffsetDateTime,
 ) -> Result<Option<DueMessage>, StoreError> {
-    let now = moment(now);
+    let now = timestamp::microseconds(now);
     let until = now.saturating_add(microseconds(LEASE));
     let claimed: Result<Option<ClaimedMessage>, StoreError> =
         in_transaction!(store, transaction => webhooks::claim(transaction, now, until).await);
@@ -105,7 +101,7 @@ pub async fn close(
     outcome: Result<(), &str>,
     now: OffsetDateTime,
 ) -> Result<(), StoreError> {
-    let now = moment(now);
+    let now = timestamp::microseconds(now);
     let (delivered_at, next_at, problem) = match outcome {
         Ok(()) => (Some(now), None, None),
         Err(problem) => {

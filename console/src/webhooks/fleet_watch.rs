@@ -12,7 +12,7 @@ use crate::store::credentials::{self, StoredCredential};
 use crate::store::webhooks::NewMessage;
 use crate::store::webhooks::{self, MessageCause};
 use crate::store::{Store, StoreError, Transaction, documents, envoys, hour_counts};
-use crate::timestamp;
+use crate::timestamp::{microseconds, moment};
 
 /// The interval between looks.
 const PAUSE: Duration = Duration::seconds(10);
@@ -164,7 +164,7 @@ impl FleetWatch {
 }
 
 fn not_seen((id, name, seen_at): (String, String, i64)) -> FleetTrouble {
-    let seen = timestamp::unix_text(seen_at.div_euclid(1_000_000)).unwrap_or_default();
+    let seen = moment(seen_at);
     FleetTrouble {
         kind: "envoy",
         message: (
@@ -217,8 +217,4 @@ async fn tell(
 /// Returns the time of `age` ago, in microseconds since 1970.
 fn before(now: OffsetDateTime, age: Duration) -> i64 {
     microseconds(now.saturating_sub(age))
-}
-
-fn microseconds(time: OffsetDateTime) -> i64 {
-    time.unix_timestamp().saturating_mul(1_000_000)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use time::OffsetDateTime;
 use trilane::config::document::BudgetDocument;
+use trilane::limits::{Period, SubjectKind, Window};
 use trilane::money::Amount;
 
 use crate::store::nearly_spent as notes;
@@ -12,6 +13,7 @@ use crate::store::spend_feed::{self, SpendChange};
 use crate::store::webhooks::NewMessage;
 use crate::store::webhooks::{self, MessageCause, Webhook};
 use crate::store::{Store, StoreError, Transaction, documents, keys};
+use crate::timestamp::microseconds;
 use crate::written_budgets::{WrittenBudgets, is_reached, of_limits};
 use crate::{in_transaction, nearly_spent};
 
@@ -84,22 +86,16 @@ impl BudgetWatch {
     ) -> Vec<(String, Amount)> {
         let document = &self.document.1;
         let subject = &change.subject;
-        let given = BudgetDocument {
-            per_day: change.per_day.clone(),
-            per_month: change.per_month.clone(),
-            ..BudgetDocument::default()
+        let written = match change.kind {
+            SubjectKind::Key => keys.get(subject).or_else(|| document.keys.get(subject)),
+            SubjectKind::Group => document.groups.get(subject),
+            SubjectKind::Member | SubjectKind::Owner | SubjectKind::Team => Some(&change.budget),
         };
-        let written = match change.kind.as_str() {
-            "key" => keys.get(subject).or_else(|| document.keys.get(subject)),
-            "group" => document.groups.get(subject),
-            _ => Some(&given),
+        let budget = |window: Window| {
+            let amount = nearly_spent::amount(written?, window)?;
+            Some((Period::of(window, now.date()).to_string(), amount))
         };
-        let periods = nearly_spent::periods(microseconds(now)).into_iter();
-        let budget = |period: String| {
-            let amount = nearly_spent::amount(written?, &period)?;
-            Some((period, amount))
-        };
-        periods.filter_map(budget).collect()
+        Window::ALL.into_iter().filter_map(budget).collect()
     }
 
     /// Notes a budget that is nearly spent in a period, and tells every webhook whose thresholds are reached.
@@ -117,7 +113,7 @@ impl BudgetWatch {
             return Ok(());
         };
         if is_reached(spent.value(), budget, nearly_spent::PERCENT) {
-            notes::note(transaction, period, &change.kind, &change.subject).await?;
+            notes::note(transaction, period, change.kind, &change.subject).await?;
         }
         for hook in hooks {
             for threshold in &hook.thresholds {
@@ -135,7 +131,7 @@ impl BudgetWatch {
                 ];
                 let message = NewMessage::new("budget.threshold", &facts, now)?;
                 let cause = MessageCause {
-                    kind: &change.kind,
+                    kind: change.kind.name(),
                     subject: &change.subject,
                     period,
                     threshold: *threshold,
@@ -153,13 +149,11 @@ async fn budgets_of_keys(
     transaction: &mut Transaction,
     changes: &[SpendChange],
 ) -> Result<BTreeMap<String, BudgetDocument>, StoreError> {
-    let keys = changes.iter().filter(|change| change.kind == "key");
+    let keys = changes
+        .iter()
+        .filter(|change| change.kind == SubjectKind::Key);
     let ids: Vec<&str> = keys.map(|change| change.subject.as_str()).collect();
     let found = keys::limits_of(transaction, &ids).await?.into_iter();
     let budgets = found.filter_map(|(id, limits)| Some((id, of_limits(Some(&limits))?)));
     Ok(budgets.collect())
-}
-
-fn microseconds(time: OffsetDateTime) -> i64 {
-    time.unix_timestamp().saturating_mul(1_000_000)
 }

@@ -44,7 +44,7 @@ on_both! {
             ("C", c.url(""), json!({})),
             ("B", b.url(""), json!({"header": "bearer"})),
         ])).await;
-        for (place, name, models) in [(0, "A", 4), (1, "B", 3), (2, "C", 3), (3, "B by Bearer", 3)] {
+        for (place, name, models) in [(0, "A", 5), (1, "B", 3), (2, "C", 3), (3, "B by Bearer", 3)] {
             let kept = format!("/api/v1/credentials/c{place}");
             let none = test(&api, &admin, place, None).await;
             assert_eq!((&none["works"], &none["outcome"]), (&json!(false), &json!("no_credential")), "{name}");

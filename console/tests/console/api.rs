@@ -100,6 +100,7 @@ async fn add_person(
         hint: token.hint().to_owned(),
         expires_at,
         created_at: 0,
+        scopes: None,
     };
     api_tokens::insert(transaction, &token).await
 }

@@ -11,8 +11,10 @@ use crate::api::Api;
 use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
 
-/// Routes that change nothing that people decide: reports of agents, and tests that ask a vendor, which have tests of their own.
-const NO_ACTS: [&str; 4] = [
+/// Routes that change nothing that people decide: reports of agents, a search that hides the value it looks for, and tests that ask a
+/// vendor, which have tests of their own.
+const NO_ACTS: [&str; 5] = [
+    "/api/v1/keys/find",
     "/api/v1/envoys/{id}/report",
     "/api/v1/ledger/{envoy}/{file}",
     "/api/v1/accounts/{group}/{account}/test",
@@ -61,6 +63,7 @@ on_both! {
         let none = || Value::Null;
         let acts: Vec<Act> = vec![
             (post.clone(), "people", v1("people"), json!({"id": "ann", "name": "Ann", "role": "member"}), "person.create"),
+            (post.clone(), "people/bulk", v1("people/bulk"), json!({"people": [{"id": "bea", "name": "Bea", "role": "member"}]}), "person.create"),
             (patch.clone(), "people/{id}", v1("people/ann"), json!({"name": "Anne"}), "person.change"),
             (post.clone(), "people/{id}/sign-in-link", v1("people/ann/sign-in-link"), none(), "person.link"),
             (delete.clone(), "people/{id}/sign-in-link", v1("people/ann/sign-in-link"), none(), "person.link.revoke"),
@@ -69,7 +72,9 @@ on_both! {
             (put.clone(), "teams/{id}/members/{person}", v1("teams/red/members/mia"), json!({}), "team.member"),
             (post.clone(), "keys", v1("keys"), json!({"id": "k", "group": "g"}), "key.create"),
             (patch.clone(), "keys/{id}", v1("keys/k"), json!({"label": "laptop"}), "key.change"),
-            (post.clone(), "keys/{id}/rotate", v1("keys/k/rotate"), json!({}), "key.rotate"),
+            (post.clone(), "keys/bulk", v1("keys/bulk"), json!({"filter": {"group": "g"}, "change": {"disabled": false}, "expected": 1}), "keys.change"),
+            (post.clone(), "keys/{id}/rotate", v1("keys/k/rotate"), json!({"overlap_seconds": 3600}), "key.rotate"),
+            (delete.clone(), "keys/{id}/old-values", v1("keys/k/old-values"), none(), "key.change"),
             (delete.clone(), "keys/{id}", v1("keys/k"), none(), "key.remove"),
             (put.clone(), "budgets/{kind}/{id}", v1("budgets/owner/ann"), json!({"per_day": "5"}), "budget.change"),
             (delete.clone(), "budgets/{kind}/{id}", v1("budgets/owner/ann"), none(), "budget.change"),
@@ -112,7 +117,8 @@ on_both! {
         let made = act(&mia, "mia", (post.clone(), "me/keys", v1("me/keys"), json!({"team": "red", "group": "g"}), "key.create")).await.json();
         let own = v1(&format!("me/keys/{}", made["key"]["id"].as_str().unwrap()));
         act(&mia, "mia", (patch.clone(), "me/keys/{id}", own.clone(), json!({"label": "mine"}), "key.change")).await;
-        act(&mia, "mia", (post.clone(), "me/keys/{id}/rotate", format!("{own}/rotate"), json!({"overlap_seconds": 0}), "key.rotate")).await;
+        act(&mia, "mia", (post.clone(), "me/keys/{id}/rotate", format!("{own}/rotate"), json!({"overlap_seconds": 3600}), "key.rotate")).await;
+        act(&mia, "mia", (delete.clone(), "me/keys/{id}/old-values", format!("{own}/old-values"), none(), "key.change")).await;
         let id = |list: &Value| list["items"][0]["id"].as_str().unwrap().to_owned();
         let hook = id(&api.get(&root, "/api/v1/webhooks").await.expect(200));
         act(&root, "root", (delete.clone(), "webhooks/{id}", v1(&format!("webhooks/{hook}")), none(), "webhook.remove")).await;

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
 use trilane_console::api::{OPEN, ROUTES, openapi};
-use trilane_console::cases::Role;
+use trilane_console::cases::{Role, Scope, Scopes};
 
 use crate::api::Api;
 use crate::database::on_both;
@@ -50,6 +50,61 @@ on_both! {
     }
 }
 
+on_both! {
+    /// A token with a scope may do what this needs, and nothing else, whatever its person may.
+    async fn every_route_with_every_scope(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        for scope in Scope::all() {
+            let new = json!({"name": "scoped", "scopes": [scope.to_string()]});
+            let made = api.post(&admin, "/api/v1/tokens", &new).await.expect(201);
+            assert_eq!(made["token"]["scopes"], json!([scope.to_string()]));
+            let token = made["value"].as_str().unwrap();
+            assert_eq!(api.get(token, "/api/v1/me").await.expect(200)["scopes"], json!([scope.to_string()]));
+            let scopes = Scopes::stored(&scope.to_string());
+            for route in ROUTES.iter().filter(|route| route.roles.contains(&Role::Admin)) {
+                let path = some_path(route.path);
+                let reply = api.call(token, route.method.clone(), &path, &[], &Value::Null).await;
+                let may = route.scope.is_none_or(|needed| scopes.include(needed));
+                assert_eq!(reply.status != 403, may, "{} {path} with {scope}: {reply:?}", route.method);
+            }
+        }
+        api.was_well();
+    }
+}
+
+on_both! {
+    /// A token with scopes makes none that has more, and none without.
+    async fn scopes_are_not_left(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        let make = async |token: &str, scopes: Value| {
+            let mut new = json!({"name": "n"});
+            if !scopes.is_null() {
+                new["scopes"] = scopes;
+            }
+            api.post(token, "/api/v1/tokens", &new).await
+        };
+        for (case, scopes) in [("none", json!([])), ("an unknown one", json!(["keys:read", "all:write"]))] {
+            assert_eq!(make(&admin, scopes).await.problem(422)["problems"][0]["path"], "scopes", "{case}");
+        }
+        let own = json!(["tokens:write", "keys:read"]);
+        let made = make(&admin, own.clone()).await.expect(201);
+        let scoped = made["value"].as_str().unwrap();
+        for more in [json!(["keys:write"]), json!(["people:read"]), json!(["all:read"]), json!(["keys:read", "usage:read"])] {
+            make(scoped, more).await.problem(403);
+        }
+        let less = make(scoped, json!(["keys:read"])).await.expect(201);
+        api.get(less["value"].as_str().unwrap(), "/api/v1/tokens").await.problem(403);
+        assert_eq!(make(scoped, Value::Null).await.expect(201)["token"]["scopes"], own, "those of the token that makes it");
+        // A scope gives nobody more than the role.
+        let ann = api.person("ann", Role::Member).await;
+        let made = make(&ann, json!(["people:write"])).await.expect(201);
+        api.get(made["value"].as_str().unwrap(), "/api/v1/people").await.problem(403);
+        api.was_well();
+    }
+}
+
 /// A route that is not in the table is nobody's, and one that is in it is served and described.
 #[test]
 fn the_table_is_whole() {
@@ -71,8 +126,24 @@ fn the_table_is_whole() {
         .collect();
     assert_eq!(described, table);
     for route in ROUTES {
+        let needs = route.scope.map(|scope| scope.to_string());
+        let is_search = ["/api/v1/keys/find"];
+        let is_of_a_program =
+            route.path.starts_with("/api/v1/feed/") || route.path.starts_with("/api/v1/ledger/");
         let changes = route.method != Method::GET;
-        let own = ["/api/v1/tokens", "/api/v1/tokens/{id}"].contains(&route.path);
+        assert!(
+            is_search.contains(&route.path)
+                || is_of_a_program
+                || needs
+                    .as_ref()
+                    .is_none_or(|scope| scope.ends_with(":write") == changes),
+            "{} {} needs {needs:?}",
+            route.method,
+            route.path
+        );
+        // A search changes nothing, though it is sent by POST.
+        let own =
+            ["/api/v1/tokens", "/api/v1/tokens/{id}", "/api/v1/keys/find"].contains(&route.path);
         assert!(
             !changes || own || !route.roles.contains(&Role::Viewer),
             "{} {}",
@@ -143,8 +214,13 @@ on_both! {
 }
 
 /// Every route by which a member or an agent names an object: that of somebody else, and one that is not there.
-const OTHERS: [(&str, &str, &str); 12] = [
+const OTHERS: [(&str, &str, &str); 13] = [
     ("PATCH /api/v1/me/keys/{id}", "kb", "none"),
+    (
+        "DELETE /api/v1/me/keys/{id}/old-values",
+        "kb/old-values",
+        "none/old-values",
+    ),
     (
         "POST /api/v1/me/keys/{id}/rotate",
         "kb/rotate",

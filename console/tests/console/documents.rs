@@ -12,6 +12,7 @@ use trilane_console::store::{Store, documents};
 
 use crate::api::Api;
 use crate::database::on_both;
+use crate::lives::publish as publish_one;
 
 /// Prices of the model `m`.
 fn prices() -> CatalogueFile {
@@ -167,5 +168,38 @@ on_both! {
         let store = database.open().await;
         let again = publish_again(&store, 1, 1, "", &actor(), 40).await;
         assert!(matches!(again, Err(DocumentError::Invalid(_))), "{again:?}");
+    }
+}
+
+on_both! {
+    /// Tells which keys gain or lose models before a draft is published: the document's, and the console's.
+    async fn who_gains_or_loses_models(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        let document = |models: &[&str]| {
+            let models: Vec<Value> = models.iter().map(|id| json!({"id": id, "free": true})).collect();
+            json!({"groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c", "models": models}],
+                "keys": [{"id": "written", "sha256": "0".repeat(64), "group": "g"}]}).to_string()
+        };
+        publish_one(&api, &admin, &document(&["x", "y"])).await;
+        for (id, models) in [("k1", Value::Null), ("k2", Value::Null), ("own", json!(["x"])), ("other", json!(["y"]))] {
+            api.post(&admin, "/api/v1/keys", &json!({"id": id, "group": "g", "models": models})).await.expect(201);
+        }
+        for (case, models, want) in [
+            ("the same", &["x", "y"][..], json!([])),
+            ("one more", &["x", "y", "z"], json!([["3 keys (written, k1, k2) gain z", 3, ["z"], []]])),
+            ("one for another", &["y", "z"], json!([
+                ["1 key (own) loses x", 1, [], ["x"]],
+                ["3 keys (written, k1, k2) gain z, and lose x", 3, ["z"], ["x"]],
+            ])),
+        ] {
+            let body = json!({"body": document(models)});
+            let draft = api.post(&admin, "/api/v1/drafts", &body).await.expect(201);
+            let id = draft["id"].as_str().unwrap();
+            let check = api.get(&admin, &format!("/api/v1/drafts/{id}/check")).await.expect(200);
+            let changes = check["model_changes"].as_array().unwrap().iter();
+            let told: Vec<Value> = changes.map(|one| json!([one["sentence"], one["keys"], one["gained"], one["lost"]])).collect();
+            assert_eq!(json!(told), want, "{case}");
+        }
     }
 }

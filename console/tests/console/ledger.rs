@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use time::OffsetDateTime;
 use time::macros::datetime;
+use trilane::limits::SubjectKind;
 use trilane_console::intake::{IntakeError, LedgerBatch, TakenBatch, take};
 use trilane_console::ledger::{LedgerRecord, Measure, Sum, UsageTotals};
 use trilane_console::store::usage_hours::{self, UsageColumn, UsageQuery};
@@ -116,7 +117,7 @@ pub async fn stored(store: &Store) -> Sums {
 /// Returns the spend of a key in a period, in its only currency.
 pub async fn spent(store: &Store, key: &str, period: &str) -> String {
     let mut transaction = store.read().await.unwrap();
-    let spent = spend::of(&mut transaction, "key", key, period)
+    let spent = spend::of(&mut transaction, SubjectKind::Key, key, period)
         .await
         .unwrap();
     spent

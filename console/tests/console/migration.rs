@@ -17,8 +17,9 @@ const fn next(statements: &'static str) -> [TableVersion; 2] {
     let next = TableVersion {
         number: 2,
         name: "more",
-        sqlite: statements,
-        postgres: statements,
+        sqlite: "",
+        postgres: "",
+        both: statements,
     };
     [*first, next]
 }

@@ -159,6 +159,23 @@ fn rotate_key(seconds: u32) -> RaceStep {
         .keep("new", "/value")
 }
 
+/// Changes the keys of a team, if they are so many.
+fn change_keys(change: Value, expected: u32) -> RaceStep {
+    step("POST /api/v1/keys/bulk", &[])
+        .body(json!({"filter": {"team": "t<n>"}, "change": change, "expected": expected}))
+}
+
+/// Shows two keys.
+fn keys_seen() -> Vec<RaceStep> {
+    let other = step("GET /api/v1/keys/{id}", &["l<n>"]).places(&[
+        "/disabled",
+        "/owner",
+        "/team",
+        "/limits",
+    ]);
+    [key_seen(), vec![other]].concat()
+}
+
 /// Shows a key, and whether its values are valid.
 fn key_seen() -> Vec<RaceStep> {
     vec![
@@ -186,6 +203,14 @@ fn new_person(body: Value) -> RaceStep {
         .unwrap()
         .extend(body.as_object().unwrap().clone());
     step("POST /api/v1/people", &[]).body(whole)
+}
+
+fn new_people(ids: &[&str]) -> RaceStep {
+    let people = ids
+        .iter()
+        .map(|id| json!({"id": id, "name": "", "role": "member"}));
+    let people: Vec<Value> = people.collect();
+    step("POST /api/v1/people/bulk", &[]).body(json!({"people": people}))
 }
 
 fn change_person(body: Value) -> RaceStep {
@@ -408,6 +433,22 @@ fn races() -> Vec<Race> {
         race("a key is rotated and named", vec![new_key(json!({}))], vec![rotate_key(0), change_key(json!({"label": "laptop"}))], key_seen()),
         race("a key is rotated with an overlap and disabled", vec![new_key(json!({}))],
             vec![rotate_key(3600), change_key(json!({"disabled": true}))], key_seen()),
+        race("a key that leaked is rotated as its old value is ended", vec![new_key(json!({})), rotate_key(3600).keep("middle", "/value")],
+            vec![step("POST /api/v1/keys/{id}/rotate", &["k<n>"]).body(json!({"reason": "leaked"})).keep("new", "/value"),
+                step("DELETE /api/v1/keys/{id}/old-values", &["k<n>"])],
+            [key_seen(), vec![step("GET /api/v1/me/key", &[]).by("middle")]].concat()),
+        race("an old value is ended twice", vec![new_key(json!({})), rotate_key(3600)],
+            vec![step("DELETE /api/v1/keys/{id}/old-values", &["k<n>"]), step("DELETE /api/v1/keys/{id}/old-values", &["k<n>"])], key_seen()),
+        race("one's own old value is ended as the key is rotated", [team_of_ann(3), vec![own_key(), rotate_own(3600)]].concat(),
+            vec![step("DELETE /api/v1/me/keys/{id}/old-values", &["<own>"]).by("ann"), step("DELETE /api/v1/me/keys/{id}/old-values", &["<own>"]).by("ann")], own_seen()),
+        race("a key is found by its value as it is named", vec![new_key(json!({}))],
+            vec![step("POST /api/v1/keys/find", &[]).body(json!({"value": "<old>"})), change_key(json!({"label": "laptop"}))], key_seen()),
+        race("keys are changed at once as one of them is", vec![new_key(json!({"team": "t<n>"})), new_key(json!({"id": "l<n>", "team": "t<n>"}))],
+            vec![change_keys(json!({"disabled": true}), 2), change_key(json!({"label": "laptop"}))], keys_seen()),
+        race("keys are changed at once as one of them leaves", vec![new_key(json!({"team": "t<n>"})), new_key(json!({"id": "l<n>", "team": "t<n>"}))],
+            vec![change_keys(json!({"limits": {"requests_per_minute": 1}}), 2), change_key(json!({"team": null}))], keys_seen()),
+        race("keys are changed at once, twice", vec![new_key(json!({"team": "t<n>"})), new_key(json!({"id": "l<n>", "team": "t<n>"}))],
+            vec![change_keys(json!({"owner": "bob"}), 2), change_keys(json!({"team": "u<n>"}), 2)], keys_seen()),
         race("a key is rotated twice", vec![new_key(json!({}))], vec![rotate_key(0), rotate_key(0)], key_seen()),
         race("four with one revision of a key", vec![new_key(json!({}))],
             ["a", "b", "c", "d"].map(|label| change_key(json!({"label": label, "revision": "<revision>"}))).to_vec(), key_seen()),
@@ -445,12 +486,27 @@ fn races() -> Vec<Race> {
         race("a draft is published twice", vec![new_draft()], vec![publish_draft(), publish_draft()], draft_seen()),
         race("an id is given to two people", vec![], vec![new_person(json!({"role": "viewer"})), new_person(json!({}))],
             vec![step("GET /api/v1/people", &["?limit=500"]).count("\"p<n>\"")]),
+        race("people are added together as one of them is alone", vec![],
+            vec![new_people(&["p<n>", "q<n>"]), new_person(json!({}))],
+            vec![step("GET /api/v1/people", &["?limit=500"]).count("link_until"), change_person(json!({}))]),
+        race("people are added together twice", vec![], vec![new_people(&["p<n>", "q<n>"]), new_people(&["q<n>", "p<n>"])],
+            vec![step("GET /api/v1/people", &["?limit=500"]).count("link_until")]),
         race("a person is named and gets another role", vec![new_person(json!({}))],
             vec![change_person(json!({"name": "Pat"})), change_person(json!({"role": "viewer"})), change_person(json!({"disabled": true}))],
             vec![change_person(json!({})).places(&["/name", "/role", "/disabled"])]),
         race("a person is disabled and gets a token", vec![new_person(json!({}))],
             vec![change_person(json!({"disabled": true})), new_token()],
             vec![change_person(json!({"disabled": false})), step("GET /api/v1/me", &[]).by("token")]),
+        race("a person is disabled and gets a key", vec![new_person(json!({}))],
+            vec![change_person(json!({"disabled": true})), new_key(json!({"owner": "p<n>"}))], key_seen()),
+        race("a person is disabled, and a key theirs", vec![new_person(json!({})), new_key(json!({}))],
+            vec![change_person(json!({"disabled": true})), change_key(json!({"owner": "p<n>"}))], key_seen()),
+        race("a person is disabled, and their key enabled", vec![new_person(json!({})), new_key(json!({"owner": "p<n>", "disabled": true}))],
+            vec![change_person(json!({"disabled": true})), change_key(json!({"disabled": false}))], key_seen()),
+        race("a person is disabled, and their key rotated", vec![new_person(json!({})), new_key(json!({"owner": "p<n>"}))],
+            vec![change_person(json!({"disabled": true})), rotate_key(3600)], key_seen()),
+        race("a person is disabled and enabled, and their key disabled", vec![new_person(json!({})), new_key(json!({"owner": "p<n>"}))],
+            vec![change_person(json!({"disabled": true})), change_person(json!({"disabled": false})), change_key(json!({"disabled": true}))], key_seen()),
         race("a person gets another role and a token", vec![new_person(json!({}))],
             vec![change_person(json!({"role": "viewer"})), new_token()], vec![step("GET /api/v1/me", &[]).by("token").places(&["/role"])]),
         race("a person's data is erased, and the person named", vec![new_person(json!({}))],

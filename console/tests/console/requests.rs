@@ -270,9 +270,9 @@ on_both! {
 
         let tries = api.get(&admin, "/api/v1/attempts?by=account&until=2026-11-25").await.expect(200);
         assert_eq!(tries["items"], json!([
-            {"period": "", "name": "one", "attempts": 4, "failed": 1, "ended": {"answered": 2, "client_left": 1, "rate_limited": 1}},
-            {"period": "", "name": "three", "attempts": 1, "failed": 1, "ended": {"connection": 1}},
-            {"period": "", "name": "two", "attempts": 1, "failed": 0, "ended": {"answered": 1}},
+            {"period": "", "name": "one", "source": "g", "attempts": 4, "failed": 1, "ended": {"answered": 2, "client_left": 1, "rate_limited": 1}},
+            {"period": "", "name": "three", "source": "g", "attempts": 1, "failed": 1, "ended": {"connection": 1}},
+            {"period": "", "name": "two", "source": "g", "attempts": 1, "failed": 0, "ended": {"answered": 1}},
         ]));
         let hours = api.get(&admin, "/api/v1/attempts?period=hour&account=one").await.expect(200);
         let hours: Vec<_> = hours["items"].as_array().unwrap().iter().map(|item| (&item["period"], &item["attempts"])).collect();

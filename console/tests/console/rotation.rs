@@ -7,6 +7,7 @@ use trilane_console::cases::Role;
 use crate::api::Api;
 use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
+use crate::page_security::{PASSWORD, get, post, session, with_password};
 use crate::spend_feed::line;
 
 on_both! {
@@ -158,6 +159,106 @@ on_both! {
         api.post(&admin, "/api/v1/keys/none/rotate", &json!({})).await.problem(404);
         let acts: Vec<Value> = api.get(&admin, "/api/v1/audit").await.expect(200)["items"].as_array().unwrap().iter().map(|entry| entry["action"].clone()).collect();
         assert_eq!(acts.iter().filter(|act| **act == "key.rotate").count(), 4);
+        api.was_well();
+    }
+}
+
+on_both! {
+    /// Leaked, planned, and ended before its time: the response says what became of the old value, and the holder finds it so.
+    async fn leaked_or_planned(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        let first = api.post(&admin, "/api/v1/keys", &json!({"id": "k", "group": "g"})).await.expect(201)["value"].as_str().unwrap().to_owned();
+        let rotate = async |body: Value| api.post(&admin, "/api/v1/keys/k/rotate", &body).await;
+        let state = async |value: &str| {
+            let request = http::Request::get("/api/v1/me/key").header("authorization", format!("Bearer {value}"));
+            let reply = api.send(request.body(axum::body::Body::empty()).unwrap()).await;
+            if reply.status == 401 { "refused" } else if reply.json()["key"]["disabled"] == true { "disabled" } else { "good" }
+        };
+        for (case, body) in [
+            ("leaked, and good for a while", json!({"reason": "leaked", "overlap_seconds": 60})),
+            ("leaked, and good until", json!({"reason": "leaked", "old_good_until": "2099-01-01T00:00:00Z"})),
+            ("planned, without an end", json!({"reason": "planned"})),
+            ("planned, with an end that is over", json!({"reason": "planned", "old_good_until": "2020-01-01T00:00:00Z"})),
+            ("planned, far too late", json!({"reason": "planned", "old_good_until": "2099-01-01T00:00:00Z"})),
+            ("two ends", json!({"reason": "planned", "overlap_seconds": 60, "old_good_until": "2099-01-01T00:00:00Z"})),
+            ("no time", json!({"reason": "planned", "old_good_until": "soon"})),
+        ] {
+            assert_eq!(rotate(body).await.status, 422, "{case}");
+        }
+        assert_eq!(state(&first).await, "good");
+
+        let planned = rotate(json!({"reason": "planned", "overlap_seconds": 3600})).await.expect(201);
+        let second = planned["value"].as_str().unwrap();
+        let old = planned["old"]["good"]["id"].as_str().unwrap();
+        assert!(old.starts_with("k-old-") && planned["old"]["good"]["good_until"].is_string(), "{planned}");
+        assert_eq!(api.get(&admin, "/api/v1/keys/k").await.expect(200)["old_values"][0]["id"], old);
+        assert_eq!((state(&first).await, state(second).await), ("good", "good"));
+
+        // What leaked is refused, and so is what came before it.
+        let leaked = rotate(json!({"reason": "leaked"})).await.expect(201);
+        let third = leaked["value"].as_str().unwrap();
+        assert_eq!(leaked["old"], json!({"ended": 1}));
+        assert_eq!((state(&first).await, state(second).await, state(third).await), ("disabled", "refused", "good"));
+
+        let until = time::OffsetDateTime::now_utc() + time::Duration::days(2);
+        let until = until.replace_nanosecond(0).unwrap().format(&time::format_description::well_known::Rfc3339).unwrap();
+        let planned = rotate(json!({"reason": "planned", "old_good_until": until})).await.expect(201);
+        assert_eq!(planned["old"]["good"]["good_until"], until);
+        let end = async || api.call(&admin, Method::DELETE, "/api/v1/keys/k/old-values", &[], &Value::Null).await.expect(200);
+        assert_eq!(end().await, json!({"ended": 1}));
+        assert_eq!(end().await, json!({"ended": 0}));
+        let fourth = planned["value"].as_str().unwrap();
+        assert_eq!((state(third).await, state(fourth).await), ("disabled", "good"));
+        assert_eq!(api.get(&admin, "/api/v1/keys/k").await.expect(200)["old_values"], Value::Null);
+        let audit = api.get(&admin, "/api/v1/audit?action=key.change").await.expect(200);
+        let ended = audit["items"].as_array().unwrap().iter().filter(|entry| entry["object"].as_str().unwrap().starts_with("k-old-"));
+        assert_eq!(ended.count(), 2);
+        api.was_well();
+    }
+}
+
+on_both! {
+    /// A whole key is found by its digest, and stands in no address, audit or other table afterwards.
+    async fn a_key_by_its_value(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        with_password(&api, "root", Role::Admin).await;
+        let (admin, ann) = (api.person("other", Role::Admin).await, api.person("ann", Role::Member).await);
+        let mut values = Vec::new();
+        for (id, owner) in [("ka", "ann"), ("kb", "bob")] {
+            let made = api.post(&admin, "/api/v1/keys", &json!({"id": id, "group": "g", "owner": owner})).await.expect(201);
+            values.push(made["value"].as_str().unwrap().to_owned());
+        }
+        let find = async |token: &str, value: &str| api.post(token, "/api/v1/keys/find", &json!({"value": value})).await;
+        assert_eq!(find(&admin, &values[1]).await.expect(200)["id"], "kb");
+        assert_eq!(find(&admin, &format!(" {}\n", values[1])).await.expect(200)["id"], "kb");
+        assert_eq!(find(&ann, &values[0]).await.expect(200)["id"], "ka");
+        find(&ann, &values[1]).await.problem(404);
+        find(&admin, "tl-nobody-has-this-value-of-a-key").await.problem(404);
+        find(&admin, "").await.problem(422);
+        api.get(&admin, &format!("/api/v1/keys?search={}", values[1])).await.problem(400);
+
+        let cookie = session(&post(&api, "/sign-in", "", &[("person", "root"), ("password", PASSWORD)]).await);
+        let page = get(&api, "/keys", &cookie).await.text;
+        let (_, csrf) = page.split_once("name=\"csrf\" value=\"").unwrap();
+        let csrf = csrf.split('"').next().unwrap().to_owned();
+        let unknown = "tl-0123456789012345678901234567890123456789012";
+        for (case, text, to) in [
+            ("a whole key", values[1].as_str(), Some("/keys/kb")),
+            ("a text", "bob", Some("/keys?search=bob&state=active")),
+            ("a long text", "somebody@example.com", Some("/keys?search=somebody%40example.com&state=active")),
+            ("a key that there is not", unknown, None),
+        ] {
+            let reply = post(&api, "/find-keys", &cookie, &[("csrf", &csrf), ("search", text), ("state", "active")]).await;
+            let location = reply.headers.get("location").map(|to| to.to_str().unwrap().to_owned());
+            assert_eq!(location.as_deref(), to, "{case}");
+            assert!(to.is_some() || reply.text.contains("No key has this value"), "{case}");
+            assert!(!reply.text.contains(unknown), "{case}: it is shown");
+        }
+        let shown = get(&api, &format!("/keys?search={unknown}"), &cookie).await.text;
+        assert!(shown.contains("does not belong into an address") && !shown.contains(unknown));
+        let all = database.dump().await;
+        assert!(!all.contains(&values[1]) && !all.contains(unknown));
         api.was_well();
     }
 }

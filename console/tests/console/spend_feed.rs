@@ -8,6 +8,8 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use tokio::time::{sleep, timeout};
+use trilane::config::document::BudgetDocument;
+use trilane::limits::SubjectKind;
 use trilane_console::cases::Role;
 use trilane_console::in_transaction;
 use trilane_console::intake::{LedgerBatch, take};
@@ -163,9 +165,17 @@ on_both! {
     }
 }
 
+fn budget(per_day: Option<&str>, per_month: Option<&str>) -> BudgetDocument {
+    BudgetDocument {
+        per_day: per_day.map(str::to_owned),
+        per_month: per_month.map(str::to_owned),
+        spent: None,
+    }
+}
+
 async fn set_budget(store: &Store, subject: &str, now: i64) {
     in_transaction!(store, transaction => {
-        spend_feed::set_budget(transaction, "owner", subject, (Some("1"), None), now).await
+        spend_feed::set_budget(transaction, SubjectKind::Owner, subject, &budget(Some("1"), None), now).await
     })
     .unwrap();
 }
@@ -176,7 +186,7 @@ on_both! {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;
         let mut late = api.store.begin().await.unwrap();
-        spend_feed::set_budget(&mut late, "owner", "late", (None, Some("9.5")), 5).await.unwrap();
+        spend_feed::set_budget(&mut late, SubjectKind::Owner, "late", &budget(None, Some("9.5")), 5).await.unwrap();
         let other = database.open().await;
         let second = tokio::spawn(async move { set_budget(&other, "early", 5).await });
         sleep(Duration::from_millis(200)).await;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::console_url::ConsoleUrl;
 use crate::envoy_admin::AdminPlace;
+use crate::system_ca::SystemCaArg;
 
 /// Stands beside an Envoy: brings it document and keys from the console, and sends the console its ledger.
 #[derive(Debug, clap::Args)]
@@ -85,9 +86,17 @@ pub struct AgentArgs {
     #[arg(long, value_name = "FILE", requires = "publish")]
     pub ads_socket: Option<PathBuf>,
 
+    /// The gateway's filter, under the path where Envoy has it: then the accounts of a group with several are also judged
+    /// by the words of their answers
+    #[arg(long, value_name = "FILE", requires = "ads_socket")]
+    pub filter: Option<PathBuf>,
+
     /// The directory of the files that the document names without a leading slash [default: credentials/ in the agent's directory]
     #[arg(long, value_name = "DIR")]
     pub credentials: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub system_ca: SystemCaArg,
 
     /// Report everything on standard output, as one JSON object a line
     #[arg(long)]

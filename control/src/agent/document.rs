@@ -54,9 +54,10 @@ impl DocumentCopy {
         let text = with_feeds(&answer.body).ok_or("what the console gives is no document")?;
         refuse_paths(&text)?;
         let name = self.file.display();
+        let is_first = !self.file.exists();
         let differs = files::put(&self.file, &text);
         let differs = differs.map_err(|error| format!("cannot write {name}: {error}"))?;
-        if differs {
+        if differs && !is_first {
             self.standing
                 .tell("document: another one has come from the console");
         }

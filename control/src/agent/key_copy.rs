@@ -2,7 +2,7 @@
 //!
 //! The gateway reads this feed and not the console's, so its keys are there after a restart too, with the console away. Versions are
 //! those of the console's feed. A full sync of it (at first, of another identity, after a long time away) is served once it is complete,
-//! under another identity.
+//! under another identity; until then a key that it disables or removes is disabled or removed among those that are served, too.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use time::OffsetDateTime;
 use trilane::feed::page::{KeyChange, Page};
 
 use super::database;
+use super::unwritten_keys::UnwrittenKeys;
 
 /// The versions of its tables.
 pub const TABLES: &[&str] = &[include_str!("keys.sql")];
@@ -62,14 +63,15 @@ impl KeyCopy {
         self.cursor = None;
     }
 
-    /// Takes a page, all of it or nothing.
+    /// Takes a page, all of it or nothing. The first of a full sync takes the changes in memory with it: later versions follow theirs.
     ///
     /// # Errors
     /// The reason that the page was not taken.
-    pub fn take(&mut self, page: &Page<'_>) -> Result<(), String> {
+    pub fn take(&mut self, page: &Page<'_>, unwritten: &UnwrittenKeys) -> Result<(), String> {
         let begins = self.cursor.is_none();
         let listing = begins || self.listing;
         let ends = listing && !page.more;
+        let complete = self.complete;
         let mut taken = || -> rusqlite::Result<()> {
             let behavior = TransactionBehavior::Immediate;
             let transaction = self.connection.transaction_with_behavior(behavior)?;
@@ -79,9 +81,22 @@ impl KeyCopy {
             let sync = served.saturating_add(i64::from(listing));
             if begins {
                 transaction.execute("DELETE FROM keys WHERE sync <> ?1", [served])?;
+                unwritten.each(|version, change| {
+                    head = head.max(version);
+                    put(&transaction, served, change)
+                })?;
             }
             for change in page.written() {
                 put(&transaction, sync, change)?;
+                if listing && complete && is_revocation(&transaction, served, change)? {
+                    head = head.saturating_add(1);
+                    let version = Some(head);
+                    let change = KeyChange {
+                        version,
+                        ..change.clone()
+                    };
+                    put(&transaction, served, &change)?;
+                }
             }
             if ends {
                 transaction.execute("DELETE FROM keys WHERE sync <> ?1", [sync])?;
@@ -155,6 +170,21 @@ fn put(transaction: &Transaction<'_>, sync: i64, change: &KeyChange<'_>) -> rusq
     statement.execute(values).map(drop)
 }
 
+/// Whether it disables or removes a key that is good among those that are served.
+fn is_revocation(
+    transaction: &Transaction<'_>,
+    served: i64,
+    change: &KeyChange<'_>,
+) -> rusqlite::Result<bool> {
+    if !change.is_removal() && change.disabled != Some(true) {
+        return Ok(false);
+    }
+    let good = "SELECT 1 FROM keys WHERE sync = ?1 AND sha256 = ?2 AND removed_at IS NULL \
+         AND NOT coalesce(change ->> '$.disabled', 0)";
+    let mut good = transaction.prepare_cached(good)?;
+    good.exists(params![served, change.sha256()])
+}
+
 fn seconds() -> i64 {
     OffsetDateTime::now_utc().unix_timestamp()
 }
@@ -168,7 +198,9 @@ mod tests {
     fn take(copy: &mut KeyCopy, version: u64, cursor: &str, more: bool, changes: &Value) {
         let page = json!({"feed": "f", "version": version, "cursor": cursor, "more": more, "changes": changes});
         let page = page.to_string();
-        copy.take(&Page::parse(page.as_bytes()).unwrap()).unwrap();
+        let unwritten = UnwrittenKeys::default();
+        copy.take(&Page::parse(page.as_bytes()).unwrap(), &unwritten)
+            .unwrap();
     }
 
     fn sha256(name: &str) -> String {

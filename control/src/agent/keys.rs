@@ -74,7 +74,11 @@ impl KeySync {
 
     /// Gives a page to the copy. Where that cannot be written, its changes are told from memory: a revocation waits for no disk.
     fn take(&mut self, page: &Page<'_>) -> Result<(), String> {
-        let Err(why) = self.copy.take(page) else {
+        let anew = self.copy.cursor().is_none();
+        let Err(why) = self.copy.take(page, &self.unwritten) else {
+            if anew {
+                self.unwritten.clear();
+            }
             return Ok(());
         };
         self.tried = Instant::now();

@@ -1,6 +1,6 @@
 //! The requests of an Envoy that was killed and that its ledger has no line of.
 //!
-//! Envoy counts the requests that it has begun, and each has a line of the ledger when it ends. So when another process of Envoy
+//! Envoy counts the requests that it has begun, and each but a probe has a line of the ledger when it ends. So when another process of Envoy
 //! is there, the requests that the one before was last known to have begun, less the lines that the files have got meanwhile, have
 //! none: they were under way, or their lines were not written yet. They are a part of what is lost at least: what began after
 //! the last look is not known.
@@ -59,7 +59,7 @@ impl PeriodicTask for LostLines {
         };
         let Some(before) = &mut self.process else {
             self.process =
-                ProcessLines::begin(counts, counts.begun.saturating_sub(counts.active), lines);
+                ProcessLines::begin(counts, counts.lines().saturating_sub(counts.active), lines);
             return Ok(Next::Later);
         };
         if !counts.is_later_of(&before.last) {
@@ -101,7 +101,7 @@ impl ProcessLines {
 
     /// The requests without a line, when the files have this many lines in all and the process is no more.
     fn lost(&self, lines: u64) -> u64 {
-        let begun = self.last.begun.saturating_sub(self.begun_before);
+        let begun = self.last.lines().saturating_sub(self.begun_before);
         begun.saturating_sub(lines.saturating_sub(self.lines_before))
     }
 }
@@ -182,6 +182,7 @@ mod tests {
             epoch: 0,
             begun,
             active,
+            probes: 0,
         }
     }
 
@@ -230,6 +231,12 @@ mod tests {
             process.last = last;
             assert_eq!(process.lost(end), want, "{case}");
         }
+        let mut process = ProcessLines::begin(counts(0, 0, 0), 0, 0).unwrap();
+        process.last = RequestCounts {
+            probes: 20,
+            ..counts(9, 50, 0)
+        };
+        assert_eq!(process.lost(29), 1, "probes have no line");
         for (case, last, now, same) in [
             ("the same", counts(5, 7, 0), counts(5, 7, 0), true),
             ("another, earlier", counts(5, 7, 0), counts(1, 9, 0), false),

@@ -459,8 +459,10 @@ fn publish(
     let ads = AdsServer::new(socket, agent.rejections()).map_err(of_socket)?;
     let credentials = args.credentials.clone();
     let mut render = render::Args::new(place.document());
+    render.system_ca = args.system_ca.clone();
     render.ads = Some(Arc::new(ads));
     render.publish = Some(publish.clone());
+    render.filter = args.filter.clone();
     render.given = Some(place.given());
     render.published_as = Some(agent.published_as());
     render.credentials = Some(credentials.unwrap_or_else(|| args.data.join("credentials")));

@@ -139,6 +139,15 @@ mod tests {
         json!({"version": version, "sha256": sha256, "id": name, "group": "g"})
     }
 
+    fn revoked(version: u64, name: &str, how: &str) -> Value {
+        let mut key = key(version, name);
+        if how == "removed" {
+            key = json!({"version": version, "sha256": key["sha256"]});
+        }
+        key[how] = true.into();
+        key
+    }
+
     /// The ids on a page, its version, its cursor and whether there are more.
     fn read(served: &ServedKeys, query: &str) -> (Vec<String>, u64, String, bool) {
         let page: Value = serde_json::from_slice(&served.page(query).unwrap()).unwrap();
@@ -152,6 +161,64 @@ mod tests {
         )
     }
 
+    fn take(copy: &mut KeyCopy, page: &str, unwritten: &UnwrittenKeys) {
+        let page = Page::parse(page.as_bytes()).unwrap();
+        copy.take(&page, unwritten).unwrap();
+    }
+
+    /// A full sync that takes long keeps no revoked key good, and what was told from memory stays told.
+    #[test]
+    fn revocations_of_a_full_sync_under_way() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("keys.db");
+        let mut copy = KeyCopy::open(&file).unwrap();
+        let unwritten = Arc::<UnwrittenKeys>::default();
+        let served = ServedKeys::open(&file, Arc::clone(&unwritten)).unwrap();
+        let all: Vec<_> = (1..)
+            .zip(["a", "b", "c", "d"])
+            .map(|(version, name)| key(version, name))
+            .collect();
+        take(&mut copy, &page_of(4, false, &json!(all)), &unwritten);
+        let (_, _, cursor, _) = read(&served, "");
+        let in_memory = page_of(9, false, &json!([revoked(9, "d", "disabled")]));
+        let in_memory = Page::parse(in_memory.as_bytes()).unwrap();
+        unwritten.add(in_memory.written()).unwrap();
+
+        copy.begin_anew();
+        let listed = json!([
+            key(1, "a"),
+            revoked(2, "b", "disabled"),
+            revoked(2, "d", "disabled"),
+            revoked(3, "x", "disabled")
+        ]);
+        take(&mut copy, &page_of(3, true, &listed), &unwritten);
+        let told = |cursor: &str| -> Value {
+            let page = served.page(&format!("cursor={cursor}")).unwrap();
+            let page: Value = serde_json::from_slice(&page).unwrap();
+            json!([page["changes"], page["cursor"]])
+        };
+        let first = told(&cursor);
+        assert_eq!(
+            first[0],
+            json!([revoked(9, "d", "disabled"), revoked(10, "b", "disabled")]),
+            "each once, behind those in memory; a key that is not served is not told"
+        );
+        unwritten.clear();
+        assert_eq!(told(&cursor), first, "the copy has them");
+
+        take(
+            &mut copy,
+            &page_of(4, true, &json!([revoked(4, "c", "removed")])),
+            &unwritten,
+        );
+        let cursor = first[1].as_str().unwrap();
+        assert_eq!(told(cursor)[0], json!([revoked(11, "c", "removed")]));
+        // The agent starts again.
+        let mut copy = KeyCopy::open(&file).unwrap();
+        take(&mut copy, &page_of(4, true, &listed), &unwritten);
+        assert_eq!(told(cursor)[0], json!([revoked(11, "c", "removed")]));
+    }
+
     #[test]
     fn changes_in_memory_stand_behind_those_of_the_copy() {
         let place = tempfile::tempdir().unwrap();
@@ -161,7 +228,7 @@ mod tests {
         let served = ServedKeys::open(&file, Arc::clone(&unwritten)).unwrap();
         assert!(matches!(served.page(""), Err(PageError::Unready(_))));
         let page = page_of(2, false, &json!([key(1, "a"), key(2, "b")]));
-        copy.take(&Page::parse(page.as_bytes()).unwrap()).unwrap();
+        take(&mut copy, &page, &unwritten);
         let (mut ids, version, cursor, more) = read(&served, "");
         ids.sort();
         assert_eq!(
@@ -185,10 +252,10 @@ mod tests {
 
         // The copy has caught up with some, then with all.
         let page = page_of(5, true, &json!([key(3, "c")]));
-        copy.take(&Page::parse(page.as_bytes()).unwrap()).unwrap();
+        take(&mut copy, &page, &unwritten);
         let (ids, ..) = read(&served, &format!("cursor={cursor}"));
         assert_eq!(ids, ["c", "d", "e"]);
-        copy.take(&in_memory).unwrap();
+        copy.take(&in_memory, &unwritten).unwrap();
         unwritten.clear();
         assert_eq!(read(&served, &format!("cursor={last}")).0, [""; 0]);
         let (ids, ..) = read(&served, &format!("cursor={cursor}"));

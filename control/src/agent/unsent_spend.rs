@@ -83,7 +83,7 @@ impl PartSums {
         let mut sums = Self::default();
         for (key, sum) in spent.charges {
             if periods.contains(&key.period) {
-                let subject = (key.kind.to_owned(), key.subject);
+                let subject = (key.kind.name().to_owned(), key.subject);
                 let key = (subject, key.period, key.currency);
                 sums.charges.insert(key, sum.value());
             }
@@ -91,7 +91,7 @@ impl PartSums {
         for (share, sum) in spent.shares {
             let key = share.of;
             if periods.contains(&key.period) {
-                let subject = (key.kind.to_owned(), key.subject);
+                let subject = (key.kind.name().to_owned(), key.subject);
                 let key = (subject, key.period, key.currency);
                 sums.shares.insert((key, share.instance), sum.value());
             }

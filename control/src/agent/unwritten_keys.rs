@@ -52,6 +52,20 @@ impl UnwrittenKeys {
         self.all().last().map_or(0, |(version, _)| *version)
     }
 
+    /// Gives each to `take`, with its version, and stops at its first error.
+    ///
+    /// # Errors
+    /// That of `take`.
+    pub fn each<E>(
+        &self,
+        mut take: impl FnMut(u64, &KeyChange<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.all().iter().try_for_each(|(version, change)| {
+            let change = serde_json::from_str(change).unwrap_or_default();
+            take(*version, &change)
+        })
+    }
+
     /// Those above a version, one more than fits at most.
     pub fn after(&self, version: u64, limit: u32) -> Vec<String> {
         let most = usize::try_from(limit).unwrap_or(usize::MAX);

@@ -6,6 +6,8 @@ use time::OffsetDateTime;
 use trilane_console::client_address::Network;
 use trilane_console::timestamp;
 
+use crate::system_ca::SystemCaArg;
+
 /// Serves the control plane's API: keys, documents, usage and spend of all gateways, in one database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -98,9 +100,8 @@ pub struct ConsoleArgs {
     #[arg(long)]
     pub allow_private_accounts: bool,
 
-    /// The system's certificate authorities, for tests of accounts
-    #[arg(long, value_name = "FILE", default_value = crate::render::SYSTEM_CA)]
-    pub system_ca: PathBuf,
+    #[command(flatten)]
+    pub system_ca: SystemCaArg,
 
     /// Report everything on standard output, as one JSON object a line
     #[arg(long)]

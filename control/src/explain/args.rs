@@ -18,8 +18,8 @@ trilane explain --document <FILE> [OPTIONS] <METHOD> <PATH>
 REQUEST is the id of a request that is over (the x-request-id of its response, or the vendor's id), which is looked up \
 in ledgers, or its ledger line, or - for lines on standard input. The explanation says who sent it, how it was decided, \
 which accounts were tried, how and why it ended, what was used and charged, and what helps. Without --ledger it is \
-looked up in the ledger of `trilane up`, which TRILANE_LEDGER or TRILANE_DATA names as for that, and in those of `make run`; \
-in each the files that were set aside, too.
+looked up in the ledger of `trilane up`, which TRILANE_LEDGER or TRILANE_DATA names as for that, and in those of the gateways that \
+you run here; in each the files that were set aside, too.
 
 The gateway's own code decides, by the document and as if nothing had been used of any limit (except what the document \
 says was spent). Nothing is sent anywhere. Envoy's work before the filter is not done here: give the path normalised \

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use super::credential::CredentialSource;
 use super::vendor_arg::VendorArg;
 use crate::data_directory::DataArg;
+use crate::envoy_program::FetchingArg;
 use crate::key::LimitArgs;
 use crate::models::ClientProtocol;
+use crate::system_ca::SystemCaArg;
 use trilane_console::vendors::OwnPrice;
 
 /// Makes a document, credentials and a first key for real vendors.
@@ -70,13 +72,8 @@ pub struct InitArgs {
     #[arg(long, value_name = "FILE", requires = "vendors")]
     pub ca: Option<PathBuf>,
 
-    /// The system's certificate authorities, which Envoy will trust too
-    #[arg(
-        long,
-        value_name = "FILE",
-        default_value = "/etc/ssl/certs/ca-certificates.crt"
-    )]
-    pub system_ca: PathBuf,
+    #[command(flatten)]
+    pub system_ca: SystemCaArg,
 
     /// The id of the first key
     #[arg(long, value_name = "ID", default_value = "first")]
@@ -89,13 +86,24 @@ pub struct InitArgs {
     #[command(flatten)]
     pub terms: LimitArgs,
 
-    /// Add the vendors to the document that is there, and a key for the first of them
+    /// Add the vendors to the document that is there, and a key for them: of its group `all`, which serves them too
     #[arg(long, conflicts_with = "force")]
     pub add: bool,
+
+    /// With --add: leave the group `all` as it is; the key is for the first of the vendors
+    #[arg(long, requires = "add")]
+    pub apart: bool,
+
+    /// Add the credential as another account of the group that has this vendor: it is used where those before it fail
+    #[arg(long, requires = "add", requires = "vendors", conflicts_with_all = ["models", "prices", "free", "key_out"])]
+    pub another_key: bool,
 
     /// Replace the document that is there; it stays as gateway.json.before
     #[arg(long)]
     pub force: bool,
+
+    #[command(flatten)]
+    pub fetching: FetchingArg,
 
     /// The URL at which clients will reach the gateway, for the printed lines
     #[arg(

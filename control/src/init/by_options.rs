@@ -1,5 +1,6 @@
 //! The setup by options alone, for scripts: nothing is asked.
 
+use super::another_key;
 use super::args::InitArgs;
 use super::chosen;
 use super::credential::CredentialSource;
@@ -18,6 +19,9 @@ use trilane_console::vendors::{self, ListFailure, ListedModel, Offer, Vendor};
 /// # Errors
 /// A vendor did not give its list, something is in the way, or cannot be written.
 pub fn run(args: &InitArgs, data: &DataDirectory, key: FirstKey) -> Result<(), Failure> {
+    if args.another_key {
+        return add_keys(args, data);
+    }
     let present = PresentDocument::of(args);
     present::ensure_free(data, present, &key)?;
     if args.vendors.len() > 1 {
@@ -29,6 +33,33 @@ pub fn run(args: &InitArgs, data: &DataDirectory, key: FirstKey) -> Result<(), F
         vendors.push(of_options(args, arg, &catalogue)?);
     }
     finish(args, data, present, vendors, key)
+}
+
+/// Adds accounts to groups that the document has.
+fn add_keys(args: &InitArgs, data: &DataDirectory) -> Result<(), Failure> {
+    if args.vendors.len() > 1 {
+        ensure_of_one(args)?;
+    }
+    for arg in &args.vendors {
+        let (vendor, source) = named(args, arg)?;
+        let found = match &args.group {
+            Some(group) => Some(group.clone()),
+            None => another_key::group_of(data, &vendor)?,
+        };
+        let group = found.ok_or_else(|| {
+            Failure::Data(format!(
+                "the document has no group with an account at {}: leave --another-key out",
+                vendor.origin.authority()
+            ))
+        })?;
+        let credential = source.read().map_err(Failure::Data)?;
+        let listed = vendors::list(&vendor, &credential, &tested::reach(args, &vendor));
+        let listed =
+            listed.map_err(|failure| Failure::Data(tested::sentence(&vendor, &failure)))?;
+        say(&tested::works(&vendor, true, listed.len()));
+        another_key::write(data, &group, &credential)?;
+    }
+    Ok(())
 }
 
 /// Refuses options that can be meant for one vendor only.
@@ -49,11 +80,8 @@ fn ensure_of_one(args: &InitArgs) -> Result<(), Failure> {
     }
 }
 
-fn of_options(
-    args: &InitArgs,
-    arg: &VendorArg,
-    catalogue: &PriceCatalogue,
-) -> Result<TestedVendor, Failure> {
+/// The vendor that an option names, and the place of its credential.
+fn named(args: &InitArgs, arg: &VendorArg) -> Result<(Vendor, CredentialSource), Failure> {
     let protocol = args.protocol.map(Into::into);
     let vendor = Vendor::new(
         arg.preset,
@@ -70,6 +98,15 @@ fn of_options(
         let why = "say where the credential is: --credential-file FILE, --credential-env NAME or --no-credential";
         Failure::Usage(why.to_owned())
     })?;
+    Ok((vendor, source))
+}
+
+fn of_options(
+    args: &InitArgs,
+    arg: &VendorArg,
+    catalogue: &PriceCatalogue,
+) -> Result<TestedVendor, Failure> {
+    let (vendor, source) = named(args, arg)?;
     let credential = source.read().map_err(Failure::Data)?;
     let listed = match vendors::list(&vendor, &credential, &tested::reach(args, &vendor)) {
         Ok(listed) => {

@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_taken() {
         let openai = vendor("openai");
-        let names = ["gpt-6-luna", "o9", "text-embedding-3-small"];
+        let names = ["gpt-6-luna", "o9", "text-embedding-3-small", "tts-1"];
         let listed = names.map(ListedModel::named).to_vec();
         let offer = Offer::of(&openai, listed, &PriceCatalogue::embedded());
         let ids = |names: &[&str]| {
@@ -138,7 +138,10 @@ mod tests {
             chosen.map(|chosen| chosen.into_iter().map(|model| model.id).collect::<Vec<_>>())
         };
         assert_eq!(ids(&[]).unwrap(), ["gpt-6-luna"], "those with a price");
-        assert_eq!(ids(&["all"]).unwrap(), ["gpt-6-luna", "o9"]);
+        assert_eq!(
+            ids(&["all"]).unwrap(),
+            ["gpt-6-luna", "o9", "text-embedding-3-small"]
+        );
         assert_eq!(
             ids(&["o9", "gpt-6-luna", "o9"]).unwrap(),
             ["o9", "gpt-6-luna"]
@@ -148,8 +151,8 @@ mod tests {
             error.contains("openai lists no model gpt-6-lunar; did you mean \"gpt-6-luna\"?"),
             "{error}"
         );
-        let error = ids(&["text-embedding-3-small"]).unwrap_err();
-        assert!(error.contains("for embeddings"), "{error}");
+        let error = ids(&["tts-1"]).unwrap_err();
+        assert!(error.contains("for speech"), "{error}");
         let local = vendor("compatible=http://127.0.0.1:1/v1");
         let listed = ["llama3.2:3b", "qwen"].map(ListedModel::named).to_vec();
         let offer = Offer::of(&local, listed, &PriceCatalogue::embedded());

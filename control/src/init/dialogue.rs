@@ -1,9 +1,9 @@
 //! The dialogue: asks a person for what the options say in scripts.
 
 use std::env;
-use std::io::{self, IsTerminal as _};
+use std::io;
 
-use dialoguer::theme::{ColorfulTheme, SimpleTheme, Theme};
+use dialoguer::theme::Theme;
 use dialoguer::{Confirm, Input, MultiSelect, Password, Select};
 use trilane::money::Amount;
 use trilane::protocol::Protocol;
@@ -15,7 +15,7 @@ use trilane_console::vendors::{
 use super::credential::CredentialSource;
 use super::present::PresentDocument;
 use crate::failure::Failure;
-use crate::terminal::say;
+use crate::terminal::{say, theme};
 
 /// The number of models that are shown at a time.
 const PAGE: usize = 15;
@@ -29,16 +29,8 @@ impl Dialogue {
     /// # Errors
     /// There is no terminal.
     pub fn new() -> Result<Self, Failure> {
-        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            let why = "there is no terminal to ask at: name the vendors with --vendor";
-            return Err(Failure::Usage(why.to_owned()));
-        }
-        let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let theme: Box<dyn Theme> = if plain {
-            Box::new(SimpleTheme)
-        } else {
-            Box::new(ColorfulTheme::default())
-        };
+        let why = "there is no terminal to ask at: name the vendors with --vendor";
+        let theme = theme().ok_or_else(|| Failure::Usage(why.to_owned()))?;
         Ok(Self(theme))
     }
 
@@ -81,6 +73,20 @@ impl Dialogue {
         }
     }
 
+    /// The id of a new group for a vendor that another group has already; `None`: that one gets another credential.
+    pub fn group_beside(&self, known: &str, vendor: &Vendor) -> Result<Option<String>, Failure> {
+        let choices = [
+            "add another key to it, which is used where the first fails",
+            "make another group, with models and prices of its own",
+        ];
+        let prompt = format!("The group {known} has this vendor already");
+        match self.select(&prompt, &choices, 0)? {
+            0 => Ok(None),
+            _ if vendor.group != known => Ok(Some(vendor.group.clone())),
+            _ => self.text("A name for the new group", None).map(Some),
+        }
+    }
+
     /// The vendor's credential, and whether it is one.
     pub fn credential(&self, vendor: &Vendor) -> Result<(VendorCredential, bool), Failure> {
         let variable = vendor.preset.variable;
@@ -106,7 +112,7 @@ impl Dialogue {
                 0,
             )?;
             let read = match choice {
-                0 => VendorCredential::new("that was typed", &self.secret("The credential")?),
+                0 => self.typed()?,
                 1 => CredentialSource::File(self.text("The file", None)?.into()).read(),
                 2 => CredentialSource::Variable(self.text("The variable", None)?).read(),
                 _ => CredentialSource::None.read(),
@@ -116,6 +122,14 @@ impl Dialogue {
                 Err(why) => say(&why),
             }
         }
+    }
+
+    /// A credential that is typed or pasted. It is not shown, so its length is.
+    fn typed(&self) -> Result<Result<VendorCredential, String>, Failure> {
+        let text = self.secret("The credential")?;
+        let length = text.trim().chars().count();
+        say(&format!("{length} characters were read"));
+        Ok(VendorCredential::new("that was typed", &text))
     }
 
     /// The id of another key than one that is there.

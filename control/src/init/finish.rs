@@ -34,7 +34,7 @@ pub fn finish(
     tell_stated(&groups);
     let file = key.file.clone();
     let id = key.id.clone();
-    let written = writing::run(data, present, &groups, &credentials, key)?;
+    let written = writing::run(data, present, (&groups, args.apart), &credentials, key)?;
     let of_key = groups
         .iter()
         .filter(|group| written.group == MIXED || group.vendor.group == written.group);
@@ -57,6 +57,7 @@ pub fn finish(
             "  group {MIXED}, which serves all of them to one key"
         ));
     }
+    lines.extend(written.gains.iter().map(|gain| format!("  {gain}")));
     let files = written.credentials.iter();
     lines.extend(files.map(|file| format!("wrote {}, which only you can read", file.display())));
     lines.push(format!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use trilane_console::outgoing::AllowedAddresses;
 use trilane_console::vendors::{
     self, ChosenModel, ListFailure, ListHints, ListSentence, Reach, Vendor, VendorCredential,
-    VendorGroup, proxy_of_environment,
+    VendorGroup, proxy_of_account, proxy_of_environment,
 };
 
 use super::args::InitArgs;
@@ -35,9 +35,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub fn reach<'a>(args: &'a InitArgs, vendor: &Vendor) -> Reach<'a> {
     Reach {
         ca: args.ca.as_deref(),
-        system_ca: &args.system_ca,
+        system_ca: args.system_ca.file(),
         proxy: proxy_of_environment(&vendor.list_url()),
         // Whoever runs the command can call any.
+        trusts_proxy: true,
         addresses: AllowedAddresses::Any,
         header: None,
         patience: PATIENCE,
@@ -84,15 +85,10 @@ fn absolute(file: &Path) -> Result<String, Failure> {
 /// The proxy of the environment, as the account has it.
 fn proxy_url(vendor: &Vendor) -> Option<String> {
     let proxy = proxy_of_environment(&vendor.list_url())?;
-    let scheme = match proxy.protocol() {
-        ureq::ProxyProtocol::Https => "https",
-        ureq::ProxyProtocol::Http => "http",
-        _ => {
-            say("warning: the gateway has no proxies of this kind: its requests will go directly");
-            return None;
-        }
+    let Some(url) = proxy_of_account(&proxy) else {
+        say("warning: the gateway has no proxies of this kind: its requests will go directly");
+        return None;
     };
-    let url = format!("{scheme}://{}:{}", proxy.host(), proxy.port());
     say(&format!(
         "{}: the gateway's requests will go through the proxy {url}, as the environment says",
         vendor.group

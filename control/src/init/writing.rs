@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::key::{self, KeyCreateArgs, LockedDocument};
 use crate::terminal::say;
+use trilane_console::documents::model_changes;
 use trilane_console::vendors::{self, VendorCredential, VendorGroup};
 
 /// The files that were written, and the group of the key.
@@ -20,18 +21,21 @@ pub struct Written {
     pub document: PathBuf,
     /// The files of credentials.
     pub credentials: Vec<PathBuf>,
+    /// The keys that were there and gain models, a sentence each.
+    pub gains: Vec<String>,
     /// The group of the key.
     pub group: String,
 }
 
-/// Writes everything. The document is one that the gateway takes, or nothing is written.
+/// Writes everything. The document is one that the gateway takes, or nothing is written. Groups that are to be apart do not come
+/// into the group that serves all vendors of a document that is there.
 ///
 /// # Errors
 /// The file or document that cannot be written, and the reason.
 pub fn run(
     data: &DataDirectory,
     present: PresentDocument,
-    groups: &[VendorGroup],
+    (groups, apart): (&[VendorGroup], bool),
     credentials: &[VendorCredential],
     key: FirstKey,
 ) -> Result<Written, Failure> {
@@ -39,13 +43,12 @@ pub fn run(
     let document = data.document();
     let (text, group, held) = if present == PresentDocument::Added {
         let held = LockedDocument::open(&document).map_err(Failure::Unreadable)?;
-        let texts: Vec<String> = groups.iter().map(VendorGroup::text).collect();
-        let text = vendors::added(&held.bytes, &texts).ok_or_else(|| {
+        let added = vendors::with_added(&held.bytes, groups, apart);
+        let (text, group) = added.ok_or_else(|| {
             let name = document.display();
             Failure::Data(format!("{name} has no list of groups: mend it first"))
         })?;
-        let first = groups.first().map(|group| group.vendor.group.clone());
-        (text, first.unwrap_or_default(), Some(held))
+        (text, group, Some(held))
     } else {
         let (text, group) = vendors::new(groups);
         (text.into_bytes(), group, None)
@@ -57,6 +60,12 @@ pub fn run(
     for warning in &compiled.warnings {
         say(&format!("warning: {warning}"));
     }
+    let before = held
+        .as_ref()
+        .and_then(|held| document::judge(&held.bytes, &data.prices()).ok());
+    let gains = before.map(|before| model_changes::of_named(&before, &compiled));
+    let gains = gains.iter().flatten();
+    let gains = gains.map(|(change, keys)| change.sentence(keys)).collect();
     let mut files = Vec::new();
     for (group, credential) in groups.iter().zip(credentials) {
         let name = group.vendor.account();
@@ -78,6 +87,7 @@ pub fn run(
     Ok(Written {
         document,
         credentials: files,
+        gains,
         group,
     })
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use time::{Duration, OffsetDateTime};
 
 use super::access::AccessArgs;
-use super::issued;
 use super::terms::LimitArgs;
 use crate::document::DocumentArg;
 use crate::output::FormatArgs;
@@ -19,8 +18,7 @@ owner. A document that the gateway would reject is not written, and a concurrent
 gateway reads this file, the change takes effect within a second; a document that is published (trilane render \
 --publish) must be published again.
 
-The owner and the team are written into the document, so gateways write them into their ledgers. The label and the time of creation are \
-kept only in a file beside the document, gateway.json.issued, which no gateway reads.
+The owner and the team are written into the document, so gateways write them into their ledgers.
 
 A new key's value is printed once and stored nowhere: the document contains its SHA-256 only. No subcommand takes a \
 value.
@@ -32,7 +30,7 @@ Exit codes:
 
 Examples:
   trilane key create --document gateway.json --id key_01 --group mixed --expires-in 90d --key-out key_01.txt
-  trilane key create --document gateway.json --id key_02 --group mixed --owner sales --label 'Ann, laptop' \\
+  trilane key create --document gateway.json --id key_02 --group mixed --owner sales \\
     --budget-month 200 --rpm 60
   trilane key create --document gateway.json --id key_03 --group mixed --models gpt-5.1,gpt-5.4 --multiplier 0.15 --team east
   trilane key limit --document gateway.json --id key_02 --budget-month 300 --rpm none
@@ -49,7 +47,7 @@ pub struct KeyArgs {
 pub enum KeyCommand {
     /// Create a key
     Create(KeyCreateArgs),
-    /// List the keys: id, owner, team, label, group, models, multiplier, state, limits, budget, creation, end
+    /// List the keys: id, owner, team, group, models, multiplier, state, limits, budget, end
     List(KeyListArgs),
     /// Disable a key
     Disable(OneKeyArgs),
@@ -86,12 +84,8 @@ pub struct KeyCreateArgs {
     pub expires_in: Option<Duration>,
 
     /// The key's owner, which gateways write into their ledgers
-    #[arg(long, value_name = "TEXT", value_parser = issued::text)]
+    #[arg(long, value_name = "TEXT", value_parser = owner)]
     pub owner: Option<String>,
-
-    /// A note beside the document, which no gateway, feed or ledger has
-    #[arg(long, value_name = "TEXT", value_parser = issued::text)]
-    pub label: Option<String>,
 
     #[command(flatten)]
     pub access: AccessArgs,
@@ -122,7 +116,6 @@ impl KeyCreateArgs {
             expires_at: None,
             expires_in: None,
             owner: None,
-            label: None,
             access: AccessArgs::default(),
             terms,
             shown: KeyOutArgs {
@@ -241,4 +234,15 @@ pub struct KeyOutArgs {
     /// Write the new key to this new file, readable only by its owner, instead of to standard output
     #[arg(long, value_name = "FILE")]
     pub key_out: Option<PathBuf>,
+}
+
+/// Reads an owner: any text of one line.
+///
+/// # Errors
+/// The expected form, as text.
+fn owner(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > 128 || text.chars().any(char::is_control) {
+        return Err("must be 1 to 128 bytes without control characters".to_owned());
+    }
+    Ok(text.to_owned())
 }

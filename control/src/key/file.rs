@@ -102,25 +102,6 @@ impl LockedDocument {
             .map_err(failed)
     }
 
-    /// Writes a file beside the document, with the same mode and owner.
-    ///
-    /// # Errors
-    /// It cannot be written. Then it is unchanged.
-    pub fn put(&self, beside: &Path, bytes: &[u8]) -> Result<(), String> {
-        let put = || {
-            self.alike(bytes)?
-                .persist(beside)
-                .map_err(|error| error.error)?;
-            File::open(&self.directory)?.sync_all()
-        };
-        put().map_err(|error| format!("cannot write {}: {error}", beside.display()))
-    }
-
-    /// The document's real path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// A new file in the document's directory, with these bytes.
     fn alike(&self, bytes: &[u8]) -> io::Result<NamedTempFile> {
         let mut file = tempfile::Builder::new()

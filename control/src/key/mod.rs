@@ -9,7 +9,6 @@ mod args;
 mod change;
 mod delivery;
 mod file;
-mod issued;
 mod state;
 mod style;
 mod terms;
@@ -23,7 +22,6 @@ pub use args::{KeyArgs, KeyCreateArgs};
 use change::Opened;
 pub use delivery::Delivery;
 pub use file::LockedDocument;
-use issued::{IssuedNotes, Note};
 use serde::Serialize;
 use state::ListedKey;
 pub use terms::LimitArgs;
@@ -31,7 +29,7 @@ use time::OffsetDateTime;
 use trilane::config::{Compiled, Document};
 use trilane_console::secret::NewSecret;
 
-use crate::document::{self, STDIN};
+use crate::document;
 use crate::failure::Failure;
 use crate::output::{self, OutputColumn, OutputFormat, OutputTable};
 use crate::terminal::say;
@@ -114,11 +112,7 @@ pub fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
         None => args.expires_at,
     };
     let (one, new) = (&args.one, NewSecret::key().map_err(Failure::Data)?);
-    let note = Note {
-        label: args.label.clone(),
-        created_at: Some(timestamp::now()),
-    };
-    with_new(one, &new, &args.shown, "created", Some(note), |opened| {
+    with_new(one, &new, &args.shown, "created", |opened| {
         let text = opened.create(args, ends, &new)?;
         Ok((text.unwrap_or_default(), None))
     })
@@ -126,7 +120,7 @@ pub fn create(args: &KeyCreateArgs) -> Result<(), Failure> {
 
 fn rotate(args: &KeyRotateArgs) -> Result<(), Failure> {
     let (one, new) = (&args.one, NewSecret::key().map_err(Failure::Data)?);
-    with_new(one, &new, &args.shown, "rotated", None, |opened| {
+    with_new(one, &new, &args.shown, "rotated", |opened| {
         opened.rotate(&one.id, args.overlap, &new)
     })
 }
@@ -166,14 +160,8 @@ fn access(args: &KeyAccessArgs) -> Result<(), Failure> {
 }
 
 fn list(args: &KeyListArgs) -> Result<(), Failure> {
-    let file = args.document.path();
-    let (document, compiled) = document::good_with_text(file)?;
-    let issued = if file.as_os_str() == STDIN {
-        IssuedNotes::default()
-    } else {
-        IssuedNotes::beside(file).map_err(Failure::Unreadable)?
-    };
-    let states = states(&document, &compiled, &issued);
+    let (document, compiled) = document::good_with_text(args.document.path())?;
+    let states = states(&document, &compiled);
     output::print(|out| match args.format.format() {
         OutputFormat::Table => state::table(&states).write_aligned(out),
         OutputFormat::Csv => state::table(&states).write_csv(out),
@@ -192,16 +180,8 @@ fn simple(
     let changed = text.is_some();
     let text = text.unwrap_or_else(|| held.bytes.clone());
     let (document, compiled) = judged(&held, &text)?;
-    let mut issued = IssuedNotes::beside(held.path()).map_err(Failure::Data)?;
     if changed {
         held.replace(&text).map_err(Failure::Data)?;
-    }
-    if changed && done == "removed" && issued.of(&one.id) != Note::default() {
-        issued.note(&one.id, None);
-        // The key is removed, so a note that stays harms nobody.
-        if let Err(why) = issued.write(&held) {
-            say(&format!("note: its label stays: {why}"));
-        }
     }
     for old in still_good(&compiled, &one.id).filter(|_| matches!(done, "disabled" | "removed")) {
         say(&format!(
@@ -212,7 +192,7 @@ fn simple(
         id: &one.id,
         done,
         changed,
-        now: state_of(&document, &compiled, &issued, &one.id),
+        now: state_of(&document, &compiled, &one.id),
         old: None,
         key: None,
     };
@@ -225,31 +205,17 @@ fn with_new(
     new: &NewSecret,
     shown: &KeyOutArgs,
     done: &'static str,
-    note: Option<Note>,
     edit: impl FnOnce(&Opened<'_>) -> Result<(Vec<u8>, Option<String>), String>,
 ) -> Result<(), Failure> {
     let held = LockedDocument::open(one.document.path()).map_err(Failure::Unreadable)?;
     let (text, old) = edited(&held, edit)?;
     let (document, compiled) = judged(&held, &text)?;
-    let mut issued = IssuedNotes::beside(held.path()).map_err(Failure::Data)?;
     let delivery = shown
         .key_out
         .as_deref()
         .map(|file| Delivery::new(file, new))
         .transpose();
     let delivery = delivery.map_err(Failure::Data)?;
-    // Before the document: a note on a missing key harms nobody.
-    let noted = note.is_some() || old.is_some();
-    if let Some(old) = &old {
-        let note = issued.of(&one.id);
-        issued.note(old, Some(note));
-    }
-    if let Some(note) = note {
-        issued.note(&one.id, Some(note));
-    }
-    if noted {
-        issued.write(&held).map_err(Failure::Data)?;
-    }
     held.replace(&text).map_err(Failure::Data)?;
     let delivered = delivery.is_some();
     if let Some(delivery) = delivery {
@@ -259,8 +225,8 @@ fn with_new(
         id: &one.id,
         done,
         changed: true,
-        now: state_of(&document, &compiled, &issued, &one.id),
-        old: old.and_then(|old| state_of(&document, &compiled, &issued, &old)),
+        now: state_of(&document, &compiled, &one.id),
+        old: old.and_then(|old| state_of(&document, &compiled, &old)),
         key: (!delivered).then(|| new.reveal()),
     };
     tell(&told, one.format.format()).map_err(|failure| {
@@ -307,21 +273,16 @@ fn judged(held: &LockedDocument, text: &[u8]) -> Result<(Document, Compiled), Fa
 }
 
 /// The state of every key.
-fn states(document: &Document, compiled: &Compiled, issued: &IssuedNotes) -> Vec<ListedKey> {
+fn states(document: &Document, compiled: &Compiled) -> Vec<ListedKey> {
     let now = OffsetDateTime::now_utc();
     let says = document.keys.as_deref().unwrap_or_default();
     let keys = says.iter().zip(&compiled.keys);
-    keys.map(|(says, (_, record))| ListedKey::of(record, says, issued.of(&record.id), now))
+    keys.map(|(says, (_, record))| ListedKey::of(record, says, now))
         .collect()
 }
 
-fn state_of(
-    document: &Document,
-    compiled: &Compiled,
-    issued: &IssuedNotes,
-    id: &str,
-) -> Option<ListedKey> {
-    let states = states(document, compiled, issued);
+fn state_of(document: &Document, compiled: &Compiled, id: &str) -> Option<ListedKey> {
+    let states = states(document, compiled);
     states.into_iter().find(|state| state.id == id)
 }
 

@@ -5,7 +5,6 @@ use time::OffsetDateTime;
 use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::keys::KeyRecord;
 
-use super::issued::Note;
 use super::terms;
 use crate::output::{OutputColumn, OutputTable};
 use crate::timestamp;
@@ -19,8 +18,6 @@ pub struct ListedKey {
     pub owner: Option<String>,
     /// The team that it belongs to.
     pub team: Option<String>,
-    /// The issuer's name for it.
-    pub label: Option<String>,
     /// The id of its group.
     pub group: String,
     /// The models of its group that it may use; `None` for all.
@@ -31,8 +28,6 @@ pub struct ListedKey {
     pub state: &'static str,
     /// The limits of the key, as in the document.
     pub limits: Option<LimitsDocument>,
-    /// The time at which the key was created, as RFC 3339, if noted.
-    pub created_at: Option<String>,
     /// The time at which the key expires, as RFC 3339; `None`: never.
     pub expires_at: Option<String>,
 }
@@ -51,18 +46,16 @@ pub fn of(record: &KeyRecord, now: OffsetDateTime) -> &'static str {
 
 impl ListedKey {
     /// The state of a key at a time.
-    pub fn of(record: &KeyRecord, says: &KeyDocument, note: Note, now: OffsetDateTime) -> Self {
+    pub fn of(record: &KeyRecord, says: &KeyDocument, now: OffsetDateTime) -> Self {
         Self {
             id: record.id.to_string(),
             owner: record.owner.clone().map(String::from),
             team: record.team.clone().map(String::from),
-            label: note.label,
             group: record.group.to_string(),
             models: says.models.clone(),
             multiplier: says.multiplier.clone(),
             state: of(record, now),
             limits: says.limits.clone(),
-            created_at: note.created_at,
             expires_at: record.expires_at.and_then(timestamp::unix_text),
         }
     }
@@ -75,12 +68,10 @@ impl ListedKey {
         vec![
             self.id.clone(),
             text(&self.owner),
-            text(&self.label),
             self.group.clone(),
             self.state.to_owned(),
             limits.map(terms::shown).unwrap_or_default(),
             budget.map(terms::shown_budget).unwrap_or_default(),
-            text(&self.created_at),
             text(&self.expires_at),
             text(&self.team),
             models.map(|models| models.join(", ")).unwrap_or_default(),
@@ -93,12 +84,10 @@ impl ListedKey {
 pub fn table(states: &[ListedKey]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
     let others = [
         "owner",
-        "label",
         "group",
         "state",
         "limits",
         "budget",
-        "created_at",
         "expires_at",
         "team",
         "models",

@@ -109,8 +109,7 @@ impl LimitArgs {
         let mut budget = limits.budget.take().unwrap_or_default();
         put(&self.budget_day, &mut budget.per_day);
         put(&self.budget_month, &mut budget.per_month);
-        let has_budget = budget.per_day.is_some() || budget.per_month.is_some();
-        limits.budget = has_budget.then_some(budget);
+        limits.budget = budget.is_set().then_some(budget);
         (!is_unlimited(&limits)).then_some(limits)
     }
 }

@@ -6,6 +6,7 @@ use crate::data_directory::DataArg;
 use crate::document::DocumentArg;
 use crate::models::ClientProtocol;
 use crate::output::FormatArgs;
+use crate::system_ca::SystemCaArg;
 
 /// Lists the price catalogue, and compares a document with it.
 #[derive(Debug, clap::Args)]
@@ -82,6 +83,9 @@ pub struct PricesImportArgs {
     /// The certificate authorities of the address, where they are not the system's
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub system_ca: SystemCaArg,
 
     /// Take them without a question
     #[arg(long)]

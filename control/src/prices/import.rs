@@ -85,8 +85,9 @@ fn read(args: &PricesImportArgs) -> Result<Vec<u8>, Failure> {
     }
     let reach = Reach {
         ca: args.ca.as_deref(),
-        system_ca: Path::new(crate::render::SYSTEM_CA),
+        system_ca: args.system_ca.file(),
         proxy: proxy_of_environment(list),
+        trusts_proxy: true,
         addresses: AllowedAddresses::Any,
         header: None,
         patience: PATIENCE,

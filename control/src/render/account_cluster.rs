@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 use trilane::config::account::{Account, CredentialHeader, HttpVersion};
 use trilane::config::origin::Origin;
-use trilane::exchange::FINAL_HEADER;
+use trilane::exchange::{FINAL_HEADER, JUDGED_HEADER};
 
 use super::envoy::{
     SecretReference, any, change_headers_by, codec, extension, http_options, http2, keepalive,
     limits,
 };
+use super::judge::judge;
 use super::proxy;
 use super::tls;
 
@@ -25,8 +26,10 @@ pub struct Identity<'a> {
     pub authorities: Option<&'a SecretReference>,
     /// The proxy of the account, if it has one, with the name of the proxy's cluster.
     pub proxy: Option<(&'a Origin, &'a str)>,
-    /// Whether its source has no other account.
+    /// Whether no other account is asked before or after it.
     pub only: bool,
+    /// The filter, as Envoy sees it, to judge answers where the source has other accounts.
+    pub filter: Option<&'a str>,
 }
 
 /// An account's cluster.
@@ -97,11 +100,19 @@ fn protocol(account: &Account, identity: &Identity<'_>) -> Value {
         HttpVersion::One => json!({"explicit_http_config": {"http_protocol_options": {}}}),
         HttpVersion::Two => json!({"explicit_http_config": {"http2_protocol_options": http2()}}),
     };
+    // Answers pass the filters from the last to the first, and the judge has to see the mark of a request.
+    let judge = identity.filter.filter(|_| !identity.only).map(judge);
+    let changes = [
+        change_headers(identity.only),
+        inject_credential(account.header, identity),
+        codec(),
+    ];
+    let filters: Vec<Value> = judge.into_iter().chain(changes).collect();
     let mut options = json!({
         // Shorter than servers keep idle connections, which for most is a minute or more: a request that meets the
         // server's close fails.
         "common_http_protocol_options": {"idle_timeout": "55s"},
-        "http_filters": [change_headers(identity.only), inject_credential(account.header, identity), codec()],
+        "http_filters": filters,
     });
     if let (Some(options), Value::Object(http)) = (options.as_object_mut(), http) {
         options.extend(http);
@@ -139,7 +150,8 @@ fn endpoint(account: &Account, identity: &Identity<'_>) -> Value {
 /// Removes what concerns only the client or this gateway: credentials (also those of another account, from an earlier
 /// attempt), the client's address, the gateway's own headers.
 ///
-/// Of the responses of one of several accounts, the header by which the filter keeps Envoy from another attempt.
+/// Of the responses of one of several accounts, the headers by which the filter keeps Envoy from another attempt, and asks it
+/// for one.
 fn change_headers(only: bool) -> Value {
     const NAMES: [&str; 6] = [
         "authorization",
@@ -158,7 +170,9 @@ fn change_headers(only: bool) -> Value {
     let responses = if only {
         vec![]
     } else {
-        vec![json!({"remove": FINAL_HEADER})]
+        [FINAL_HEADER, JUDGED_HEADER]
+            .map(|name| json!({"remove": name}))
+            .into()
     };
     change_headers_by(requests, responses)
 }

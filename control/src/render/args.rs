@@ -10,9 +10,8 @@ use super::control_plane::ControlPlane;
 use super::published_as::PublishedAs;
 use crate::ads::AdsServer;
 use crate::envoy_admin::AdminPlace;
+use crate::system_ca::SystemCaArg;
 
-/// The path of the certificate authorities on most systems.
-pub const SYSTEM_CA: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// The time that a published document takes to be in force, in seconds.
 const SETTLE: u32 = 3;
 /// The time that written clusters take to be in Envoy, in seconds.
@@ -67,16 +66,12 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     pub credentials: Option<PathBuf>,
 
-    /// The certificate authorities of accounts without a `ca` of their own
-    #[arg(
-        long,
-        value_name = "FILE",
-        default_value = SYSTEM_CA
-    )]
-    pub system_ca: PathBuf,
+    #[command(flatten)]
+    pub system_ca: SystemCaArg,
 
-    /// Has no effect any more: no cluster names the filter
-    #[arg(long, value_name = "FILE", hide = true)]
+    /// The gateway's filter, under the path where Envoy has it: then the accounts of a group with several are also judged
+    /// by the words of their answers, such as a 400 that means an empty account
+    #[arg(long, value_name = "FILE")]
     pub filter: Option<PathBuf>,
 
     /// Number of inotify instances that Envoy's user may have where Envoy runs [default: as on this host]
@@ -164,7 +159,7 @@ impl Args {
             document,
             out: None,
             credentials: None,
-            system_ca: PathBuf::from(SYSTEM_CA),
+            system_ca: SystemCaArg::default(),
             filter: None,
             inotify_instances: None,
             control_plane: None,

@@ -117,22 +117,15 @@ mod tests {
 
     use super::*;
 
-    fn place(url: &str, proxy: Option<&str>, ca: Option<&str>) -> CredentialDestination {
-        CredentialDestination {
-            url: url.to_owned(),
-            proxy: proxy.map(str::to_owned),
-            ca: ca.map(str::to_owned),
-        }
+    /// The destination of a line.
+    fn read(line: &str) -> CredentialDestination {
+        parse(line).unwrap().unwrap()
     }
 
     #[test]
     fn only_where_the_operator_says() {
-        let here = place("https://api.openai.com", None, None);
-        let proxied = place(
-            "https://api.openai.com",
-            Some("http://proxy:3128"),
-            Some("own.pem"),
-        );
+        let here = read("https://api.openai.com");
+        let proxied = read("https://api.openai.com proxy=http://proxy:3128 ca=own.pem");
         for (case, lines, asked, want) in [
             ("no file", None, &here, false),
             ("an empty file", Some(""), &here, false),
@@ -229,14 +222,7 @@ mod tests {
                 "{case}: the operator's own document"
             );
             assert!(
-                check(
-                    &file,
-                    "other",
-                    &place("https://y", None, None),
-                    &own,
-                    &mut seen
-                )
-                .is_err(),
+                check(&file, "other", &read("https://y"), &own, &mut seen).is_err(),
                 "{case}"
             );
         }
@@ -244,16 +230,12 @@ mod tests {
 
     #[test]
     fn what_is_said_is_what_is_read() {
-        for destination in [
-            place("https://a.example", None, None),
-            place("http://127.0.0.1:9101", Some("http://proxy:3128"), None),
-            place(
-                "https://a.example:8443",
-                Some("https://proxy"),
-                Some("own.pem"),
-            ),
+        for said in [
+            "https://a.example",
+            "http://127.0.0.1:9101 proxy=http://proxy:3128",
+            "https://a.example:8443 proxy=https://proxy ca=own.pem",
         ] {
-            assert_eq!(parse(&line(&destination)), Ok(Some(destination)));
+            assert_eq!(line(&read(said)), said);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `trilane render`: gives a running Envoy the document's upstream accounts, here as files.
 //!
 //! The document is compiled as the gateway compiles it ([`sources`]) and rendered as [`resources`]: each account is
-//! a cluster ([`account_cluster`]) with a [`secret`], and perhaps a cluster for its [`proxy`]. Only if the document and the files that it
+//! a cluster ([`account_cluster`]) with a [`secret`], perhaps a [`judge`] of its answers, and perhaps a cluster for its [`proxy`]. Only if the document and the files that it
 //! names are valid ([`credential`], where the document is a console's one that it has [`given`] or that is [bound](binding) to where it goes, [`authorities`]),
 //! Envoy gets them, perhaps with clusters that are kept for now, and perhaps the document is put in force ([`publication`]), after Envoy has the clusters.
 //!
@@ -23,6 +23,7 @@ mod credential;
 mod envoy;
 mod findings;
 mod given;
+mod judge;
 mod kept;
 mod label;
 mod pass;
@@ -47,7 +48,7 @@ mod writing;
 
 use std::io::{self, Write as _};
 
-pub use args::{Args, SYSTEM_CA};
+pub use args::Args;
 use clean_up::CleanUp;
 pub use control_plane::ControlPlane;
 use paths::Paths;

@@ -46,7 +46,7 @@ pub fn run(
     if let Some(plane) = paths.control_plane
         && sources
             .iter()
-            .any(|source| source.accounts.accounts.len() > 1)
+            .any(|source| source.accounts.are_alternatives())
     {
         report.findings.notes.push(plane.several_accounts());
     }

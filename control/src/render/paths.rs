@@ -26,6 +26,8 @@ pub struct Paths {
     pub bound: CredentialDestinations,
     /// The certificate authorities of accounts without a `ca` of their own.
     pub system_ca: PathBuf,
+    /// The filter, as Envoy sees it, to judge answers.
+    pub filter: Option<String>,
 }
 
 impl Paths {
@@ -50,7 +52,9 @@ impl Paths {
             credentials: optional(args.credentials.as_ref(), "--credentials")?,
             given: optional(args.given.as_ref(), "--data")?,
             bound: args.bound.clone(),
-            system_ca: absolute(&args.system_ca, "--system-ca")?,
+            system_ca: absolute(&args.system_ca.file(), "--system-ca")?,
+            filter: optional(args.filter.as_ref(), "--filter")?
+                .map(|file| file.to_string_lossy().into_owned()),
         })
     }
 

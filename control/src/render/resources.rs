@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trilane::config::account::{Account, account_cluster, source_cluster};
+use trilane::config::account::Account;
 use trilane::config::origin::Origin;
 use trilane_console::credentials::CredentialDestination;
 
@@ -82,14 +82,10 @@ struct Renderer<'a> {
 
 impl Renderer<'_> {
     fn source(&mut self, source: &SourceGroup) -> Vec<Value> {
-        let accounts = &source.accounts.accounts;
-        if let [account] = accounts.as_slice() {
-            return self.account(source, 0, account, &source_cluster(&source.group));
-        }
         let mut clusters = Vec::new();
-        for (i, account) in accounts.iter().enumerate() {
-            let name = account_cluster(&source.group, &account.id);
-            clusters.extend(self.account(source, i, account, &name));
+        let accounts = source.accounts.accounts.iter();
+        for (i, (account, name)) in accounts.zip(&source.accounts.clusters).enumerate() {
+            clusters.extend(self.account(source, i, account, name));
         }
         clusters
     }
@@ -159,7 +155,8 @@ impl Renderer<'_> {
                 proxy: proxy
                     .as_ref()
                     .map(|(proxy, (name, _))| (*proxy, name.as_str())),
-                only: source.accounts.accounts.len() == 1,
+                only: !source.accounts.are_alternatives(),
+                filter: self.paths.filter.as_deref(),
             },
         );
         let proxy = proxy.map(|(_, (_, cluster))| cluster);

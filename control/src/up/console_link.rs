@@ -16,14 +16,13 @@ use trilane_console::store::DatabaseAddress;
 use trilane_console::vendors::VendorAccess;
 
 use super::console_peer::ConsolePeer;
-use super::plan::{ConsolePlan, Plan};
+use super::plan::{ConsolePlan, LocalConsole, Plan};
 use super::tell;
 use crate::agent::{Agent, AgentSettings, ConsoleUrl};
 use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::host_port::HostPort;
-use crate::render;
 use crate::serve;
 
 /// The interval at which the first document is looked for.
@@ -39,7 +38,7 @@ const RETENTION: Retention = Retention {
 pub struct ConsoleLink {
     agent: Agent,
     console: Option<RunningConsole>,
-    /// The base URL of the console.
+    /// The base URL of the console, as people reach it.
     pub url: ConsoleUrl,
     /// The file with the first admin's token, if it is here.
     pub admin_token: Option<PathBuf>,
@@ -55,7 +54,7 @@ impl ConsoleLink {
     /// # Errors
     /// The reason that it cannot start.
     pub async fn begin(plan: &Plan, console: &ConsolePlan, gateway: u16) -> Result<Self, Failure> {
-        let printer = EventPrinter::new(false);
+        let printer = plan.printer();
         let place = plan.data.agent();
         let mut here = None;
         let mut admin_token = None;
@@ -67,23 +66,20 @@ impl ConsoleLink {
                 enrolment,
                 envoy_id,
             } => (url.clone(), ca.clone(), enrolment.clone(), envoy_id.clone()),
-            ConsolePlan::Here {
-                port,
-                peer,
-                private_accounts,
-            } => {
+            ConsolePlan::Here(console) => {
                 let token = plan.data.root().join("admin.token");
-                let access = VendorAccess::new(*private_accounts, PathBuf::from(render::SYSTEM_CA));
-                let begun = start_console(plan, (*port, *peer), gateway, &token, access, printer);
-                let (console, address) = begun.await?;
-                admit_local_agent(console.store(), &place).await?;
-                let path = console.sign_in_path().await?;
-                sign_in = path.map(|path| format!("http://{address}{path}"));
-                wait_for_document(&console, &address, &mut sign_in).await?;
-                here = Some(console);
+                let begun = start_console(plan, console, gateway, &token, printer);
+                let (running, address) = begun.await?;
+                admit_local_agent(running.store(), &place).await?;
+                let local: Result<ConsoleUrl, String> = format!("http://{address}").parse();
+                let local = local.map_err(Failure::Data)?;
+                let people = console.public.as_ref().unwrap_or(&local);
+                let path = running.sign_in_path().await?;
+                sign_in = path.map(|path| people.join(&path));
+                wait_for_document(&running, people, &mut sign_in).await?;
+                here = Some(running);
                 admin_token = token.exists().then_some(token);
-                let url = format!("http://{address}").parse();
-                (url.map_err(Failure::Data)?, None, None, None)
+                (local, None, None, None)
             }
         };
         let (listener, feed) = listen(Ipv4Addr::LOCALHOST, 0).await?;
@@ -98,10 +94,14 @@ impl ConsoleLink {
             published: Some(plan.run.document()),
         };
         let told = |line: &str| tell(&format!("agent: {line}"));
+        let public = match console {
+            ConsolePlan::Here(console) => console.public.clone(),
+            ConsolePlan::At { .. } => None,
+        };
         Ok(Self {
             agent: Agent::begin(settings, listener, told).await?,
             console: here,
-            url,
+            url: public.unwrap_or(url),
             admin_token,
             sign_in,
             feed,
@@ -135,7 +135,7 @@ impl ConsoleLink {
 /// Waits until a document is in force. Where there is none, somebody signs in and adds vendors first.
 async fn wait_for_document(
     console: &RunningConsole,
-    address: &HostPort,
+    people: &ConsoleUrl,
     sign_in: &mut Option<String>,
 ) -> Result<(), Failure> {
     if console.has_document().await? {
@@ -144,11 +144,12 @@ async fn wait_for_document(
     tell(
         "nothing is served yet. The console adds vendors, models and a key; the gateway starts then:",
     );
-    tell(&format!("  console    http://{address}"));
+    tell(&format!("  console    {people}"));
     // It is good once.
     if let Some(link) = sign_in.take() {
         tell(&format!("  sign in    {link} (once, within an hour)"));
     }
+    tell("Ctrl-C ends it.");
     while !console.has_document().await? {
         sleep(LOOK).await;
     }
@@ -157,19 +158,18 @@ async fn wait_for_document(
 
 async fn start_console(
     plan: &Plan,
-    (port, peer): (u16, Option<ConsolePeer>),
-    gateway: u16,
+    console: &LocalConsole,
+    gateway_port: u16,
     token: &std::path::Path,
-    vendors: VendorAccess,
     printer: EventPrinter,
 ) -> Result<(RunningConsole, HostPort), Failure> {
     // Before it listens on all addresses.
-    let peers = peer.map(ConsolePeer::addresses).transpose()?;
-    let host = match peer {
+    let peers = console.peer.map(ConsolePeer::addresses).transpose()?;
+    let host = match console.peer {
         None => Ipv4Addr::LOCALHOST,
         Some(_) => Ipv4Addr::UNSPECIFIED,
     };
-    let (listener, address) = listen(host, port).await?;
+    let (listener, address) = listen(host, console.port).await?;
     plan.data.create_console()?;
     let directory = plan.data.console();
     let database = directory.to_string_lossy();
@@ -179,16 +179,29 @@ async fn start_console(
         import_document: plan.imported.clone().filter(|file| file.exists()),
         prices: plan.data.prices(),
         retention: RETENTION,
-        https: false,
-        proxies: TrustedProxies::default(),
-        gateway: Some(format!("http://{}", plan.reached_at(gateway))),
+        https: console.public.as_ref().is_some_and(ConsoleUrl::is_tls),
+        proxies: proxies(console.public.as_ref()),
+        gateway: Some(console.gateway.clone().unwrap_or_else(|| {
+            let here = plan.reached_at(gateway_port);
+            format!("http://{here}")
+        })),
         sealing_keys: Some(SealingKeyFile::new(plan.data.sealing_keys())),
         private_webhooks: false,
         peers,
-        vendors,
+        vendors: VendorAccess::new(console.private_accounts, plan.system_ca.clone()),
     };
     let console = RunningConsole::begin(&settings, listener, printer).await?;
     Ok((console, address))
+}
+
+/// The proxies that tell from where a request comes: with a public address that of this machine, for nobody else can connect.
+fn proxies(public: Option<&ConsoleUrl>) -> TrustedProxies {
+    let networks = public.map(|_| ["127.0.0.0/8", "::1"]).into_iter().flatten();
+    TrustedProxies::new(
+        networks
+            .filter_map(|network| network.parse().ok())
+            .collect(),
+    )
 }
 
 /// Opens a listener. Returns the address by which this machine reaches it.

@@ -7,7 +7,6 @@ use trilane_console::metrics::RelayedPage;
 
 use super::prepare::PreparedGateway;
 use crate::envoy_admin::{Admin, METRICS};
-use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::metrics_listener::MetricsListener;
 
@@ -34,11 +33,7 @@ pub async fn serve(
         kind: KIND,
         read: Box::new(move || Box::pin(admin.clone().ask(Admin::metrics))),
     };
-    let served = address.serve(
-        sources,
-        Some(relayed),
-        "--metrics-port",
-        EventPrinter::new(false),
-    );
+    let printer = gateway.plan.printer();
+    let served = address.serve(sources, Some(relayed), "--metrics-port", printer);
     served.await
 }

@@ -3,12 +3,12 @@
 //! Envoy ends with its supervisor. Where the system does not see to that, or Envoy takes a while, it would still have the ports and
 //! write to the ledger.
 
-use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::running_envoys;
 
 /// The longest time for such an Envoy to end by itself.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -43,22 +43,11 @@ fn send(pid: i32, signal: Signal) {
     }
 }
 
-/// The processes with `--config-path` and this file among their arguments. Without `/proc` there are none.
 fn on_configuration(envoy_yaml: &Path) -> Vec<i32> {
-    let own = i32::try_from(std::process::id()).unwrap_or_default();
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter(|pid| *pid != own && runs_on(*pid, envoy_yaml))
+    running_envoys::all()
+        .filter(|envoy| envoy.config_path == envoy_yaml)
+        .map(|envoy| envoy.pid)
         .collect()
-}
-
-fn runs_on(pid: i32, envoy_yaml: &Path) -> bool {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let arguments: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-    let file = envoy_yaml.as_os_str().as_bytes();
-    arguments
-        .windows(2)
-        .any(|pair| pair == [b"--config-path", file])
 }
 
 #[cfg(test)]

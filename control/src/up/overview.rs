@@ -5,79 +5,39 @@ use std::path::Path;
 
 use super::document::{DocumentSummary, GroupSummary};
 use super::prepare::PreparedGateway;
-use super::sample;
+use super::sample::{self, SampleKey};
 use crate::host_port::HostPort;
 
-/// The lines.
+/// The lines: what a person needs first, and the rest with `--verbose`.
 pub fn lines(gateway: &PreparedGateway, admin: &HostPort, envoy: u32) -> Vec<String> {
     let plan = &gateway.plan;
     let address = plan.reached_at(gateway.port.number);
     let mut lines = vec![String::new(), "trilane is ready".to_owned(), String::new()];
-    let mut item = |name: &str, text: String| lines.push(format!("  {name:<10} {text}"));
-    let tls = gateway.tls_port.as_ref().map_or_else(String::new, |port| {
-        let authority = gateway.plan.data.certs().join("ca.crt");
-        let trust = if authority.exists() {
-            format!(" (trust {})", authority.display())
-        } else {
-            String::new()
-        };
-        format!("   https://localhost:{}{trust}", port.number)
-    });
-    item("gateway", format!("http://{address}{tls}"));
-    item("admin", format!("http://{admin}"));
-    for (source, address, _) in gateway.simulators() {
-        item("simulator", format!("http://{address} ({source})"));
-    }
+    lines.push(item(
+        "gateway",
+        &format!("http://{address}{}", tls(gateway)),
+    ));
     match &gateway.console {
-        None => item(
-            "document",
-            format!("{} (save it, and it takes effect)", plan.document.display()),
-        ),
+        None => {
+            let document = plan.document.display();
+            let text = format!("{document} (save it, and it takes effect)");
+            lines.push(item("document", &text));
+        }
         Some(link) => {
-            let token = link.admin_token.as_ref().map(|file| file.display());
-            let token =
-                token.map_or_else(String::new, |file| format!(" (an admin's token: {file})"));
-            item("console", format!("{}{token}", link.url));
+            lines.push(item("console", &link.url.to_string()));
             if let Some(sign_in) = &link.sign_in {
-                item("sign in", format!("{sign_in} (once, within an hour)"));
+                let text = format!("{sign_in} (once, within an hour)");
+                lines.push(item("sign in", &text));
             }
-            item(
-                "document",
-                format!("{} (from the console)", plan.document.display()),
-            );
         }
     }
-    let accounts = accounts(&plan.document);
-    for (number, line) in accounts.iter().enumerate() {
-        item(if number == 0 { "accounts" } else { "" }, line.clone());
-    }
-    if !accounts.is_empty() {
-        let credentials = plan.credentials.display();
-        item(
-            "",
-            format!("(credentials in {credentials}: rename a new file into place, and it is used)"),
-        );
-    }
-    item(
-        "processes",
-        format!(
-            "trilane {}, Envoy {} {envoy}",
-            std::process::id(),
-            plan.envoy.version
-        ),
-    );
-    item(
-        "ledger",
-        format!("{} (one line a request)", plan.ledger.display()),
-    );
-    item("log", plan.run.envoy_log().display().to_string());
     let keys = sample::keys(&plan.document);
+    if plan.verbose {
+        lines.extend(rest(gateway, admin, envoy));
+        lines.extend(sample_keys(&keys));
+    }
     match sample::requests(&keys, &address, !gateway.simulators().is_empty()) {
         Some(requests) => {
-            lines.extend(["", "keys of the sample document", ""].map(str::to_owned));
-            for key in &keys {
-                lines.push(format!("  {:<27} {}", key.value, key.group));
-            }
             lines.extend(["", "try (the second one streams)", ""].map(str::to_owned));
             for request in requests {
                 lines.extend([format!("  {request}"), String::new()]);
@@ -88,8 +48,80 @@ pub fn lines(gateway: &PreparedGateway, admin: &HostPort, envoy: u32) -> Vec<Str
             lines.extend([String::new(), text.to_owned(), String::new()]);
         }
     }
-    lines.push("Ctrl-C ends everything.".to_owned());
+    let more = if plan.verbose {
+        ""
+    } else {
+        " Addresses, files and processes: -v."
+    };
+    lines.push(format!("Ctrl-C ends everything.{more}"));
     lines
+}
+
+fn item(name: &str, text: &str) -> String {
+    format!("  {name:<10} {text}")
+}
+
+/// The address of the listener for TLS, if there is one.
+fn tls(gateway: &PreparedGateway) -> String {
+    gateway.tls_port.as_ref().map_or_else(String::new, |port| {
+        let authority = gateway.plan.data.certs().join("ca.crt");
+        let trust = if gateway.plan.verbose && authority.exists() {
+            format!(" (trust {})", authority.display())
+        } else {
+            String::new()
+        };
+        format!("   https://localhost:{}{trust}", port.number)
+    })
+}
+
+/// The addresses and files that few need.
+fn rest(gateway: &PreparedGateway, admin: &HostPort, envoy: u32) -> Vec<String> {
+    let plan = &gateway.plan;
+    let mut lines = Vec::new();
+    let mut add = |name: &str, text: String| lines.push(item(name, &text));
+    if let Some(link) = &gateway.console {
+        add(
+            "document",
+            format!("{} (from the console)", plan.document.display()),
+        );
+        if let Some(token) = &link.admin_token {
+            add("token", format!("{} (an admin's)", token.display()));
+        }
+    }
+    add("admin", format!("http://{admin}"));
+    for (source, address, _) in gateway.simulators() {
+        add("simulator", format!("http://{address} ({source})"));
+    }
+    let accounts = accounts(&plan.document);
+    for (number, line) in accounts.iter().enumerate() {
+        add(if number == 0 { "accounts" } else { "" }, line.clone());
+    }
+    if !accounts.is_empty() {
+        let credentials = plan.credentials.display();
+        let text =
+            format!("(credentials in {credentials}: rename a new file into place, and it is used)");
+        add("", text);
+    }
+    let supervisor = std::process::id();
+    let version = &plan.envoy.version;
+    add(
+        "processes",
+        format!("trilane {supervisor}, Envoy {version} {envoy}"),
+    );
+    let ledger = plan.ledger.display();
+    add("ledger", format!("{ledger} (one line a request)"));
+    add("log", plan.run.envoy_log().display().to_string());
+    lines
+}
+
+/// The keys of the sample document that are valid.
+fn sample_keys(keys: &[SampleKey]) -> Vec<String> {
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let key = |key: &SampleKey| format!("  {:<27} {}", key.value, key.group);
+    let title = ["", "keys of the sample document", ""].map(str::to_owned);
+    title.into_iter().chain(keys.iter().map(key)).collect()
 }
 
 /// A line for each source: its accounts in the order of their priorities.

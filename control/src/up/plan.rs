@@ -6,15 +6,17 @@ use std::time::Duration;
 use super::console_peer::ConsolePeer;
 use super::file;
 use super::ledger::Rotation;
-use super::settings::UpArgs;
+use super::settings::{UpArgs, UpSettings};
 use super::size::FileSize;
 use crate::agent::ConsoleUrl;
 use crate::data_directory::DataDirectory;
-use crate::envoy_program::EnvoyProgram;
+use crate::envoy_program::{self, EnvoyProgram};
+use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::host_port::HostPort;
 use crate::metrics_listener::MetricsAddress;
 use crate::run_directory::RunDirectory;
+use crate::system_ca;
 use crate::timestamp::parse_duration;
 
 /// Defaults.
@@ -35,14 +37,7 @@ const LEDGER_KEEP: usize = 2;
 #[derive(Debug, Clone)]
 pub enum ConsolePlan {
     /// From a console in this process.
-    Here {
-        /// The port of the console; 0: any.
-        port: u16,
-        /// The address that may connect from elsewhere, in a container.
-        peer: Option<ConsolePeer>,
-        /// Whether it tests accounts at private addresses.
-        private_accounts: bool,
-    },
+    Here(LocalConsole),
     /// From one elsewhere.
     At {
         /// The address of the console.
@@ -56,6 +51,21 @@ pub enum ConsolePlan {
     },
 }
 
+/// A console in this process.
+#[derive(Debug, Clone)]
+pub struct LocalConsole {
+    /// The port of the console; 0: any.
+    pub port: u16,
+    /// The address that may connect from elsewhere, in a container.
+    pub peer: Option<ConsolePeer>,
+    /// Whether it tests accounts at private addresses.
+    pub private_accounts: bool,
+    /// The address at which people reach it, by a proxy on this machine; `None`: on this machine alone.
+    pub public: Option<ConsoleUrl>,
+    /// The address at which clients reach the gateway, for its pages; `None`: that on this machine.
+    pub gateway: Option<String>,
+}
+
 /// The plan of one run. Paths are absolute.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -65,6 +75,8 @@ pub struct Plan {
     pub run: RunDirectory,
     /// Whether simulators and the sample document are wanted.
     pub demo: bool,
+    /// Whether the overview says everything.
+    pub verbose: bool,
     /// The address at which clients connect.
     pub host: String,
     /// The port for them; 0: any.
@@ -83,6 +95,8 @@ pub struct Plan {
     pub imported: Option<PathBuf>,
     /// The directory of the files that it names.
     pub credentials: PathBuf,
+    /// The file of the system's certificate authorities.
+    pub system_ca: PathBuf,
     /// The ledger's file.
     pub ledger: PathBuf,
     /// The conditions on which another ledger file is begun.
@@ -113,25 +127,28 @@ impl Plan {
     /// # Errors
     /// A setting makes no sense, or there is no Envoy to run.
     pub fn new(args: UpArgs) -> Result<Self, Failure> {
-        let root = absolute(args.data.directory()?.root())?;
+        let directory = if args.settings.demo {
+            args.data.demo_directory()?
+        } else {
+            args.data.directory()?
+        };
+        let root = absolute(directory.root())?;
         let data = DataDirectory::new(root);
-        // Not by clap, for which a variable that says `false` is there as well.
-        if args.settings.console && args.settings.console_url.is_some() {
-            let text = "the console is either here (--console) or elsewhere (--console-url): leave one of them out";
-            return Err(Failure::Usage(text.to_owned()));
-        }
         let settings = args.settings.or(file::read(&data)?);
-        let envoy = EnvoyProgram::find(settings.envoy.as_deref(), &data)?;
+        ensure_one_console(&settings)?;
+        let envoy = envoy_program::find_or_fetch(settings.envoy.as_deref(), &data, args.fetching)?;
         let document = match settings.document {
             Some(document) => absolute(&document)?,
             None => data.document(),
         };
         let console = match (settings.console, settings.console_url) {
-            (true, _) => Some(ConsolePlan::Here {
+            (true, public) => Some(ConsolePlan::Here(LocalConsole {
                 port: settings.console_port.unwrap_or(CONSOLE_PORT),
                 peer: settings.console_peer,
                 private_accounts: settings.allow_private_accounts,
-            }),
+                public,
+                gateway: settings.gateway_url,
+            })),
             (false, Some(url)) => Some(ConsolePlan::At {
                 url,
                 ca: settings.console_ca.as_deref().map(absolute).transpose()?,
@@ -171,17 +188,19 @@ impl Plan {
         Ok(Self {
             run: RunDirectory::of(&data),
             demo: settings.demo,
+            verbose: settings.verbose,
             host,
             port: settings.port.unwrap_or(PORT),
             tls_port: settings.tls_port.unwrap_or(TLS_PORT),
             admin_port: settings.admin_port.unwrap_or(ADMIN_PORT),
-            imported: matches!(console, Some(ConsolePlan::Here { .. })).then(|| document.clone()),
+            imported: matches!(console, Some(ConsolePlan::Here(_))).then(|| document.clone()),
             metrics: MetricsAddress::new(metrics_are_said.then_some(&metrics), &metrics),
             document: match console {
                 Some(_) => data.agent().document(),
                 None => document,
             },
             credentials,
+            system_ca: system_ca::named_or_found(settings.system_ca),
             ledger,
             rotation: Rotation {
                 size: settings.ledger_max_size.unwrap_or(LEDGER_SIZE).0,
@@ -211,6 +230,16 @@ impl Plan {
         })
     }
 
+    /// The printer of what console and metrics say. A demonstration says less.
+    pub fn printer(&self) -> EventPrinter {
+        let printer = EventPrinter::new(false);
+        if self.demo && !self.verbose {
+            printer.without_news()
+        } else {
+            printer
+        }
+    }
+
     /// The address at which this machine itself reaches the gateway.
     pub fn reached_at(&self, port: u16) -> HostPort {
         match self.host.as_str() {
@@ -218,6 +247,24 @@ impl Plan {
             "::" => HostPort::new("::1", port),
             host => HostPort::new(host, port),
         }
+    }
+}
+
+/// Refuses a console here with what only one elsewhere is given.
+fn ensure_one_console(settings: &UpSettings) -> Result<(), Failure> {
+    let elsewhere = [
+        ("--console-ca", settings.console_ca.is_some()),
+        (
+            "--enrolment-token-file",
+            settings.enrolment_token_file.is_some(),
+        ),
+        ("--envoy-id", settings.envoy_id.is_some()),
+    ];
+    match elsewhere.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) if settings.console => Err(Failure::Usage(format!(
+            "{option} is for a console elsewhere, and --console starts one here: leave one of them out"
+        ))),
+        _ => Ok(()),
     }
 }
 

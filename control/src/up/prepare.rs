@@ -124,9 +124,11 @@ impl PreparedGateway {
         let mut args = render::Args::new(plan.document.clone());
         args.ads = Some(Arc::clone(&self.ads));
         args.credentials = Some(plan.credentials.clone());
+        args.system_ca.system_ca = Some(plan.system_ca.clone());
         args.given = plan.console.as_ref().map(|_| plan.data.agent().given());
         args.bound = plan.imported.as_deref().map(bound).unwrap_or_default();
         args.publish = Some(plan.run.document());
+        args.filter = Some(plan.run.filter());
         let link = self.console.as_ref();
         args.spend_feed = self.spend.is_some();
         args.published_as = link.map(|link| link.agent().published_as());
@@ -182,9 +184,12 @@ impl PreparedGateway {
                 findings
                     .iter()
                     .for_each(|line| tell(&format!("document: {line}")));
-                readable::warnings(&plan.document, &plan.credentials)
-                    .iter()
-                    .for_each(|line| tell(line));
+                // Those of a demonstration are placeholders, which everybody has.
+                if !plan.demo {
+                    readable::warnings(&plan.document, &plan.credentials)
+                        .iter()
+                        .for_each(|line| tell(line));
+                }
                 self.put(&plan.run.published_from(), source.as_bytes())
             }
             Err(problems) => {

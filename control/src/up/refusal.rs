@@ -1,4 +1,4 @@
-//! Accounts that their vendors refuse, as the filter logs them.
+//! Accounts that their vendors refuse, or whose certificates are not valid, as the filter logs them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -31,8 +31,10 @@ impl Refusals {
             return None;
         }
         self.0.insert(sentence.to_owned(), now);
+        let of_vendor = sentence.contains(" was refused by its vendor ");
         let file = refusal
             .credential(document)
+            .filter(|_| of_vendor)
             .map(|file| credentials.join(file));
         let place = file.map_or_else(String::new, |file| {
             format!(
@@ -44,7 +46,7 @@ impl Refusals {
     }
 }
 
-/// An account that its vendor refused.
+/// An account that was refused.
 #[derive(Debug, PartialEq, Eq)]
 struct Refusal<'a> {
     source: &'a str,
@@ -53,7 +55,7 @@ struct Refusal<'a> {
 }
 
 impl<'a> Refusal<'a> {
-    /// `source S: account A was refused by …`, or `source S: the account of cluster C was refused by …`.
+    /// `source S: account A was refused by …` (its vendor, this gateway), or `source S: the account of cluster C was refused by …`.
     fn of(sentence: &'a str) -> Option<Self> {
         let (source, said) = sentence.strip_prefix("source ")?.split_once(": ")?;
         let (who, _) = said.split_once(" was refused by ")?;
@@ -100,6 +102,8 @@ mod tests {
             tell(&of(cluster)),
             Some(format!("account refused: {cluster}"))
         );
+        let tls = "source s: account a was refused by this gateway (TLS). Mend it.";
+        assert_eq!(tell(&of(tls)), Some(format!("account refused: {tls}")));
         assert_eq!(tell(&of("another line")), None);
         assert_eq!(
             tell("x wasm log config-loader trilane: y"),

@@ -10,6 +10,7 @@ use super::console_peer::ConsolePeer;
 use super::size::FileSize;
 use crate::agent::ConsoleUrl;
 use crate::data_directory::DataArg;
+use crate::envoy_program::FetchingArg;
 use crate::host_port::HostPort;
 use crate::timestamp::parse_duration;
 
@@ -19,7 +20,7 @@ use crate::timestamp::parse_duration;
 Everything is in the data directory: the document (gateway.json), the vendors' credentials (credentials/), the ledger \
 (ledger/ledger.jsonl), and in run/ what this command writes for itself, Envoy's log among it. With server.crt and \
 server.key in certs/ there is a listener for TLS. `trilane init` makes a directory that is ready to run; --demo tries it out \
-without a vendor, with simulators, a sample document and keys that are printed.
+without a vendor, with simulators, a sample document and keys that are printed, by default in trilane-demo/ beside the data directory.
 
 While it runs:
   - Envoy is started again when it ends, at once and then ever later, up to every 30 s, and it is ended when it hangs
@@ -28,7 +29,7 @@ with a mistake changes nothing, and every problem is printed
   - the ledger is rotated by size and age; nothing is removed unless --ledger-keep says so
   - an account that its vendor refuses is named, with the file to mend
 
-With --console there is a console beside it (`trilane console --help`), and with --console-url it is one elsewhere. Then \
+With --console there is a console beside it (`trilane console --help`), and with --console-url alone it is one elsewhere. Then \
 document and keys come from there: gateway.json is the console's first version if it has none yet, and changes nothing from \
 then on; without either the gateway starts once a document was published in the console. They are kept in agent/, so the gateway goes on and starts without the console. Rotated files of the ledger that the console \
 has all of are removed, but for the latest two (--ledger-keep).
@@ -47,7 +48,8 @@ Exit codes:
 Examples:
   trilane up --demo
   trilane up --data /var/lib/trilane --host 0.0.0.0 --drain 10m
-  TRILANE_PORT=8000 trilane up")]
+  TRILANE_PORT=8000 trilane up
+  trilane up --console --console-url https://console.example.com --gateway-url https://ai.example.com")]
 pub struct UpArgs {
     #[command(flatten)]
     pub data: DataArg,
@@ -58,6 +60,9 @@ pub struct UpArgs {
     /// Only let Envoy check its configuration
     #[arg(long)]
     pub check: bool,
+
+    #[command(flatten)]
+    pub fetching: FetchingArg,
 }
 
 /// The settings that `trilane.toml` accepts too.
@@ -68,6 +73,10 @@ pub struct UpSettings {
     /// Add simulators of the vendors, and where there is no document the sample one
     #[arg(long, env = "TRILANE_DEMO", value_parser = BoolishValueParser::new())]
     pub demo: bool,
+
+    /// Say more at the start: addresses, files, accounts, processes
+    #[arg(short, long, env = "TRILANE_VERBOSE", value_parser = BoolishValueParser::new())]
+    pub verbose: bool,
 
     /// The address of this machine at which clients connect [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", env = "TRILANE_HOST")]
@@ -113,9 +122,14 @@ pub struct UpSettings {
     #[arg(long, value_name = "PORT", env = "TRILANE_METRICS_PORT")]
     pub metrics_port: Option<u16>,
 
-    /// Take document and keys from the console at this address, and send it the ledger
+    /// Take document and keys from the console at this address, and send it the ledger. With --console: the address at which people
+    /// reach that one, by way of a proxy on this machine that ends TLS
     #[arg(long, value_name = "URL", env = "TRILANE_CONSOLE_URL")]
     pub console_url: Option<ConsoleUrl>,
+
+    /// The address at which clients reach the gateway, for the pages of the console here [default: that on this machine]
+    #[arg(long, value_name = "URL", env = "TRILANE_GATEWAY_URL")]
+    pub gateway_url: Option<String>,
 
     /// Trust the certificate authorities in this file for that console instead of the system's
     #[arg(long, value_name = "FILE", env = "TRILANE_CONSOLE_CA")]
@@ -132,6 +146,10 @@ pub struct UpSettings {
     /// The directory of the files that the document names without a leading slash [default: credentials/ beside the document]
     #[arg(long, value_name = "DIR", env = "TRILANE_CREDENTIALS")]
     pub credentials: Option<PathBuf>,
+
+    /// The system's certificate authorities, which Envoy and the console trust [default: where the distribution has them]
+    #[arg(long, value_name = "FILE", env = "TRILANE_SYSTEM_CA")]
+    pub system_ca: Option<PathBuf>,
 
     /// Add one line of JSON a request to this file [default: ledger/ledger.jsonl in the data directory]
     #[arg(long, value_name = "FILE", env = "TRILANE_LEDGER")]
@@ -188,6 +206,7 @@ impl UpSettings {
     pub fn or(self, other: Self) -> Self {
         Self {
             demo: self.demo || other.demo,
+            verbose: self.verbose || other.verbose,
             host: self.host.or(other.host),
             port: self.port.or(other.port),
             tls_port: self.tls_port.or(other.tls_port),
@@ -201,9 +220,11 @@ impl UpSettings {
             metrics_host: self.metrics_host.or(other.metrics_host),
             metrics_port: self.metrics_port.or(other.metrics_port),
             console_url: self.console_url.or(other.console_url),
+            gateway_url: self.gateway_url.or(other.gateway_url),
             console_ca: self.console_ca.or(other.console_ca),
             enrolment_token_file: self.enrolment_token_file.or(other.enrolment_token_file),
             envoy_id: self.envoy_id.or(other.envoy_id),
+            system_ca: self.system_ca.or(other.system_ca),
             ledger: self.ledger.or(other.ledger),
             ledger_max_size: self.ledger_max_size.or(other.ledger_max_size),
             ledger_max_age: self.ledger_max_age.or(other.ledger_max_age),

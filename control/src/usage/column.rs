@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use clap::ValueEnum;
+use trilane::limits::{Period, Window};
 use trilane_console::ledger::LedgerRecord;
+
+use crate::timestamp;
 
 /// A property that records are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -73,11 +76,9 @@ impl Column {
             Self::Entry => record.entry(),
             Self::Outcome => record.outcome(),
             Self::Status => record.status.name(),
-            Self::Hour => return format!("{}T{:02}", time.date(), time.hour()).into(),
-            Self::Day => return time.date().to_string().into(),
-            Self::Month => {
-                return format!("{:04}-{:02}", time.year(), u8::from(time.month())).into();
-            }
+            Self::Hour => return timestamp::hour(time).into(),
+            Self::Day => return Period::of(Window::Day, time.date()).to_string().into(),
+            Self::Month => return Period::of(Window::Month, time.date()).to_string().into(),
             Self::Currency => record.currency(),
         })
     }

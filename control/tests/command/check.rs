@@ -8,7 +8,8 @@ use crate::desk::{DOCUMENT, Desk};
 const WARNED: &str = r#"{"groups": [
     {"id": "a", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{"id": "m"}]},
     {"id": "x", "protocol": "Mixed", "entries": {"responses": {"source": "a"}},
-     "models": [{"id": "m", "entry": "responses"}]}
+     "models": [{"id": "m", "entry": "responses"}]},
+    {"id": "b", "protocol": "B", "multiplier": "1", "cluster": "c", "models": [{"id": "n"}]}
 ], "keys": []}"#;
 /// One with problems of form.
 const FORM: &str =
@@ -32,7 +33,7 @@ fn verdicts_and_exit_codes() {
             0,
             &[
                 "warned.json:3: warning: groups[1].entries",
-                "warned.json: good (2 groups, 0 keys, 1 warning)",
+                "warned.json: good (3 groups, 0 keys, 1 warning)",
             ],
         ),
         (
@@ -41,7 +42,7 @@ fn verdicts_and_exit_codes() {
             1,
             &[
                 "warned.json:3: warning: ",
-                "warned.json: not good (2 groups, 0 keys, 1 warning)",
+                "warned.json: not good (3 groups, 0 keys, 1 warning)",
             ],
         ),
         (
@@ -98,7 +99,7 @@ fn verdicts_and_exit_codes() {
             "standard input",
             &["-"],
             0,
-            &["-: good (2 groups, 0 keys, 1 warning)"],
+            &["-: good (3 groups, 0 keys, 1 warning)"],
         ),
     ];
     let desk = site();

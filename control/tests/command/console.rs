@@ -215,7 +215,7 @@ fn what_it_does_not_begin_with() {
             "no such directory",
             vec!["--database", &data, "--listen", "127.0.0.1:0"],
             1,
-            "database",
+            "is not there: make it (mkdir -m 0700 ",
         ),
         (
             "all addresses, without TLS",

@@ -5,6 +5,7 @@ mod found;
 mod inputs;
 mod own_access;
 mod past;
+mod sources;
 
 /// Bodies of requests.
 const CHAT: &str = r#"{"model":"gpt-5.1-2025-11-13","stream":true,"messages":[]}"#;

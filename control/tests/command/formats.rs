@@ -102,7 +102,7 @@ fn every_format() {
         "document,line,kind,path,text",
         "part,result,text",
         "model,name,entry,multiplier",
-        "id,owner,label,group,state,limits,budget,created_at,expires_at",
+        "id,owner,group,state,limits,budget,expires_at",
         "id,done,changed,group,state,expires_at,old_id,key",
         "request_id,part,text",
         "key,group,model,requests,",

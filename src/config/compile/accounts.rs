@@ -25,11 +25,13 @@ const RETRIES: RangeInclusive<u32> = 0..=3;
 const FAILURES: RangeInclusive<u32> = 1..=100;
 const SECONDS: RangeInclusive<u32> = 1..=3600;
 
-/// Compiles the accounts; `None` for a group with a cluster of its own.
+/// Compiles the accounts; `None` for a group with a cluster of its own. `in_sequence`: other sources are asked before or after
+/// this one.
 pub(super) fn compile(
     document: &GroupDocument,
     protocol: Protocol,
     path: &str,
+    in_sequence: bool,
     problems: &mut Problems,
 ) -> Option<Accounts> {
     let Some(written) = &document.accounts else {
@@ -63,12 +65,12 @@ pub(super) fn compile(
     }
     let failover = failover(
         document.failover.as_ref(),
-        Failover::default_for(accounts.len()),
+        Failover::default(),
         &format!("{path}.failover"),
         problems,
     );
     let group = document.id.as_deref().unwrap_or_default();
-    Some(Accounts::new(group, accounts, failover))
+    Some(Accounts::new(group, accounts, failover, in_sequence))
 }
 
 fn compile_account(
@@ -271,7 +273,10 @@ fn failover(
         let path = format!("{path}.{field}");
         within(value, default, range, "", &path, problems)
     };
-    let tries = read(document.tries, default.tries, TRIES, "tries");
+    let tries = document.tries.map(|tries| {
+        let tries = Some(tries);
+        read(tries, *TRIES.start(), TRIES, "tries")
+    });
     let mut seconds = |value, default, field| read(value, default, SECONDS, field);
     Failover {
         tries,
@@ -294,6 +299,11 @@ fn failover(
             document.set_aside_seconds,
             default.set_aside_seconds,
             "set_aside_seconds",
+        ),
+        set_aside_max_seconds: seconds(
+            document.set_aside_max_seconds,
+            default.set_aside_max_seconds,
+            "set_aside_max_seconds",
         ),
         failures: read(document.failures, default.failures, FAILURES, "failures"),
     }

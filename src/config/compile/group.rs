@@ -4,7 +4,7 @@ use super::diagnostics::Diagnostics;
 use super::{coverage, limits, names};
 use crate::config::document::GroupDocument;
 use crate::config::policy::{Clients, Group, GroupKind, Lists};
-use crate::limits::{Scope, Subject};
+use crate::limits::{Subject, SubjectKind};
 
 /// Whether the document calls this group a Mixed one.
 pub(super) fn is_mixed(document: &GroupDocument) -> bool {
@@ -43,13 +43,14 @@ pub(super) fn compile(
     let priced = kind.usable().all(|(_, model)| model.is_priced());
     let group = Group {
         priced,
-        limits: limits.map(|limits| Subject::new(Scope::Group, &id, *limits)),
+        limits: limits.map(|limits| Subject::new(SubjectKind::Group, &id, *limits)),
         id: id.into(),
         name,
         clients,
         kind,
         contact: None,
         lists: Lists::default(),
+        fallback: Vec::new(),
     };
     if has_budget {
         coverage::check(

@@ -26,6 +26,7 @@ pub(crate) struct KeyFields<'a, 'm> {
     pub counts_as: Option<&'a str>,
     pub models: Option<&'m [&'m str]>,
     pub multiplier: Option<&'a str>,
+    pub max_multiplier: Option<&'a str>,
     pub expires_at: Option<&'a str>,
 }
 
@@ -73,6 +74,12 @@ impl<'a> KeyFields<'a, '_> {
         let named = |id: Option<&'a str>| id.map(|id| names::checked_id(Some(id)));
         let (team, counts_as) = (named(self.team), named(self.counts_as));
         let multiplier = self.multiplier.map(Multiplier::parse).transpose();
+        let max_multiplier = match (self.max_multiplier, self.multiplier) {
+            (Some(_), Some(_)) => {
+                Err("has no meaning beside multiplier, which holds for every source")
+            }
+            (most, _) => most.map(Multiplier::parse).transpose(),
+        };
         let expires_at = self.expires_at.map(fields::checked_timestamp).transpose();
         for (field, problem) in [
             ("id", id.err().map(Cow::Borrowed)),
@@ -85,6 +92,7 @@ impl<'a> KeyFields<'a, '_> {
                 counts_as.and_then(Result::err).map(Cow::Borrowed),
             ),
             ("multiplier", multiplier.err().map(Cow::Borrowed)),
+            ("max_multiplier", max_multiplier.err().map(Cow::Borrowed)),
             ("expires_at", expires_at.err().map(Cow::Borrowed)),
         ] {
             if let Some(reason) = problem {
@@ -95,6 +103,7 @@ impl<'a> KeyFields<'a, '_> {
         let access = KeyAccess {
             models,
             multiplier: multiplier.ok().flatten(),
+            max_multiplier: max_multiplier.ok().flatten(),
         };
         Checked {
             id: id.ok(),
@@ -206,6 +215,7 @@ pub(super) fn compile(
             counts_as: document.counts_as.as_deref(),
             models: models.as_deref(),
             multiplier: document.multiplier.as_deref(),
+            max_multiplier: document.max_multiplier.as_deref(),
             expires_at: document.expires_at.as_deref(),
         };
         let checked = fields.check(|id| known_group(id, policy, before), place, problems);

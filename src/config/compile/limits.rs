@@ -65,7 +65,7 @@ fn budget(document: &BudgetDocument, path: &str, problems: &mut Problems) -> Bud
         per_month: limit(&document.per_month, "per_month"),
         spent: None,
     };
-    if document.per_day.is_none() && document.per_month.is_none() {
+    if !document.is_set() {
         problems.push(path, "needs per_day or per_month");
     }
     let spent = document.spent.as_ref();

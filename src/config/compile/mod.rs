@@ -4,6 +4,7 @@
 //! accepts the others accept.
 
 mod accounts;
+mod cors;
 mod coverage;
 mod diagnostics;
 mod feed;
@@ -16,6 +17,7 @@ mod mixed;
 mod model;
 mod names;
 mod prices;
+mod sequence;
 mod service;
 mod source;
 
@@ -103,6 +105,7 @@ fn policy(document: &Document, diagnostics: &mut Diagnostics) -> Policy {
         spend_feed: feed::spend(document.spend_feed.as_ref(), problems),
         limits_service: service::compile(document.limits_service.as_ref(), problems),
         requires_ledger: requires_ledger(document, problems),
+        cors: cors::compile(document.cors.as_ref(), problems),
         groups: groups.collect(),
         index,
     }
@@ -130,10 +133,15 @@ fn groups(
         }
     }
     // Sources first: what a Mixed group refers to must be there when it is looked at.
+    let in_sequence = sequence::members(documents);
     let compiled: Vec<Option<Group>> = documents
         .iter()
         .enumerate()
-        .map(|(i, document)| source::compile(document, &format!("groups[{i}]"), diagnostics))
+        .map(|(i, document)| {
+            let id = document.id.as_deref().unwrap_or_default();
+            let is_member = in_sequence.contains(id);
+            source::compile(document, &format!("groups[{i}]"), is_member, diagnostics)
+        })
         .collect();
     let sources = mixed::Sources {
         documents,
@@ -141,12 +149,13 @@ fn groups(
         index: &index,
     };
     let all = documents.iter().enumerate().map(|(position, document)| {
+        let path = format!("groups[{position}]");
         if group::is_mixed(document) {
-            let path = format!("groups[{position}]");
-            Some(mixed::compile(document, &path, &sources, diagnostics))
-        } else {
-            compiled.get(position).cloned().flatten()
+            return Some(mixed::compile(document, &path, &sources, diagnostics));
         }
+        let group = compiled.get(position).cloned().flatten()?;
+        let fallback = sequence::fallback(document, &group, &path, &sources, diagnostics);
+        Some(Group { fallback, ..group })
     });
     (all.collect(), index)
 }

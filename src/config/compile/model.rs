@@ -10,6 +10,9 @@ use crate::model::name::{NameRule, names_reasoning};
 use crate::model::{Catalog, Model};
 use crate::protocol::Protocol;
 
+/// The moment that lists say of a model without `created_at`, in seconds since 1970: 2026-01-01T00:00:00Z. Protocols A and B want one.
+const UNDATED: i64 = 1_767_225_600;
+
 /// Compiles the models of a source group.
 pub(super) fn catalog(
     document: &GroupDocument,
@@ -61,11 +64,16 @@ fn add_model(
             format!("is not canonical: write \"{}\"", rule.fold(&id)),
         );
     }
-    if document.entry.is_some() {
-        problems.push(
-            format!("{path}.entry"),
-            "has a meaning in Mixed groups only",
-        );
+    for (field, present) in [
+        ("entry", document.entry.is_some()),
+        ("source", document.source.is_some()),
+    ] {
+        if present {
+            problems.push(
+                format!("{path}.{field}"),
+                "has a meaning in Mixed groups only",
+            );
+        }
     }
     if document.merge_dated == Some(true) && protocol != Protocol::A {
         problems.push(
@@ -98,7 +106,7 @@ fn add_model(
     let model = Model {
         kind,
         display_name: document.display_name.clone().unwrap_or_else(|| id.clone()),
-        created: created.unwrap_or(0),
+        created: created.unwrap_or(UNDATED),
         reasoning: document.reasoning.unwrap_or(false)
             || names_reasoning(&id)
             || document.upstream.as_deref().is_some_and(names_reasoning),

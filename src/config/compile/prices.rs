@@ -262,7 +262,7 @@ fn schedule(document: &PriceTimeDocument, path: &str, problems: &mut Problems) -
     let mut wrong = |field: &str, reason: &str| problems.push(format!("{path}.{field}"), reason);
     let from = match from.as_deref().map(Period::parse) {
         None => 0,
-        Some(Some(Period::Day(day))) => day,
+        Some(Some(Period::Day(day))) => u32::try_from(day).unwrap_or_default(),
         Some(_) => {
             wrong("from", "must be a day such as \"2026-12-01\"");
             0

@@ -11,10 +11,12 @@ use crate::config::error::Problems;
 use crate::config::policy::{Group, GroupKind, Source};
 use crate::protocol::Protocol;
 
-/// Compiles a source group; `None` for a Mixed one, or where the protocol is wrong.
+/// Compiles a source group; `None` for a Mixed one, or where the protocol is wrong. `in_sequence`: other sources are asked before
+/// or after it.
 pub(super) fn compile(
     document: &GroupDocument,
     path: &str,
+    in_sequence: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<Group> {
     if group::is_mixed(document) {
@@ -35,6 +37,12 @@ pub(super) fn compile(
     };
     if document.entries.is_some() {
         problems.push(format!("{path}.entries"), "only a Mixed group has entries");
+    }
+    if document.lists.is_some() {
+        problems.push(
+            format!("{path}.lists"),
+            "has a meaning in Mixed groups only",
+        );
     }
     let flag = |value: Option<bool>, meant_for: Protocol, field: &str, problems: &mut Problems| {
         let on = value.unwrap_or(false);
@@ -84,7 +92,7 @@ pub(super) fn compile(
         &format!("{path}.multiplier"),
         problems,
     );
-    let accounts = accounts::compile(document, protocol, path, problems);
+    let accounts = accounts::compile(document, protocol, path, in_sequence, problems);
     if account_resources && accounts.as_ref().is_some_and(|a| a.accounts.len() > 1) {
         problems.push(
             format!("{path}.account_resources"),

@@ -34,7 +34,7 @@ pub(in crate::exchange) fn needs_body(subjects: &[Subject], spec: &EndpointSpec)
 /// The limit that it would exceed.
 pub(in crate::exchange) fn reserve(
     caller: &AuthenticatedCaller,
-    upstream: &UpstreamRequest,
+    upstream: &mut UpstreamRequest,
     method: Option<&str>,
     environment: &(impl Quotas + Clock),
 ) -> Result<Option<Reservation>, Rejection> {

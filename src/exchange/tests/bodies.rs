@@ -7,15 +7,15 @@ use proptest::prelude::*;
 /// The request that an upstream would have received of a body sent in `chunks`, by Envoy's rules: held bytes
 /// are given again with the next ones, edits apply to what is held.
 #[derive(Debug, Default)]
-struct Upstream {
-    head: Option<Edits>,
-    body: Vec<u8>,
+pub(super) struct Upstream {
+    pub(super) head: Option<Edits>,
+    pub(super) body: Vec<u8>,
     complete: bool,
 }
 
-struct RequestHead<'a> {
-    request: &'a str,
-    headers: &'a [&'a str],
+pub(super) struct RequestHead<'a> {
+    pub(super) request: &'a str,
+    pub(super) headers: &'a [&'a str],
 }
 
 const A: RequestHead<'_> = RequestHead {
@@ -38,7 +38,17 @@ const C: RequestHead<'_> = RequestHead {
 
 /// Sends a body; `trailers` ends it with trailers rather than with its last chunk.
 fn send(client: &RequestHead<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream, Option<u16>) {
-    let (in_force, world) = setting();
+    send_in(&document(), client, chunks, trailers)
+}
+
+/// The same by another document.
+pub(super) fn send_in(
+    document: &Value,
+    client: &RequestHead<'_>,
+    chunks: &[&[u8]],
+    trailers: bool,
+) -> (Upstream, Option<u16>) {
+    let (in_force, world) = setting_of(document);
     let length = format!(
         "content-length: {}",
         chunks.iter().map(|c| c.len()).sum::<usize>()
@@ -86,7 +96,7 @@ fn send(client: &RequestHead<'_>, chunks: &[&[u8]], trailers: bool) -> (Upstream
     (upstream, None)
 }
 
-fn content_length(upstream: &Upstream) -> Option<usize> {
+pub(super) fn content_length(upstream: &Upstream) -> Option<usize> {
     let edits = upstream.head.as_ref()?;
     match set(edits, "content-length") {
         Some(text) => text.parse().ok(),
@@ -1020,7 +1030,7 @@ fn answers() {
         let mut exchange = Exchange::default();
         exchange.on_request_head(&head, false, Some(&in_force), &world);
         exchange.on_request_body(br#"{"model":"claude-z-2"}"#, true, &Unlimited);
-        let outcome = exchange.on_response_head(&FakeHead { status, details }, false, &Unlimited);
+        let outcome = after_answer(&mut exchange, &FakeHead { status, details }, &Unlimited);
         let got = reply_of(&outcome);
         assert_eq!(got.as_ref().map(|(s, ..)| *s), want, "{case}");
         if let Outcome::Continue(edits) = &outcome {
@@ -1033,7 +1043,7 @@ fn answers() {
                 status: want.unwrap(),
                 details: ENVOY,
             };
-            let again = exchange.on_response_head(&ours, false, &Unlimited);
+            let again = after_answer(&mut exchange, &ours, &Unlimited);
             assert_eq!(
                 again,
                 Outcome::pass(),
@@ -1056,7 +1066,7 @@ fn answers_of_other_protocols_are_left_as_they_are() {
         details: UPSTREAM,
     };
     assert_eq!(
-        exchange.on_response_head(&good, false, &Unlimited),
+        after_answer(&mut exchange, &good, &Unlimited),
         Outcome::pass()
     );
 }
@@ -1132,7 +1142,7 @@ proptest! {
                 Callback::Trailers => exchange.on_request_trailers(&Unlimited),
                 Callback::Response(status, upstream) => {
                     let details = if upstream { UPSTREAM } else { ENVOY };
-                    exchange.on_response_head(&FakeHead { status, details }, false, &Unlimited)
+                    after_answer(&mut exchange, &FakeHead { status, details }, &Unlimited)
                 }
                 Callback::Answer(bytes, end) => {
                     exchange.on_response_body(&bytes, bytes.len(), end, &world);

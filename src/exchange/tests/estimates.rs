@@ -6,7 +6,6 @@ use crate::money::Gap;
 
 const ABORT: &str = "downstream_remote_disconnect";
 const RESET: &str = "upstream_reset_after_response_started{connection_termination}";
-const LATE: &str = "upstream_response_timeout";
 
 /// Groups whose models have round prices: a token read costs 1, one written 1000, in millionths.
 fn setting() -> (InForce, FakeWorld) {
@@ -19,7 +18,7 @@ fn setting() -> (InForce, FakeWorld) {
         {"from": "2027-01-16", "at": "end", "prices": {"input": "4", "output": "4000"}}]});
     let image = json!({"input": "1", "image": "0.5"});
     let advisor = json!({"input": "10", "output": "10000"});
-    let mut groups = vec![
+    let groups = vec![
         json!({"id": "a", "protocol": "A", "multiplier": "1", "cluster": "ca", "image_generation": true,
             "models": [{"id": "m", "prices": prices}, {"id": "img", "kind": "image", "prices": image},
                 {"id": "pic", "kind": "image", "prices": {"input": "1", "output": "10"}}, {"id": "r", "prices": prices, "reasoning": true}, {"id": "t", "prices": timed}]}),
@@ -28,10 +27,6 @@ fn setting() -> (InForce, FakeWorld) {
         json!({"id": "c", "protocol": "C", "multiplier": "0.5", "cluster": "cc", "methods": {"predict": {"per_call": "0.04"}}, "account_resources": true,
             "models": [{"id": "m", "prices": prices}, {"id": "free", "free": true}]}),
     ];
-    let mut free = groups[0].clone();
-    free["id"] = json!("a-free");
-    free["unreported"] = json!("free");
-    groups.push(free);
     let keys: Vec<Value> = groups
         .iter()
         .map(|group| {
@@ -76,7 +71,11 @@ fn play(call: &EstimatedRequest<'_>, steps: &[ResponseStep<'_>], details: &str) 
     for step in steps {
         match *step {
             ResponseStep::Head(status, details) => {
-                drop(exchange.on_response_head(&FakeHead { status, details }, false, &world));
+                drop(after_answer(
+                    &mut exchange,
+                    &FakeHead { status, details },
+                    &world,
+                ));
             }
             Chunk(text) => {
                 drop(exchange.on_response_body(text.as_bytes(), text.len(), false, &world))
@@ -89,13 +88,10 @@ fn play(call: &EstimatedRequest<'_>, steps: &[ResponseStep<'_>], details: &str) 
 }
 
 const A: &[&str] = &["authorization: Bearer k-a"];
-const FREE: &[&str] = &["authorization: Bearer k-a-free"];
 const C: &[&str] = &["x-goog-api-key: k-c"];
 
 /// 40 bytes: 10 tokens.
 const STREAM: &str = r#"{"model":"m","stream":true,"messages":1}"#;
-/// 40 bytes.
-const WHOLE: &str = r#"{"model":"m","max_tokens":250,"input":1}"#;
 /// Two tokens of text.
 const WORD: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"12345678\"}}]}\n\n";
 const DONE: &str = "data: [DONE]\n\n";
@@ -129,353 +125,6 @@ fn prices_at_the_time_of_a_request() {
         let charge = record.charge.map(|charge| charge.to_string());
         // One token of output, 30 of input.
         assert_eq!(charge.as_deref(), Some(want), "{case}");
-    }
-}
-
-#[test]
-fn what_nobody_reported() {
-    use Ending::{
-        ClientAbort, ErrorEvent, Finished, Timeout, Truncated, UpstreamFailed, UpstreamReset,
-    };
-    use UsageStatus::{Complete, Estimated, Failed, Partial};
-    assert_eq!((STREAM.len(), WHOLE.len()), (40, 40));
-    let stream = EstimatedRequest {
-        request: CHAT,
-        headers: A,
-        body: STREAM,
-    };
-    let whole = EstimatedRequest {
-        request: CHAT,
-        headers: A,
-        body: WHOLE,
-    };
-    let free = EstimatedRequest {
-        request: CHAT,
-        headers: FREE,
-        body: STREAM,
-    };
-    let uncapped = EstimatedRequest {
-        body: r#"{"model":"m","messages":1}            "#,
-        ..whole
-    };
-    let images = EstimatedRequest {
-        request: "POST /v1/images/generations",
-        headers: A,
-        body: r#"{"model":"img","prompt":"four tokens it"}"#,
-    };
-    let embed = EstimatedRequest {
-        request: "POST /v1beta/models/m:embedContent",
-        headers: C,
-        body: r#"{"content":{"parts":[{"text":"1234567"}]}}"#,
-    };
-    let error = "data: {\"error\":{\"type\":\"server_error\"}}\n\n";
-    type Case<'a> = (
-        &'a str,
-        &'a EstimatedRequest<'a>,
-        &'a [ResponseStep<'a>],
-        &'a str,
-        (Ending, UsageStatus),
-        Option<(u64, u64)>,
-        &'a str,
-    );
-    let cases: &[Case<'_>] = &[
-        (
-            "reported",
-            &stream,
-            &[GOOD, Chunk(WORD), Chunk(USAGE), Chunk(DONE), End],
-            "",
-            (Finished, Complete),
-            Some((30, 1)),
-            "0.00103",
-        ),
-        (
-            "a stream without usage",
-            &stream,
-            &[GOOD, Chunk(WORD), Chunk(WORD), Chunk(DONE), End],
-            "",
-            (Finished, Estimated),
-            Some((10, 4)),
-            "0.00401",
-        ),
-        (
-            "a usage of zeros",
-            &stream,
-            &[
-                GOOD,
-                Chunk(WORD),
-                Chunk(
-                    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0}}\n\n",
-                ),
-                Chunk(DONE),
-                End,
-            ],
-            "",
-            (Finished, Estimated),
-            Some((10, 2)),
-            "0.00201",
-        ),
-        (
-            "the client leaves a stream",
-            &stream,
-            &[GOOD, Chunk(WORD), Wait(60)],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((10, 2)),
-            "0.00201",
-        ),
-        (
-            "before its first word",
-            &stream,
-            &[GOOD, Wait(60)],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((10, 0)),
-            "0.00001",
-        ),
-        (
-            "before its head",
-            &stream,
-            &[Wait(60)],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((10, 0)),
-            "0.00001",
-        ),
-        (
-            "the greater of each kind",
-            &stream,
-            &[GOOD, Chunk(WORD), Chunk(WORD), Chunk(USAGE)],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((30, 4)),
-            "0.00403",
-        ),
-        (
-            "the upstream breaks off",
-            &stream,
-            &[GOOD, Chunk(WORD)],
-            RESET,
-            (UpstreamReset, Estimated),
-            Some((10, 2)),
-            "0.00201",
-        ),
-        (
-            "nothing moves",
-            &stream,
-            &[GOOD, Chunk(WORD)],
-            "stream_idle_timeout",
-            (Timeout, Estimated),
-            Some((10, 2)),
-            "0.00201",
-        ),
-        (
-            "ends too early",
-            &stream,
-            &[GOOD, Chunk(WORD), End],
-            "",
-            (Truncated, Estimated),
-            Some((10, 2)),
-            "0.00201",
-        ),
-        (
-            "an error behind a word",
-            &stream,
-            &[GOOD, Chunk(WORD), Chunk(error), End],
-            "",
-            (ErrorEvent, Estimated),
-            Some((10, 2)),
-            "0.00201",
-        ),
-        (
-            "an error in its place",
-            &stream,
-            &[GOOD, Chunk(error), End],
-            "",
-            (ErrorEvent, Failed),
-            None,
-            "",
-        ),
-        (
-            "the upstream's error",
-            &stream,
-            &[ResponseStep::Head(500, UPSTREAM), End],
-            "",
-            (Ending::UpstreamError, Failed),
-            None,
-            "",
-        ),
-        (
-            "no connection",
-            &stream,
-            &[ResponseStep::Head(503, ENVOY)],
-            "",
-            (UpstreamFailed, Failed),
-            None,
-            "",
-        ),
-        (
-            "a timeout before the answer",
-            &stream,
-            &[ResponseStep::Head(504, ENVOY)],
-            LATE,
-            (UpstreamFailed, Failed),
-            None,
-            "",
-        ),
-        (
-            "what cannot be read is charged by its length",
-            &stream,
-            &[GOOD, Chunk("<html>what is this</html>"), End],
-            "",
-            (Truncated, Estimated),
-            Some((10, 7)),
-            "0.00701",
-        ),
-        (
-            "a whole answer, not awaited",
-            &whole,
-            &[Wait(1)],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((10, 100)),
-            "0.10001",
-        ),
-        (
-            "for long: no more than it reserved",
-            &whole,
-            &[Wait(60)],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((10, 250)),
-            "0.25001",
-        ),
-        (
-            "without a cap",
-            &uncapped,
-            &[Wait(60)],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((10, 1000)),
-            "1.00001",
-        ),
-        (
-            "left in the answer",
-            &whole,
-            &[
-                GOOD,
-                Wait(1),
-                Chunk("{\"choices\":[{\"message\":{\"content\":\"12345678"),
-            ],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((10, 100)),
-            "0.10001",
-        ),
-        (
-            "a whole answer without usage",
-            &whole,
-            &[
-                GOOD,
-                Wait(9),
-                Chunk("{\"choices\":[{\"message\":{\"content\":\"12345678\"}}]}"),
-                End,
-            ],
-            "",
-            (Finished, Estimated),
-            Some((10, 2)),
-            "0.00201",
-        ),
-        (
-            "broken off by the upstream",
-            &whole,
-            &[GOOD, Wait(9), Chunk("{\"choices\":[")],
-            RESET,
-            (UpstreamReset, Estimated),
-            Some((10, 0)),
-            "0.00001",
-        ),
-        (
-            "images, not awaited",
-            &images,
-            &[Wait(1)],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((11, 100)),
-            "0.500011",
-        ),
-        (
-            "images in a stream, left",
-            &EstimatedRequest {
-                body: r#"{"model":"img","stream":true,"n":2,"x":1}"#,
-                ..images
-            },
-            &[
-                GOOD,
-                Wait(1),
-                Chunk("data: {\"type\":\"image_generation.partial_image\"}\n\n"),
-            ],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((11, 4260)),
-            "1.000011",
-        ),
-        (
-            "an embedding",
-            &embed,
-            &[GOOD, Chunk("{\"embedding\":{\"values\":[0.1]}}"), End],
-            "",
-            (Finished, Estimated),
-            Some((11, 0)),
-            "0.0000055",
-        ),
-        (
-            "an embedding, not awaited",
-            &embed,
-            &[Wait(60)],
-            ABORT,
-            (ClientAbort, Estimated),
-            Some((11, 0)),
-            "0.0000055",
-        ),
-        (
-            "free: a stream without usage",
-            &free,
-            &[GOOD, Chunk(WORD), Chunk(DONE), End],
-            "",
-            (Finished, Partial),
-            None,
-            "",
-        ),
-        (
-            "free: what was reported is charged",
-            &free,
-            &[GOOD, Chunk(WORD), Chunk(USAGE)],
-            ABORT,
-            (ClientAbort, Partial),
-            Some((30, 1)),
-            "0.00103",
-        ),
-        (
-            "free: before its head",
-            &free,
-            &[],
-            ABORT,
-            (ClientAbort, Partial),
-            None,
-            "",
-        ),
-    ];
-    for (case, call, steps, details, want, tokens, charge) in cases {
-        let record = play(call, steps, details);
-        assert_eq!((record.ending, record.status), *want, "{case}");
-        let got = record
-            .usage()
-            .map(|u| (u.input_tokens(), u.output_tokens()));
-        assert_eq!(got, *tokens, "{case}");
-        let got = record.charge.map(|c| c.to_string()).unwrap_or_default();
-        assert_eq!(got, *charge, "{case}");
-        let estimated = record.estimated.input + record.estimated.output;
-        assert_eq!(estimated > 0, want.1 == Estimated, "{case}");
     }
 }
 
@@ -1086,4 +735,52 @@ fn a_count_beyond_all_measure_is_estimated() {
         .map(|usage| (usage.input_tokens(), usage.output_tokens()));
     assert_eq!(tokens, Some((30, 2)));
     assert!(record.reading.excessive);
+}
+
+#[test]
+fn embeddings_are_input_alone() {
+    // 40 bytes: 10 tokens.
+    const ASKED: &str = r#"{"model":"m","input":"0123456789012345"}"#;
+    let embeddings = EstimatedRequest {
+        request: "POST /v1/embeddings",
+        headers: A,
+        body: ASKED,
+    };
+    const VECTOR: &str = r#"{"object":"list","data":[{"embedding":"AAAAAAAAAAAAAAAAAAAAAAAA"}]"#;
+    // (case, what comes, how it ends, the status, the charge)
+    #[rustfmt::skip]
+    let cases: [(&str, &[ResponseStep<'_>], &str, UsageStatus, &str); 5] = [
+        ("reported", &[GOOD, Chunk(VECTOR), Chunk(r#","usage":{"prompt_tokens":4,"total_tokens":4}}"#), End], "", UsageStatus::Complete, "0.000004"),
+        ("not reported", &[GOOD, Chunk(VECTOR), Chunk("}"), End], "", UsageStatus::Estimated, "0.00001"),
+        ("the client leaves behind a part", &[GOOD, Chunk(VECTOR), Wait(9)], ABORT, UsageStatus::Estimated, "0.00001"),
+        ("it leaves before", &[Wait(9)], ABORT, UsageStatus::Estimated, "0.00001"),
+        ("in no form that is known", &[GOOD, Chunk("<html>"), End], "", UsageStatus::Estimated, "0.00001"),
+    ];
+    for (case, steps, details, status, want) in cases {
+        let record = play(&embeddings, steps, details);
+        assert_eq!(record.status, status, "{case}");
+        assert_eq!(record.usage().unwrap().output_tokens(), 0, "{case}");
+        assert_eq!(record.charge.unwrap().to_string(), want, "{case}");
+        assert_eq!(record.operation, Some("embeddings"), "{case}");
+    }
+}
+
+#[test]
+fn a_compaction_is_charged_as_a_response_is() {
+    let asked = EstimatedRequest {
+        request: "POST /v1/responses/compact",
+        headers: A,
+        body: r#"{"model":"m","input":"0123456789012345"}"#,
+    };
+    let repeated = r#"{"object":"response.compaction","output":[{"type":"message","role":"user","content":[{"text":"0123456789012345"}]},{"type":"compaction","encrypted_content":"01234567"}]"#;
+    let usage = r#","usage":{"input_tokens":30,"output_tokens":5,"total_tokens":35}}"#;
+    for (case, rest, status, want) in [
+        ("reported", usage, UsageStatus::Complete, "0.00503"),
+        ("not reported", "}", UsageStatus::Estimated, "0.00201"),
+    ] {
+        let steps = [GOOD, Chunk(repeated), Chunk(rest), End];
+        let record = play(&asked, &steps, "");
+        assert_eq!(record.status, status, "{case}");
+        assert_eq!(record.charge.unwrap().to_string(), want, "{case}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::policy::GroupKind;
-use crate::failover::Bounds;
+use crate::failover::{Bounds, ModelMark};
 use crate::host::Clocks;
 use crate::host::fake::FakeProcess;
 
@@ -99,8 +99,8 @@ fn a_hop_of_another_vm() {
             "{case}: {cluster}"
         );
         let attempts = world.attempts();
-        let (index, _) = attempts.last().expect("asked directly");
-        let outcome = exchange.on_response_head(&Last { status, details }, false, &world);
+        let (place, _) = attempts.last().expect("asked directly");
+        let outcome = after_answer(&mut exchange, &Last { status, details }, &world);
         let got = match &outcome {
             Outcome::Reply(reply) => {
                 assert_eq!(reply.status, 502, "{case}");
@@ -110,9 +110,14 @@ fn a_hop_of_another_vm() {
         };
         assert_eq!(got, relayed, "{case}: {outcome:?}");
         let states = world.account_states("b-accounts");
-        let marks = attempts.accounts().unwrap().marks[index];
+        let marks = attempts.accounts(place).unwrap().marks[place.account];
         let now_us = world.accounts.0.as_ref().unwrap().steady_us();
-        assert_eq!(states.is_ejected(&marks, now_us), ejected, "{case}");
+        let model = Some(ModelMark::of("claude-z-2"));
+        assert_eq!(
+            states.is_set_aside(&marks, model, now_us),
+            ejected,
+            "{case}"
+        );
     }
 }
 

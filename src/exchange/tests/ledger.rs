@@ -30,6 +30,8 @@ fn what_would_be_charged_is_refused_where_the_document_says_so() {
     let charged = [
         ("POST /v1/responses", A),
         ("POST /v1/chat/completions", A),
+        ("POST /v1/responses/compact", A),
+        ("POST /v1/embeddings", A),
         ("POST /v1/images/generations", A),
         ("POST /v1/messages", B),
         ("POST /v1beta/models/gem-1:generateContent", C),
@@ -59,6 +61,7 @@ fn what_costs_nothing_goes_on() {
         ("GET /v1/models", A, Some(200)),
         ("GET /v1/usage", A, Some(200)),
         ("POST /v1/messages/count_tokens", B, None),
+        ("POST /v1/responses/input_tokens", A, None),
         ("POST /v1beta/models/gem-1:countTokens", C, None),
         ("POST /v1beta/files", C, None),
         // What is refused anyway is refused for its own reason.

@@ -10,7 +10,7 @@ use super::records::{ExchangeEvent, HALF, MESSAGE, MESSAGE_END, WHOLE};
 use super::*;
 use crate::body::BodyScanner;
 use crate::ledger::{Ending, UsageStatus};
-use crate::limits::{Limit, Limiter, Limits, Now, Rate, Scope, Window};
+use crate::limits::{Limit, Limiter, Limits, Now, Rate, SubjectKind, Window};
 use crate::money::Amount;
 use crate::reply::Reply;
 use crate::shared_data::fake::FakeSharedData;
@@ -57,6 +57,8 @@ impl Clock for Limited {
 }
 
 impl AccountStates for Limited {}
+
+impl Trace for Limited {}
 
 impl LedgerState for Limited {}
 
@@ -169,14 +171,14 @@ impl LimitedRequest {
     }
 
     /// Returns the amount that requests under way have reserved of the budget of its key, or of its group.
-    fn reserved(&self, world: &Limited, scope: Scope) -> Amount {
+    fn reserved(&self, world: &Limited, scope: SubjectKind) -> Amount {
         let subject = Subject::new(scope, self.id, Limits::default());
         let figures = world.figures_of_each(&[subject]).unwrap();
         figures[0].reserved
     }
 
     /// Returns the units counted now against the limits of its key, or of its group.
-    fn left(&self, world: &Limited, scope: Scope) -> [Option<u64>; 3] {
+    fn left(&self, world: &Limited, scope: SubjectKind) -> [Option<u64>; 3] {
         // The counters have no part in what a subject's own limits are.
         let mut limits = Limits::default();
         for rate in Rate::ALL {
@@ -262,10 +264,10 @@ fn who_is_refused_has_sent_nothing_and_pays_nothing() {
     ];
     for (name, limits, code, retry_after) in &cases {
         for (scope, of_key, of_group) in [
-            (Scope::Key, limits, &none),
-            (Scope::Group, &none, limits),
+            (SubjectKind::Key, limits, &none),
+            (SubjectKind::Group, &none, limits),
             (
-                Scope::Key,
+                SubjectKind::Key,
                 limits,
                 &json!({"requests_per_minute": 99, "concurrent_requests": 9}),
             ),
@@ -311,9 +313,9 @@ fn who_is_refused_has_sent_nothing_and_pays_nothing() {
 #[test]
 fn a_spent_budget_refuses_until_the_next_day() {
     let budget = json!({"budget": {"per_day": "0.006"}});
-    for scope in [Scope::Key, Scope::Group] {
+    for scope in [SubjectKind::Key, SubjectKind::Group] {
         let none = json!(null);
-        let (of_key, of_group) = if scope == Scope::Key {
+        let (of_key, of_group) = if scope == SubjectKind::Key {
             (&budget, &none)
         } else {
             (&none, &budget)
@@ -498,7 +500,7 @@ fn every_ending_gives_its_slot_back_and_settles() {
         assert_eq!(met, Some(429), "{case}: it has the only slot");
         let record = exchange.on_done(&FakeEnd(details), &world).unwrap();
         assert_eq!(record.ending, ending, "{case}");
-        for scope in [Scope::Key, Scope::Group] {
+        for scope in [SubjectKind::Key, SubjectKind::Group] {
             assert_eq!(
                 B.left(&world, scope),
                 counted.map(Some),
@@ -511,7 +513,7 @@ fn every_ending_gives_its_slot_back_and_settles() {
         let scopes = record.settled.spent.iter().map(|spent| spent.scope);
         assert_eq!(
             scopes.collect::<Vec<_>>(),
-            [Scope::Key, Scope::Group],
+            [SubjectKind::Key, SubjectKind::Group],
             "{case}"
         );
         for spent in &record.settled.spent {
@@ -843,7 +845,7 @@ fn the_head_is_held_until_the_estimate_is_known() {
                 counted("input_tokens_per_minute", estimate.input),
                 counted("output_tokens_per_minute", estimate.output),
             ];
-            assert_eq!(A.left(&world, Scope::Key), want.map(Some), "{case}");
+            assert_eq!(A.left(&world, SubjectKind::Key), want.map(Some), "{case}");
             break;
         }
         let limited = world.shared.written.borrow();
@@ -882,7 +884,7 @@ fn a_picture_in_base64_is_no_text() {
         if !rest.is_empty() {
             exchange.on_request_body(rest, true, &world);
         }
-        let counted = B.left(&world, Scope::Key)[1].unwrap();
+        let counted = B.left(&world, SubjectKind::Key)[1].unwrap();
         assert!((least..=most).contains(&counted), "{case}: {counted}");
         exchange.on_done(&FakeEnd("downstream"), &world).unwrap();
     }
@@ -900,7 +902,7 @@ fn what_uses_no_tokens_waits_for_none() {
     let outcome = exchange.on_request_body(br#"{"model":"claude-z-2","#, false, &world);
     assert!(matches!(outcome, Outcome::Continue(_)));
     exchange.on_done(&FakeEnd("downstream"), &world).unwrap();
-    assert_eq!(B.left(&world, Scope::Key), [0; 3].map(Some));
+    assert_eq!(B.left(&world, SubjectKind::Key), [0; 3].map(Some));
 }
 
 #[test]
@@ -978,9 +980,9 @@ proptest! {
         for exchange in exchanges.iter_mut().flatten() {
             exchange.on_done(&FakeEnd("downstream"), &world);
         }
-        prop_assert_eq!(B.left(&world, Scope::Key)[0], Some(left));
-        prop_assert_eq!(B.reserved(&world, Scope::Key), Amount::ZERO);
-        prop_assert_eq!(B.reserved(&world, Scope::Group), Amount::ZERO);
+        prop_assert_eq!(B.left(&world, SubjectKind::Key)[0], Some(left));
+        prop_assert_eq!(B.reserved(&world, SubjectKind::Key), Amount::ZERO);
+        prop_assert_eq!(B.reserved(&world, SubjectKind::Group), Amount::ZERO);
         let both: Vec<_> = (0..2).map(|_| B.send(&in_force, &world)).collect();
         for (_, outcome) in &both {
             prop_assert!(matches!(outcome, Outcome::Continue(_)), "both slots are free");

@@ -13,7 +13,9 @@ mod refusals;
 mod refused_accounts;
 mod regions;
 mod response_ids;
+mod sequence;
 mod service;
+mod sources;
 mod vendors;
 mod wire;
 
@@ -29,7 +31,7 @@ use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
 use crate::config::{Document, compile};
-use crate::failover::{self, Registry, RequestAttempts, States};
+use crate::failover::{self, AccountPlace, Registry, RequestAttempts, States};
 use crate::head::Head;
 use crate::host::fake::FakeHost;
 use crate::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
@@ -74,11 +76,20 @@ impl FakeWorld {
     /// An attempt by way of the hop at the account with this id, which ends like this, unless it is good.
     fn try_by_hop(&self, account: &str, failed: Option<(u16, &str)>) {
         let attempts = self.attempts();
-        let accounts = attempts.accounts().expect("a source with accounts");
-        let index = accounts.accounts.iter().position(|it| it.id == account);
-        attempts.ask(index.expect("one of them"), true);
+        let sources = attempts.sources().iter().enumerate();
+        let places = sources.flat_map(|(source, planned)| {
+            let accounts = planned.source.accounts.as_deref().expect("has accounts");
+            let indices = 0..accounts.accounts.len();
+            indices.map(move |account| AccountPlace { source, account })
+        });
+        let mut of_id = places.filter(|place| attempts.account(*place).unwrap().id == account);
+        let place = of_id.next().expect("one of them");
+        attempts.ask(place, true);
         if let Some((status, report)) = failed {
-            attempts.record(FailedAttempt::answered(account.into(), status, report));
+            attempts.record(
+                place,
+                FailedAttempt::answered(account.into(), status, report),
+            );
         }
     }
 }
@@ -115,6 +126,8 @@ impl AccountStates for FakeWorld {
         self.requests.end(id);
     }
 }
+
+impl Trace for FakeWorld {}
 
 impl LedgerState for FakeWorld {
     fn ledger_is_unwritable(&self) -> bool {
@@ -195,6 +208,8 @@ impl Clock for Unlimited {
 
 impl AccountStates for Unlimited {}
 
+impl Trace for Unlimited {}
+
 impl Quotas for Unlimited {
     fn admit(&self, subjects: &[Subject], _: Estimate) -> Result<Reservation, AdmitError> {
         panic!("counted: {subjects:?}");
@@ -257,6 +272,20 @@ impl Quotas for FakeWorld {
     fn reach_service(&self) -> bool {
         self.service
     }
+}
+
+/// The outcome of an answer's head, and where that is held, of a body without a word.
+fn after_answer(
+    exchange: &mut Exchange,
+    head: &impl ResponseHeaders,
+    environment: &impl Forwarding,
+) -> Outcome {
+    let outcome = exchange.on_response_head(head, false, environment);
+    if !exchange.holds_response() {
+        return outcome;
+    }
+    assert_eq!(outcome, Outcome::Pause, "a head that is held");
+    exchange.on_held_response(head, b"", environment)
 }
 
 /// An answer's head.

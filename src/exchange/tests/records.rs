@@ -4,7 +4,6 @@ use smol_str::SmolStr;
 
 use super::*;
 use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt, UsageStatus};
-use crate::usage::Kind;
 
 pub(super) const MESSAGE: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"model\":\"claude-z-2\",",
@@ -16,7 +15,6 @@ pub(super) const MESSAGE_END: &str = concat!(
     "\"usage\":{\"output_tokens\":56}}\n\n",
     "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
 );
-const MESSAGE_ERROR: &str = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n";
 pub(super) const WHOLE: &[u8] = br#"{"model":"claude-z-2","stream":true,"messages":[]}"#;
 pub(super) const HALF: &[u8] = br#"{"model":"claude-z-2","stream":true,"#;
 
@@ -66,7 +64,7 @@ pub(super) fn play_in(
                     status: *status,
                     details,
                 };
-                exchange.on_response_head(&head, false, &Unlimited);
+                after_answer(&mut exchange, &head, &Unlimited);
             }
             Chunk(text) => {
                 drop(exchange.on_response_body(text.as_bytes(), text.len(), false, &world))
@@ -78,206 +76,6 @@ pub(super) fn play_in(
     let again = exchange.on_done(&FakeEnd(""), &world);
     assert!(again.is_none(), "one record, however often it is asked for");
     record.expect("a record")
-}
-
-#[test]
-fn every_ending_has_its_record() {
-    const ABORT: &str = "downstream_remote_disconnect";
-    const RESET: &str = "upstream_reset_after_response_started{connection_termination}";
-    const IDLE: &str = "stream_idle_timeout";
-    let start = Chunk(MESSAGE);
-    let stop = Chunk(MESSAGE_END);
-    type Case<'a> = (
-        &'a str,
-        &'a [ExchangeEvent<'a>],
-        &'a str,
-        (Ending, UsageStatus),
-        Option<(u64, u64)>,
-        Option<&'a str>,
-    );
-    let cases: &[Case<'_>] = &[
-        (
-            "finished",
-            &[SENT, GOOD, start, stop, End],
-            "",
-            (Ending::Finished, UsageStatus::Complete),
-            Some((1234, 56)),
-            None,
-        ),
-        (
-            "the client hangs up behind the protocol's end",
-            &[SENT, GOOD, start, stop],
-            ABORT,
-            (Ending::Finished, UsageStatus::Complete),
-            Some((1234, 56)),
-            None,
-        ),
-        (
-            "the client hangs up in the middle",
-            &[SENT, GOOD, start],
-            ABORT,
-            (Ending::ClientAbort, UsageStatus::Estimated),
-            Some((1234, 3)),
-            None,
-        ),
-        (
-            "before the answer, the request being complete",
-            &[SENT],
-            ABORT,
-            (Ending::ClientAbort, UsageStatus::Estimated),
-            Some((13, 0)),
-            None,
-        ),
-        (
-            "before the request is complete",
-            &[Body(HALF, false)],
-            ABORT,
-            (Ending::ClientAbort, UsageStatus::None),
-            None,
-            None,
-        ),
-        (
-            "the upstream breaks off",
-            &[SENT, GOOD, start],
-            RESET,
-            (Ending::UpstreamReset, UsageStatus::Estimated),
-            Some((1234, 3)),
-            None,
-        ),
-        (
-            "nothing moves any more",
-            &[SENT, GOOD, start],
-            IDLE,
-            (Ending::Timeout, UsageStatus::Estimated),
-            Some((1234, 3)),
-            None,
-        ),
-        (
-            "an error in the stream",
-            &[SENT, GOOD, start, Chunk(MESSAGE_ERROR), End],
-            "",
-            (Ending::ErrorEvent, UsageStatus::Estimated),
-            Some((1234, 3)),
-            Some("overloaded_error"),
-        ),
-        (
-            "the client hangs up behind an error in the stream",
-            &[SENT, GOOD, start, Chunk(MESSAGE_ERROR)],
-            ABORT,
-            (Ending::ErrorEvent, UsageStatus::Estimated),
-            Some((1234, 3)),
-            Some("overloaded_error"),
-        ),
-        (
-            "an error in the place of an answer",
-            &[SENT, GOOD, Chunk(MESSAGE_ERROR), End],
-            "",
-            (Ending::ErrorEvent, UsageStatus::Failed),
-            None,
-            Some("overloaded_error"),
-        ),
-        (
-            "nothing moves before the answer",
-            &[SENT],
-            IDLE,
-            (Ending::Timeout, UsageStatus::Failed),
-            None,
-            None,
-        ),
-        (
-            "the stream ends too early, in good order",
-            &[SENT, GOOD, start, End],
-            "",
-            (Ending::Truncated, UsageStatus::Estimated),
-            Some((1234, 3)),
-            None,
-        ),
-        (
-            "an answer without any usage",
-            &[SENT, GOOD, Chunk("{}"), End],
-            "",
-            (Ending::Finished, UsageStatus::Estimated),
-            Some((13, 0)),
-            None,
-        ),
-        (
-            "the upstream's own error",
-            &[
-                SENT,
-                Head(429, UPSTREAM),
-                Chunk(
-                    r#"{"type":"error","error":{"type":"rate_limit_error"},"usage":{"input_tokens":5}}"#,
-                ),
-                End,
-            ],
-            "",
-            (Ending::UpstreamError, UsageStatus::Failed),
-            None,
-            Some("rate_limit_error"),
-        ),
-        (
-            "the upstream's own error, cut",
-            &[SENT, Head(500, UPSTREAM), Chunk(r#"{"type":"err"#)],
-            RESET,
-            (Ending::UpstreamReset, UsageStatus::Failed),
-            None,
-            None,
-        ),
-        (
-            "our account is refused",
-            &[SENT, Head(401, UPSTREAM)],
-            "",
-            (Ending::UpstreamFailed, UsageStatus::Failed),
-            None,
-            Some("bad_gateway"),
-        ),
-        (
-            "no connection",
-            &[SENT, Head(503, ENVOY)],
-            "",
-            (Ending::UpstreamFailed, UsageStatus::Failed),
-            None,
-            Some("bad_gateway"),
-        ),
-        (
-            "the client is too slow",
-            &[Body(HALF, false), Head(408, "request_overall_timeout")],
-            "",
-            (Ending::Refused, UsageStatus::None),
-            None,
-            Some("request_timeout"),
-        ),
-        (
-            "refused for its model",
-            &[Body(br#"{"model":"claude-9-9"}"#, true)],
-            "",
-            (Ending::Refused, UsageStatus::None),
-            None,
-            Some("model_not_found"),
-        ),
-        (
-            "refused late, an answer being on its way",
-            &[Body(HALF, false), GOOD, start, Body(b"!", true)],
-            "",
-            (Ending::Refused, UsageStatus::Estimated),
-            Some((1234, 3)),
-            Some("invalid_body"),
-        ),
-    ];
-    let headers = ["x-api-key: k-b", "anthropic-version: 2023-06-01"];
-    for (case, events, details, want, tokens, error) in cases {
-        let record = play("POST /v1/messages", &headers, events, details);
-        assert_eq!((record.ending, record.status), *want, "{case}");
-        let got = record
-            .usage()
-            .map(|usage| (usage.input_tokens(), usage.output_tokens()));
-        assert_eq!(got, *tokens, "{case}");
-        assert_eq!(record.error.as_deref(), *error, "{case}");
-        assert_eq!(record.key.as_deref(), Some("b"), "{case}");
-        assert_eq!(record.group.as_deref(), Some("b"), "{case}");
-        // What was made is charged, reported or not.
-        assert_eq!(record.charge.is_some(), tokens.is_some(), "{case}");
-    }
 }
 
 #[test]
@@ -388,7 +186,19 @@ fn what_is_not_metered() {
         &'a [ExchangeEvent<'a>],
         Ending,
     );
-    let cases: [Case<'_>; 4] = [
+    let cases: [Case<'_>; 5] = [
+        (
+            "tokens are counted for Responses",
+            "POST /v1/responses/input_tokens",
+            &bearer,
+            &[
+                Body(br#"{"model":"gpt-x"}"#, true),
+                GOOD,
+                Chunk(tokens),
+                End,
+            ],
+            Ending::Finished,
+        ),
         (
             "tokens are counted",
             "POST /v1/messages/count_tokens",
@@ -429,83 +239,6 @@ fn what_is_not_metered() {
 }
 
 #[test]
-fn each_form_of_each_protocol_is_metered() {
-    let a = ["authorization: Bearer k-a"];
-    let c = ["x-goog-api-key: k-c"];
-    let chat = r#"{"usage":{"prompt_tokens":10,"completion_tokens":3}}"#;
-    let responses = r#"{"usage":{"input_tokens":10,"output_tokens":3}}"#;
-    let generate = r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":3}}"#;
-    let array = format!("[{generate}]");
-    let sse = format!("data: {generate}\r\n\r\n");
-    let embedding = r#"{"embedding":{"values":[0.5]},"usageMetadata":{"promptTokenCount":10}}"#;
-    type Case<'a> = (&'a str, &'a [&'a str], &'a str, &'a str, (u64, u64));
-    let cases: [Case<'_>; 8] = [
-        ("/v1/chat/completions", &a, chat, "chat", (10, 3)),
-        ("/responses", &a, responses, "chat", (10, 3)),
-        (
-            "/v1/images/generations",
-            &a,
-            responses,
-            "image_generation",
-            (10, 3),
-        ),
-        (
-            "/v1/images/edits",
-            &a,
-            responses,
-            "image_generation",
-            (10, 3),
-        ),
-        (
-            "/v1beta/models/gem-1:generateContent",
-            &c,
-            generate,
-            "generate_content",
-            (10, 3),
-        ),
-        (
-            "/v1beta/models/gem-1:streamGenerateContent",
-            &c,
-            &array,
-            "generate_content",
-            (10, 3),
-        ),
-        (
-            "/v1beta/models/gem-1:streamGenerateContent?alt=sse",
-            &c,
-            &sse,
-            "generate_content",
-            (10, 3),
-        ),
-        (
-            "/v1beta/models/gem-1:embedContent",
-            &c,
-            embedding,
-            "embeddings",
-            (10, 0),
-        ),
-    ];
-    for (path, headers, answer, operation, tokens) in cases {
-        let body: &[u8] = if headers == c {
-            b"{}"
-        } else {
-            br#"{"model":"gpt-x"}"#
-        };
-        let events = [Body(body, true), GOOD, Chunk(answer), End];
-        let record = play(&format!("POST {path}"), headers, &events, "");
-        let usage = record.usage().copied().unwrap_or_default();
-        assert_eq!(
-            (usage.tokens(Kind::Input), usage.output_tokens()),
-            tokens,
-            "{path}"
-        );
-        assert_eq!(record.operation, Some(operation), "{path}");
-        let end = (record.ending, record.status);
-        assert_eq!(end, (Ending::Finished, UsageStatus::Complete), "{path}");
-    }
-}
-
-#[test]
 fn accounts_and_their_tries() {
     let events = [SENT, GOOD, Chunk(MESSAGE), Chunk(MESSAGE_END), End];
     let of = |key: &str| {
@@ -534,6 +267,7 @@ fn accounts_and_their_tries() {
             .attempts
     };
     let failed = FailedAttempt {
+        source: None,
         account: "one".into(),
         kind: AttemptFailure::RateLimited,
         status: 429,
@@ -619,7 +353,7 @@ fn a_cost_is_that_of_the_account_that_answered() {
             world.try_by_hop(account, *failed);
         }
         if *answered {
-            exchange.on_response_head(&good, false, &world);
+            after_answer(&mut exchange, &good, &world);
             for chunk in *chunks {
                 exchange.on_response_body(chunk.as_bytes(), chunk.len(), false, &world);
             }
@@ -671,7 +405,7 @@ fn what_fails_on_the_way_to_an_account_is_no_answer_of_it() {
         exchange.on_request_body(WHOLE, true, &world);
         world.try_by_hop("two", Some((status, report)));
         let details = UPSTREAM;
-        let outcome = exchange.on_response_head(&FakeHead { status, details }, false, &world);
+        let outcome = after_answer(&mut exchange, &FakeHead { status, details }, &world);
         assert_eq!(reply_of(&outcome).map(|(s, ..)| s), want, "{case}");
         exchange.on_done(&FakeEnd(""), &world).expect("a record");
     }

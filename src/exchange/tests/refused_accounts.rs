@@ -159,7 +159,7 @@ fn a_502_is_final_where_every_account_was_refused() {
             world.try_by_hop(account, Some((*status, report)));
         }
         let last = Last { status, details };
-        let outcome = exchange.on_response_head(&last, false, &world);
+        let outcome = after_answer(&mut exchange, &last, &world);
         let got = match &outcome {
             Outcome::Reply(reply) => {
                 let stop = ("x-should-retry", "false".to_owned());

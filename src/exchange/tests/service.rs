@@ -169,7 +169,7 @@ fn what_its_answers_become() {
     ];
     for (case, answer, status, code, retry_after) in cases {
         let (mut exchange, world, _) = sent(Some(OnFailure::Closed), MESSAGES, B, BODY);
-        let outcome = exchange.on_response_head(&answer, false, &world);
+        let outcome = after_answer(&mut exchange, &answer, &world);
         let (got, got_code, _) = reply_of(&outcome).expect(case);
         assert_eq!((got, got_code), (status, Some(code)), "{case}");
         let Outcome::Reply(reply) = &outcome else {
@@ -257,7 +257,7 @@ fn what_it_is_told_was_used() {
     for (case, failure, answer, chunk, details, want) in cases {
         let (mut exchange, world, _) = sent(failure, MESSAGES, B, BODY);
         if let Some(answer) = answer {
-            exchange.on_response_head(&answer, false, &world);
+            after_answer(&mut exchange, &answer, &world);
             exchange.on_response_body(chunk.as_bytes(), chunk.len(), details.is_empty(), &world);
         }
         let record = exchange.on_done(&FakeEnd(details), &world).unwrap();

@@ -226,7 +226,10 @@ fn content_types_of_json_endpoints() {
     ];
     let endpoints = [
         ("POST /v1/responses", A),
+        ("POST /v1/responses/compact", A),
+        ("POST /v1/responses/input_tokens", A),
         ("POST /v1/chat/completions", A),
+        ("POST /v1/embeddings", A),
         ("POST /v1/images/generations", A),
         ("POST /v1/images/edits", A),
         ("POST /v1beta/models/gem-1:generateContent", C),
@@ -315,7 +318,7 @@ fn statuses_that_are_none() {
             status,
             details: UPSTREAM,
         };
-        let outcome = exchange.on_response_head(&answer, false, &Unlimited);
+        let outcome = after_answer(&mut exchange, &answer, &Unlimited);
         let got = reply_of(&outcome).map(|(status, ..)| status);
         assert_eq!(got, replaced.then_some(502), "{status}");
     }

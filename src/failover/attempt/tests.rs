@@ -3,7 +3,7 @@ use std::cell::Cell;
 use serde_json::json;
 
 use super::super::active_keys::KeyMark;
-use super::super::fixtures::{UNTIL_US, request, source_of};
+use super::super::fixtures::{UNTIL_US, at, request, source_of};
 use super::*;
 use crate::host::fake::{FakeHost, FakeProcess};
 use crate::host::{StatId, StatKind};
@@ -14,6 +14,7 @@ struct FakeAttempt {
     host: FakeHost,
     id: &'static [u8],
     status: Cell<u16>,
+    judged: Cell<Option<AttemptFailure>>,
     report: Cell<Option<&'static str>>,
 }
 
@@ -24,6 +25,14 @@ impl AttemptHost for FakeAttempt {
 
     fn status(&self) -> u16 {
         self.status.get()
+    }
+
+    fn judged(&self) -> Option<AttemptFailure> {
+        self.judged.get()
+    }
+
+    fn told_wait(&self) -> Option<u64> {
+        None
     }
 
     fn take_hop_report(&self) -> String {
@@ -70,6 +79,8 @@ impl Stats for FakeAttempt {
 enum AccountBehavior {
     /// It responds with this status, or what stands in its place does: the hop's report says which.
     Responds(u16, &'static str),
+    /// It responds with this status, and that is judged to be this failure.
+    Fails(u16, AttemptFailure),
     /// It never responds.
     Nothing,
 }
@@ -79,7 +90,7 @@ type AttemptEnd = (&'static str, Option<bool>);
 
 #[test]
 fn attempts_of_a_request() {
-    use AccountBehavior::{Nothing, Responds};
+    use AccountBehavior::{Fails, Nothing, Responds};
     const OK: AccountBehavior = Responds(200, "via_upstream;-;");
     const OVERLOADED: AccountBehavior = Responds(503, "via_upstream;-;");
     const WRONG: AccountBehavior = Responds(400, "via_upstream;-;");
@@ -115,6 +126,41 @@ fn attempts_of_a_request() {
             3,
             &[
                 (true, OVERLOADED, ("x", Some(false))),
+                (true, OK, ("y", Some(false))),
+            ],
+            &[("x", AttemptFailure::Overloaded)],
+        ),
+        (
+            "an error whose words tell a fault of the account",
+            3,
+            &[
+                (
+                    true,
+                    Fails(400, AttemptFailure::Unauthorized),
+                    ("x", Some(false)),
+                ),
+                (
+                    true,
+                    Fails(404, AttemptFailure::NoModel),
+                    ("y", Some(false)),
+                ),
+                (true, Fails(404, AttemptFailure::NoModel), ("z", Some(true))),
+            ],
+            &[
+                ("x", AttemptFailure::Unauthorized),
+                ("y", AttemptFailure::NoModel),
+                ("z", AttemptFailure::NoModel),
+            ],
+        ),
+        (
+            "a 200 that is none",
+            2,
+            &[
+                (
+                    true,
+                    Fails(200, AttemptFailure::Overloaded),
+                    ("x", Some(false)),
+                ),
                 (true, OK, ("y", Some(false))),
             ],
             &[("x", AttemptFailure::Overloaded)],
@@ -194,12 +240,13 @@ fn attempts_of_a_request() {
         let registry = Registry::default();
         let attempts = Rc::new(request(&source, 1, *tries));
         registry.begin(&"id".into(), &attempts);
-        attempts.end_body(0);
+        attempts.end_body(Vec::new(), 0);
         for (place, (in_time, does, (account, is_final))) in ends.iter().enumerate() {
             let host = FakeAttempt {
                 host: FakeHost::of(&process),
                 id: b"id",
                 status: Cell::new(408),
+                judged: Cell::default(),
                 report: Cell::default(),
             };
             process
@@ -211,6 +258,7 @@ fn attempts_of_a_request() {
                 AttemptDecision::To {
                     cluster,
                     path: None,
+                    model: None,
                 } => cluster.strip_prefix("account/s/").unwrap(),
                 AttemptDecision::To { .. } | AttemptDecision::Wait => panic!("{case}: {course:?}"),
                 AttemptDecision::Refused => "",
@@ -228,6 +276,12 @@ fn attempts_of_a_request() {
                 (_, Responds(status, report)) => {
                     host.status.set(*status);
                     host.report.set(Some(report));
+                    Some(attempt.on_response(&registry, &host))
+                }
+                (_, Fails(status, kind)) => {
+                    host.status.set(*status);
+                    host.judged.set(Some(*kind));
+                    host.report.set(Some("via_upstream;-;"));
                     Some(attempt.on_response(&registry, &host))
                 }
                 (_, Nothing) => None,
@@ -255,6 +309,7 @@ fn a_request_that_nobody_knows_goes_nowhere() {
         host: FakeHost::of(&FakeProcess::start()),
         id: b"other",
         status: Cell::default(),
+        judged: Cell::default(),
         report: Cell::default(),
     };
     let course = Attempt::default().on_request(&Registry::default(), &host);
@@ -266,6 +321,7 @@ fn host_of(process: &Rc<FakeProcess>) -> FakeAttempt {
         host: FakeHost::of(process),
         id: b"id",
         status: Cell::new(503),
+        judged: Cell::default(),
         report: Cell::default(),
     }
 }
@@ -282,6 +338,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
     let goes = || AttemptDecision::To {
         cluster: "account/s/y".into(),
         path: None,
+        model: None,
     };
     let cases: &[(&str, &[Part], AttemptDecision)] = &[
         (
@@ -312,7 +369,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
             "{case}: the first"
         );
         assert_eq!(
-            first.on_request_body(100, &host),
+            first.on_request_body(100, false, &host),
             None,
             "{case}: it goes on"
         );
@@ -323,17 +380,21 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
         for (held, end, at_us) in *parts {
             assert_eq!(course, Some(AttemptDecision::Wait), "{case}");
             if *end {
-                attempts.end_body(host.steady_us());
+                attempts.end_body(Vec::new(), host.steady_us());
             }
             process.steady_us.set((*at_us).max(host.steady_us()));
-            course = second.on_request_body(*held, &host);
+            course = second.on_request_body(*held, *end, &host);
         }
         assert_eq!(course.as_ref(), Some(want), "{case}");
         if *want == AttemptDecision::Wait {
             second.on_done();
             assert_eq!(attempts.failed().len(), 1, "{case}: it never was");
         } else {
-            assert_eq!(second.on_request_body(999, &host), None, "{case}: once");
+            assert_eq!(
+                second.on_request_body(999, false, &host),
+                None,
+                "{case}: once"
+            );
         }
     }
 }
@@ -392,13 +453,13 @@ fn silence_before_the_body_ends() {
         let attempts = Rc::new(request(&source, 1, 2));
         registry.begin(&"id".into(), &attempts);
         if whole {
-            attempts.end_body(host.steady_us());
+            attempts.end_body(Vec::new(), host.steady_us());
         }
         let mut attempt = Attempt::default();
         attempt.on_request(&registry, &host);
         host.report.set(Some(report.leak()));
         attempt.on_response(&registry, &host);
-        let marks = &attempts.accounts().unwrap().marks[0];
+        let marks = &attempts.accounts(at(0)).unwrap().marks[0];
         let states = states::read("s", &host);
         assert_eq!(
             states.is_ejected(marks, host.steady_us()),

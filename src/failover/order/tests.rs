@@ -18,7 +18,9 @@ fn accounts(source: &Source) -> &Accounts {
 fn order(source: &Source, affinity: u64, states: &States, now_us: u64) -> Vec<String> {
     let accounts = accounts(source);
     let mut asked: Vec<usize> = Vec::new();
-    while let Some(next) = first(accounts, affinity, states, now_us, |i| !asked.contains(&i)) {
+    while let Some((next, _)) = first(accounts, affinity, states, None, now_us, |i| {
+        !asked.contains(&i)
+    }) {
         asked.push(next);
     }
     asked
@@ -73,10 +75,11 @@ fn shares_are_by_weight() {
                 accounts(&source),
                 affinity(conversation),
                 &states,
+                None,
                 0,
                 |_| true,
             );
-            counts[found.unwrap()] += 1;
+            counts[found.unwrap().0] += 1;
         }
         let sum: u64 = weights.iter().sum();
         for (count, weight) in counts.iter().zip(weights) {
@@ -155,10 +158,11 @@ proptest! {
         let mut moved: HashMap<usize, u32> = HashMap::new();
         for conversation in 0..300 {
             let affinity = affinity(conversation) ^ seed;
-            let home = first(known, affinity, &States::default(), 0, |_| true).unwrap();
-            let meanwhile = first(known, affinity, &states, 5, |_| true).unwrap();
-            let without = first(known, affinity, &States::default(), 0, |i| i != gone).unwrap();
-            let back = first(known, affinity, &states, 10, |_| true).unwrap();
+            let (home, _) = first(known, affinity, &States::default(), None, 0, |_| true).unwrap();
+            let (meanwhile, ejected) = first(known, affinity, &states, None, 5, |_| true).unwrap();
+            let (without, _) = first(known, affinity, &States::default(), None, 0, |i| i != gone).unwrap();
+            let (back, _) = first(known, affinity, &states, None, 10, |_| true).unwrap();
+            prop_assert!(!ejected);
             prop_assert_eq!(meanwhile, without);
             prop_assert_eq!(back, home);
             if home == gone {

@@ -270,7 +270,107 @@ fn accounts_that_are_gone_are_forgotten() {
     let few = source(2);
     note(AccountEvent::Answered, "s", accounts(&few), 0, &host);
     let (bytes, _) = SharedData::get(&host, "trilane/accounts/s");
-    assert_eq!(bytes.unwrap().len(), ACTIVE_KEYS + 2 * ENTRY);
+    assert_eq!(
+        bytes.unwrap().len(),
+        ACTIVE_KEYS + size_of::<u64>() + 2 * ENTRY
+    );
+}
+
+#[test]
+fn a_limit_is_of_one_model_and_as_long_as_the_vendor_asks() {
+    const S: u64 = 1_000_000;
+    let [x, y] = ["x", "y"].map(ModelMark::of);
+    let terms = json!({"failures": 3, "set_aside_seconds": 10, "set_aside_max_seconds": 60});
+    let source = source_of(&[json!({"id": "a"}), json!({"id": "b"})], terms);
+    // (case, the events at the account a, until when it is at its limit with x, in seconds from then)
+    type Case<'a> = (&'a str, &'a [AccountEvent], u64);
+    let cases: &[Case<'_>] = &[
+        (
+            "as long as it asks",
+            &[AccountEvent::Limited(x, Some(30))],
+            30,
+        ),
+        (
+            "no longer than may be",
+            &[AccountEvent::Limited(x, Some(86_400))],
+            60,
+        ),
+        (
+            "not at all, which is never meant",
+            &[AccountEvent::Limited(x, Some(0))],
+            1,
+        ),
+        (
+            "the longer of two",
+            &[
+                AccountEvent::Limited(x, Some(30)),
+                AccountEvent::Limited(x, Some(5)),
+            ],
+            30,
+        ),
+        (
+            "one that does not say",
+            &[AccountEvent::Limited(x, None)],
+            0,
+        ),
+        (
+            "three that do not say",
+            &[AccountEvent::Limited(x, None); 3],
+            10,
+        ),
+        ("of another model", &[AccountEvent::Limited(y, Some(30))], 0),
+        (
+            "an answer does not end it",
+            &[AccountEvent::Limited(x, Some(30)), AccountEvent::Answered],
+            30,
+        ),
+    ];
+    for (case, events, want) in cases {
+        let host = FakeHost::of(&FakeProcess::start());
+        let began_us = host.steady_us();
+        for event in *events {
+            note(*event, "s", accounts(&source), 0, &host);
+        }
+        let states = read("s", &host);
+        let marks = &accounts(&source).marks;
+        let is_limited = |account: usize, model, after| {
+            states.is_limited(&marks[account], model, began_us + after * S)
+        };
+        for after in [0, 1, 9, 10, 29, 30, 59, 60] {
+            assert_eq!(
+                is_limited(0, Some(x), after),
+                after < *want,
+                "{case}: after {after} s"
+            );
+        }
+        assert!(!is_limited(1, Some(x), 0), "{case}: another account");
+        assert!(!is_limited(0, None, 0), "{case}: a request without a model");
+        assert!(
+            !states.is_ejected(&marks[0], began_us),
+            "{case}: the account"
+        );
+        let name = "trilane_account_ejected_until_timestamp_seconds;source=s;account=a;";
+        let is_told = host.stat(name).unwrap_or_default() > 0;
+        assert_eq!(
+            is_told,
+            *want > 0 || case.contains("another"),
+            "{case}: told"
+        );
+    }
+}
+
+#[test]
+fn so_many_limits_are_known_at_the_most() {
+    let (source, host) = (source(2), FakeHost::of(&FakeProcess::start()));
+    let model = |number: u64| ModelMark::of(&number.to_string());
+    for number in 0..=MOST_LIMITED as u64 {
+        let event = AccountEvent::Limited(model(number), Some(100 + number));
+        note(event, "s", accounts(&source), 0, &host);
+    }
+    let (states, marks) = (read("s", &host), &accounts(&source).marks[0]);
+    let is_known = |number| states.is_limited(marks, Some(model(number)), host.steady_us());
+    assert!(!is_known(0), "the one that ends first");
+    assert!((1..=MOST_LIMITED as u64).all(is_known), "all others");
 }
 
 /// A worker, before whose first writing another one writes.
@@ -385,7 +485,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_a_value(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let entries = bytes.len().saturating_sub(ACTIVE_KEYS) / ENTRY;
-        prop_assert_eq!(States::new(&bytes).entries().count(), entries);
+        let states = States::new(&bytes);
+        prop_assert_eq!(States::new(&states.to_bytes()), states);
     }
 }

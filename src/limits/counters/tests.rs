@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::limits::lease::LEASE_MS;
-use crate::limits::{Scope, terms};
+use crate::limits::{SubjectKind, terms};
 
 const SECOND: u64 = 1_000_000;
 /// Noon of a Sunday, UTC.
@@ -25,7 +25,7 @@ fn limits(requests: u32, input: u32, output: u32, slots: u32, per_day: &str) -> 
 }
 
 fn key(limits: Limits) -> Subject {
-    Subject::new(Scope::Key, "k", limits)
+    Subject::new(SubjectKind::Key, "k", limits)
 }
 
 fn tokens(input: u64, output: u64) -> Estimate {

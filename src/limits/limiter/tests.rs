@@ -37,11 +37,11 @@ fn budget(per_day: &str, per_month: &str) -> Limits {
 }
 
 fn key(limits: Limits) -> Subject {
-    Subject::new(Scope::Key, "same", limits)
+    Subject::new(SubjectKind::Key, "same", limits)
 }
 
 fn group(limits: Limits) -> Subject {
-    Subject::new(Scope::Group, "same", limits)
+    Subject::new(SubjectKind::Group, "same", limits)
 }
 
 fn tokens(input: u64, output: u64) -> Estimate {
@@ -66,7 +66,7 @@ const NOTHING_KNOWN: Consumption = Consumption {
     charge: None,
 };
 
-fn violated(scope: Scope, limit: Limit, wait_us: u64) -> AdmitError {
+fn violated(scope: SubjectKind, limit: Limit, wait_us: u64) -> AdmitError {
     AdmitError::Violation(LimitViolation {
         scope,
         limit,
@@ -173,8 +173,8 @@ fn each_limit_keeps_out_in_each_scope() {
         ),
     ];
     for (case, tight, before, estimate, limit, wait) in cases {
-        for scope in [Scope::Key, Scope::Group] {
-            let subjects = if scope == Scope::Key {
+        for scope in [SubjectKind::Key, SubjectKind::Group] {
+            let subjects = if scope == SubjectKind::Key {
                 [key(tight), group(plenty)]
             } else {
                 [key(plenty), group(tight)]
@@ -264,7 +264,10 @@ fn charges_add_up_and_days_pass() {
         let [of_key, of_group] = spent[..] else {
             panic!("{spent:?}");
         };
-        assert_eq!((of_key.0, of_group.0), (Scope::Key, Scope::Group));
+        assert_eq!(
+            (of_key.0, of_group.0),
+            (SubjectKind::Key, SubjectKind::Group)
+        );
         assert_eq!((of_key.1, of_key.2), (of_group.1, of_group.2));
         (of_key.1.to_string(), of_key.2.to_string())
     };
@@ -300,7 +303,10 @@ fn what_a_document_knows_to_be_spent_counts() {
     assert_eq!(settled.spent[0].in_month, amount("91"));
     let rejected = limiter.admit(&[key(told)], tokens(1, 1), &shared, NOON);
     let day = Limit::Budget(Window::Day);
-    assert_eq!(rejected.unwrap_err(), violated(Scope::Key, day, DAY / 2));
+    assert_eq!(
+        rejected.unwrap_err(),
+        violated(SubjectKind::Key, day, DAY / 2)
+    );
 }
 
 #[test]
@@ -312,7 +318,10 @@ fn the_hardest_of_several_is_told_and_the_longest_wait() {
     let _ = limiter.settle(reservation.unwrap(), used(0, 0, "1"), &shared, NOON);
     let day = Limit::Budget(Window::Day);
     let rejected = limiter.admit(&subjects, tokens(0, 0), &shared, NOON);
-    assert_eq!(rejected.unwrap_err(), violated(Scope::Group, day, DAY / 2));
+    assert_eq!(
+        rejected.unwrap_err(),
+        violated(SubjectKind::Group, day, DAY / 2)
+    );
     // Just before midnight a minute's limit may take longer than the budget.
     let late = NOON + DAY / 2 - SECOND;
     let shared = FakeSharedData::default();
@@ -321,7 +330,7 @@ fn the_hardest_of_several_is_told_and_the_longest_wait() {
     let rejected = limiter.admit(&subjects, tokens(0, 0), &shared, late);
     assert_eq!(
         rejected.unwrap_err(),
-        violated(Scope::Group, day, 60 * SECOND)
+        violated(SubjectKind::Group, day, 60 * SECOND)
     );
     assert!(
         limiter
@@ -420,7 +429,7 @@ fn changed_limits_go_on_from_what_was_counted() {
     let rate = Limit::Rate(Rate::InputTokens);
     assert_eq!(
         rejected.unwrap_err(),
-        violated(Scope::Key, rate, 60_000 * SECOND),
+        violated(SubjectKind::Key, rate, 60_000 * SECOND),
         "lowered"
     );
     let now = NOON + 60_000 * SECOND;
@@ -451,7 +460,7 @@ fn a_request_rejected_after_a_conflict_costs_nothing() {
     let rate = Limit::Rate(Rate::Requests);
     assert_eq!(
         rejected.unwrap_err(),
-        violated(Scope::Group, rate, 60 * SECOND)
+        violated(SubjectKind::Group, rate, 60 * SECOND)
     );
     let own = left(&subjects[..1], &data, NOON);
     assert_eq!(own, [Some(10), Some(100), Some(100)]);
@@ -542,8 +551,8 @@ fn subjects_have_counters_of_their_own() {
     let subjects = [
         key(same),
         group(same),
-        Subject::new(Scope::Key, "other", same),
-        Subject::new(Scope::Group, "other", same),
+        Subject::new(SubjectKind::Key, "other", same),
+        Subject::new(SubjectKind::Group, "other", same),
     ];
     let shared = FakeSharedData::default();
     let limiter = Limiter::new(1);
@@ -573,7 +582,7 @@ fn steps_of_the_wall_clock_count_for_nothing() {
         let rate = Limit::Rate(Rate::Requests);
         assert_eq!(
             rejected.unwrap_err(),
-            violated(Scope::Key, rate, SECOND),
+            violated(SubjectKind::Key, rate, SECOND),
             "a step by {step} s"
         );
         let later = stepped + SECOND;

@@ -37,15 +37,15 @@ fn pages_are_read_to_the_end_and_then_with_each_poll() {
     let instance = crate::limits::elsewhere::instance(&host).unwrap();
     assert_eq!(first.cluster, "agent");
     assert_eq!(first.path, format!("/spend?limit=100&instance={instance}"));
-    assert_eq!(driver.more(), None);
+    assert_eq!(driver.next.more(), None);
 
-    assert!(driver.awaits(first.id));
+    assert!(driver.next.awaits(first.id));
     driver.on_response(page("c/1", true, "a", "1").as_ref(), &host);
     assert!(
         !crate::limits::elsewhere::is_complete(&host),
         "there is more"
     );
-    assert_eq!(driver.more(), Some(true));
+    assert_eq!(driver.next.more(), Some(true));
     host.process.pass_ms(60);
     driver.request_more(&host);
     let second = host.take_calls().remove(0);

@@ -267,7 +267,8 @@ fn warnings_are_logged() {
     let process = FakeProcess::start();
     let document = r#"{"groups": [
         {"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c", "models": [{"id": "m"}]},
-        {"id": "mixed", "protocol": "Mixed", "entries": {"responses": {"source": "g"}}, "models": []}
+        {"id": "mixed", "protocol": "Mixed", "entries": {"responses": {"source": "g"}}, "models": []},
+        {"id": "b", "protocol": "B", "multiplier": "1", "cluster": "c", "models": [{"id": "n"}]}
     ], "keys": []}"#;
     let mut root = SimulatedRoot::start(&process, LoaderRole::Singleton, FETCHED);
     let call = root.next_tick().remove(0);

@@ -237,7 +237,7 @@ proptest! {
             .unwrap();
         prop_assert_eq!(leader.host.stat(VERSION), Some(world.service.version()));
         prop_assert_eq!(leader.host.stat(KEYS), Some(world.service.keys()));
-        prop_assert_eq!(leader.loader.feed.more(), Some(false), "nothing more to read");
+        prop_assert_eq!(leader.loader.feed.next.more(), Some(false), "nothing more to read");
     }
 }
 
@@ -266,7 +266,7 @@ fn pages_follow_at_their_pace_and_polls_go_on() {
     loop {
         root.respond(&page, Some(&service.serve(&page)));
         assert!(root.host.take_calls().is_empty(), "requests come first");
-        if root.loader.feed.more() == Some(false) {
+        if root.loader.feed.next.more() == Some(false) {
             break;
         }
         assert_eq!(root.host.period.get().unwrap().as_millis(), 5);
@@ -303,7 +303,7 @@ fn a_page_counts_only_while_the_lease_is_held() {
         *process.shared.values.borrow() == before,
         "nothing is written"
     );
-    assert!(!root.loader.feed.awaits(page.id));
+    assert!(!root.loader.feed.next.awaits(page.id));
 }
 
 /// The path of the page that is requested with the next poll, if one is.

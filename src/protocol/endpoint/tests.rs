@@ -70,6 +70,17 @@ fn requests_find_their_endpoint() {
         ("POST", "/v1/responses", Ok(Endpoint::Responses)),
         ("POST", "/responses", Ok(Endpoint::Responses)),
         ("GET", "/v1/responses", method(Some(A), "POST")),
+        ("POST", "/v1/responses/compact", Ok(Endpoint::Compact)),
+        ("POST", "/responses/compact", Ok(Endpoint::Compact)),
+        (
+            "POST",
+            "/v1/responses/input_tokens",
+            Ok(Endpoint::InputTokens),
+        ),
+        ("POST", "/responses/input_tokens", Ok(Endpoint::InputTokens)),
+        ("GET", "/v1/responses/compact", method(Some(A), "POST")),
+        ("POST", "/v1/responses/compact/", not_served(Some(A))),
+        ("POST", "/v1/responses/r/compact", not_served(Some(A))),
         (
             "POST",
             "/v1/chat/completions",
@@ -84,7 +95,10 @@ fn requests_find_their_endpoint() {
         ("POST", "/v1/images/edits", Ok(Endpoint::ImagesEdits)),
         ("POST", "/v1/images/variations", not_served(Some(A))),
         ("POST", "/v1/images/others", unknown(Some(A))),
-        ("POST", "/v1/embeddings", not_served(Some(A))),
+        ("POST", "/v1/embeddings", Ok(Endpoint::Embeddings)),
+        ("POST", "/embeddings", Ok(Endpoint::Embeddings)),
+        ("GET", "/embeddings", method(Some(A), "POST")),
+        ("POST", "/v1/embeddings/", unknown(Some(A))),
         ("GET", "/v1/responses/resp_1", not_served(Some(A))),
         ("POST", "/images/generations", unknown(None)),
         ("POST", "/v1/messages", Ok(Endpoint::Messages)),
@@ -208,7 +222,7 @@ fn a_wrong_base_address_is_named() {
         ("/v1/v1/messages", Some(B), "without /v1."),
         ("/v1/v1/responses", Some(A), "without /v1."),
         ("/v1/v1/models", None, "without /v1."),
-        ("/v1/v1/embeddings", None, "without /v1."),
+        ("/v1/v1/embeddings", Some(A), "without /v1."),
         (
             "/v1beta/v1beta/models/x:generateContent",
             Some(C),
@@ -250,6 +264,8 @@ fn spellings_of_current_clients() {
         ("/v1beta/models/gem:generateContent", false),
         ("/responses", false),
         ("/chat/completions", false),
+        ("/embeddings", false),
+        ("/responses/compact", false),
     ];
     for (path, want) in cases {
         let endpoint = match_request(b"POST", path.as_bytes()).unwrap();
@@ -263,6 +279,13 @@ fn upstream_paths() {
     let cases = [
         ("POST", "/responses", Some("/v1/responses")),
         ("POST", "/chat/completions", Some("/v1/chat/completions")),
+        ("POST", "/embeddings", Some("/v1/embeddings")),
+        ("POST", "/responses/compact", Some("/v1/responses/compact")),
+        (
+            "POST",
+            "/responses/input_tokens",
+            Some("/v1/responses/input_tokens"),
+        ),
         ("POST", "/v1/messages", Some("/v1/messages")),
         ("POST", "/messages", Some("/v1/messages")),
         (

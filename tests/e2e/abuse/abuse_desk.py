@@ -1,7 +1,6 @@
 """Sends requests that no decent client sends, and holds what became of each: at the client, upstream, in the ledger.
 
-A case is a request and what must hold of it. What must hold is a function of what was [`Sent`]: `refused`,
-`forwarded`, `charged`, `uncharged`, or several of them with `both`.
+What must hold is a function of what was `Sent`: `refused`, `forwarded`, `charged`, `recorded`.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ import dataclasses
 import itertools
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +19,7 @@ from e2e.abuse.abuse_document import CLUSTER, KEYS, LIMITED, MODELS, PRICES, key
 from e2e.abuse.recorder import MARKER, Arrived, Recorder, Script, ok
 from e2e.fresh_keys import FreshKeys
 from e2e.ledger_reader import Ledger, Record
-from e2e.raw import Answer, Header, Http1, Http2
+from e2e.raw import Answer, Header, Http1
 from e2e.stacks import PromptStack, more_clusters
 from e2e.support import credential_for
 
@@ -31,7 +29,6 @@ CHAT = "/v1/chat/completions"
 RESPONSES = "/v1/responses"
 MESSAGES = "/v1/messages"
 GENERATE = f"/v1beta/models/{MODELS['C']}:generateContent"
-STREAM_GENERATE = f"/v1beta/models/{MODELS['C']}:streamGenerateContent?alt=sse"
 
 #: Longest line of the ledger that a request without a key may leave, in bytes.
 LONGEST_LINE = 4096
@@ -117,20 +114,6 @@ def leave_when_sent(sent: Sent, client: Http1) -> None:
     client.reset()
 
 
-def leave_after(token: bytes) -> Act:
-    """Leaves in the middle of the answer, once it has seen this."""
-
-    def act(sent: Sent, client: Http1) -> Optional[Answer]:
-        post(sent, client)
-        client.next_head()
-        while token not in client._pending:
-            assert client._fill(), f"{sent}: ended before {token!r}: {client._pending[-300:]!r}"
-        client.reset()
-        return None
-
-    return act
-
-
 def in_chunks(*sizes: int) -> Act:
     """Sends the body chunked, in pieces of these sizes and the rest."""
 
@@ -209,78 +192,11 @@ class Desk:
             sent.answer = act(sent, client)
         return sent
 
-    @contextmanager
-    def held(self, group: str, path: str, body: Any, *, key: tuple[str, str]) -> Iterator[None]:
-        """A request that is under way as long as this lasts: the upstream has it, and does not answer."""
-        answered = threading.Event()
 
-        def act(sent: Sent, client: Http1) -> Answer:
-            post(sent, client)
-            self.recorder.wait(sent.marker, complete=True)
-            begun.set()
-            return client.answer()
-
-        begun = threading.Event()
-        how: dict[str, Any] = {"name": "held", "key": key, "act": act, "answer": [answered, ok()]}
-        thread = threading.Thread(target=self.send, args=(group, path, body), kwargs=how)
-        thread.start()
-        try:
-            assert begun.wait(10), f"held: {path} never reached the upstream"
-            yield
-        finally:
-            answered.set()
-            thread.join(10)
-
-    def send_h2(self, sent: Sent) -> Answer:
-        """The same request once more, over HTTP/2."""
-        with Http2(self.stack.base_url) as client:
-            return client.request(sent.method, sent.path, sent.headers, sent.body)
-
-
-# ---- Cases
+# ---- What must hold
 
 #: Holds something of a request; its assertions name the request.
 Check = Callable[[Sent], None]
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """A request, and what must hold of it."""
-
-    group: str
-    path: str
-    body: Any
-    expect: Check
-    method: Optional[str] = None
-    headers: tuple[Header, ...] = ()
-    answer: Optional[Script] = None
-    act: Act = read_all
-    #: The limits that its key has; see `abuse_document.LIMITED`.
-    limited: str = ""
-    content_type: Optional[str] = "application/json"
-    own: Optional[tuple[Header, ...]] = None
-
-
-Cases = dict[str, Case]
-
-
-def run(desk: Desk, name: str, case: Case) -> Sent:
-    """Sends the case's request and holds what it says."""
-    sent = desk.send(
-        case.group,
-        case.path,
-        case.body,
-        name=name,
-        method=case.method,
-        headers=case.headers,
-        answer=case.answer,
-        act=case.act,
-        key=desk.new_key(case.group, case.limited),
-        content_type=case.content_type,
-        own=case.own,
-    )
-    case.expect(sent)
-    return sent
 
 
 def refused(status: int, code: Optional[str] = None, says: str = "") -> Check:
@@ -351,17 +267,6 @@ def charged(
         assert least is None or charge >= Decimal(least), f"{sent}: {record}"
         assert most is None or charge <= Decimal(most), f"{sent}: {record}"
         assert exactly is None or charge == Decimal(exactly), f"{sent}: {record}"
-
-    return check
-
-
-def uncharged(status: Optional[str] = None) -> Check:
-    """The line has no charge, or one of 0."""
-
-    def check(sent: Sent) -> None:
-        record = sent.record()
-        assert amount(record) == 0, f"{sent}: {record}"
-        assert status in (None, record["trilane.usage.status"]), f"{sent}: {record}"
 
     return check
 

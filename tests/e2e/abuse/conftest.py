@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from e2e.abuse.abuse_desk import Desk
-from e2e.abuse.abuse_document import SMALL_WINDOW, classes_document, document
+from e2e.abuse.abuse_document import SMALL_WINDOW, document
 from e2e.abuse.recorder import Recorder
 from e2e.support import run_dir
 from e2e.vitals import unharmed
@@ -30,11 +30,4 @@ def small_desk(recorder: Recorder) -> Iterator[Desk]:
     """The smallest inspect window: of a body a bit longer the first part is upstream before its end is read."""
     small = document(inspect_window=SMALL_WINDOW)
     with Desk(run_dir("abuse-small"), small, recorder) as running, unharmed(running.stack):
-        yield running
-
-
-@pytest.fixture(scope="package")
-def classes_desk(recorder: Recorder) -> Iterator[Desk]:
-    """Models with classes of service, prices by the call, and a group whose unreported usage is free."""
-    with Desk(run_dir("abuse-classes"), classes_document(), recorder) as running, unharmed(running.stack):
         yield running

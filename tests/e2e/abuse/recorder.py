@@ -19,19 +19,8 @@ MARKER = "x-case"
 PATIENCE = 60.0
 
 
-class Reset:
-    """A step of an answer: the connection ends by RST."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Pause:
-    """A step of an answer: nothing for so many seconds."""
-
-    seconds: float
-
-
-Step = Union[bytes, Pause, threading.Event, Reset]
-#: What is answered, in order: bytes, pauses, events that are waited for, a reset.
+Step = Union[bytes, threading.Event]
+#: What is answered, in order: bytes, and events that are waited for.
 Script = Sequence[Step]
 
 
@@ -174,11 +163,6 @@ class Recorder:
         for step in script:
             if isinstance(step, bytes):
                 peer.sendall(step)
-            elif isinstance(step, Pause):
-                time.sleep(step.seconds)
-            elif isinstance(step, Reset):
-                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-                return
             else:
                 step.wait(PATIENCE)
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from urllib.parse import quote
-
 import pytest
-from e2e.abuse.abuse_answers import chat, message
-from e2e.abuse.abuse_desk import CHAT, LONGEST_LINE, MESSAGES, Desk
+from e2e.abuse.abuse_desk import LONGEST_LINE, Desk
 from e2e.ledger_reader import Record
 from e2e.raw import Header, Http1, Http2
 
@@ -55,26 +51,3 @@ def test_without_a_key(desk: Desk, name: str, wire: str) -> None:
             client2.request(method, target, headers)
     for line in lines(desk, before, 1):
         assert len(line) < LONGEST_LINE, f"{name}: {len(line)} bytes: {line[:300]!r}"
-
-
-MODEL_NAMES = {"quotes": '"', "backslashes": "\\", "three bytes each": "模", "four bytes each": "🤖", "line ends": "\u2028"}
-
-
-@pytest.mark.parametrize("name", MODEL_NAMES)
-def test_with_a_key(desk: Desk, name: str) -> None:
-    """A key's holder chooses the model's name, and the path of protocol C."""
-    model = MODEL_NAMES[name] * 20_000
-    for group, path, body in (("a", CHAT, chat()), ("b", MESSAGES, message())):
-        sent = desk.send(group, path, {**body, "model": model}, name="a long model")
-        assert sent.status == 404, sent
-        assert len(json.dumps(sent.record(), ensure_ascii=False).encode()) < LONGEST_LINE, sent.record()
-    named = quote(model, safe="")[:40_000].rstrip("%0123456789ABCDEF") or "m" * 40_000
-    sent = desk.send("c", f"/v1beta/models/{named}:generateContent", chat(), name="a long path")
-    assert sent.status in (400, 404), sent
-    assert len(json.dumps(sent.record()).encode()) < LONGEST_LINE, sent.record()
-
-
-def test_what_is_kept_of_a_path(desk: Desk) -> None:
-    path = "/v1/" + "x" * 300
-    sent = desk.send("a", path, chat(), name="kept")
-    assert sent.line()["url.path"] == path[:256] + "…", sent.line()

@@ -143,12 +143,12 @@ class Traffic:
                 self.streams += 1
                 self.trouble += [trouble] if trouble else []
 
-    def stream(self, wanted: Group, session: str, begun: Callable[[], None] = lambda: None) -> str:
+    def stream(self, wanted: Group, session: str, begun: Callable[[], None] = lambda: None, gap_ms: int = GAP_MS) -> str:
         """Reads one stream; says what was wrong with it."""
         operation = BY_NAME[f"{OPERATIONS[wanted['id']][-1].name}-stream"]
         path, body = operation.request()
         headers = self._headers(wanted, operation, session)
-        headers |= {"x-sim-events": str(EVENTS), "x-sim-gap-ms": str(GAP_MS)}
+        headers |= {"x-sim-events": str(EVENTS), "x-sim-gap-ms": str(gap_ms)}
         where = f"stream of {wanted['id']}"
         text = ""
         try:
@@ -407,7 +407,7 @@ def test_a_group_goes_and_comes_back(desk: Desk) -> None:
         begun, ended = threading.Semaphore(0), []
 
         def last_stream(number: int) -> None:
-            ended.append(traffic.stream({"id": "many"}, f"last-{number}", begun.release))
+            ended.append(traffic.stream({"id": "many"}, f"last-{number}", begun.release, gap_ms=4 * GAP_MS))
 
         last = [threading.Thread(target=last_stream, args=(number,)) for number in range(STREAMS)]
         for thread in last:

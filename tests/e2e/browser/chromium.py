@@ -83,9 +83,6 @@ class Visitor:
     def cookies(self) -> list[Any]:
         return list(self._context.cookies())
 
-    def set_cookies(self, cookies: list[Any]) -> None:
-        self._context.add_cookies(cookies)
-
     def close(self) -> None:
         self._context.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
@@ -13,6 +14,7 @@ from typing import Any
 from e2e.browser.chromium import ROOT
 from e2e.browser.seeded import SeededConsole, line
 from e2e.console.running import Api, Console
+from stack import COMMAND
 
 DIRECTORY = ROOT / "docs" / "pictures"
 #: The name of the picture, the path of its page, who looks at it.
@@ -40,6 +42,14 @@ KEYS = [
 ]
 #: So far apart that the same one is ahead on whatever day the pictures are looked at.
 MODELS = ["claude-opus-4-5"] * 5 + ["claude-haiku-5-5"] * 3 + ["gpt-5.1"] * 2 + ["gemini-2.5-flash"]
+#: The source of a model, and its accounts, the first of which is asked more often.
+SOURCES = {
+    "claude-opus-4-5": ("b-official", ["b-official-1", "b-official-1", "b-official-2"]),
+    "claude-haiku-5-5": ("b-official", ["b-official-1", "b-official-2"]),
+    "gpt-5.1": ("a-official", ["a-official-1", "a-official-1", "a-official-2"]),
+    "gemini-2.5-flash": ("c-official", ["c-official-1"]),
+}
+ENVOYS = ["frankfurt", "virginia"]
 #: What a page says apart from its data, in the order in which it says it. Figures and names of months are data.
 OUTLINE = """() => {
   const texts = [...document.querySelectorAll("h1, h2, h3, th[scope=col], thead th, label, button, nav a, dt, summary, legend")]
@@ -62,29 +72,45 @@ def lines(now: datetime) -> str:
             for _ in range(max(1, daily // 4) if quiet else daily + draw.randrange(4)):
                 at = day.replace(hour=0, minute=0, second=0) + timedelta(seconds=draw.randrange(86_400))
                 model = draw.choice(MODELS)
+                source, accounts = SOURCES[model]
                 failed = draw.random() < 0.03
                 charge = None if failed else f"{draw.randrange(40_000, 900_000) / 1_000_000:.6f}"
                 more: dict[str, Any] = {"trilane.key.team": team, "trilane.time_to_first_byte_us": draw.randrange(350_000, 1_900_000)}
                 if failed:
                     more |= {"trilane.limit": "requests", "trilane.limit.scope": "key"}
+                else:
+                    account, busy = draw.choice(accounts), draw.random() < 0.02
+                    more |= {"trilane.source": source, "trilane.account": account, "trilane.tries": 2 if busy else 1}
+                    if busy:
+                        more["trilane.tries.failed"] = [{"account": accounts[0], "kind": "rate_limited", "status": 429}]
                 if at < now:
                     told.append(line(at, key, owner, model, charge, status=429 if failed else 200, **more))
     # Each has something of this very day and month, whenever that is.
     latest = now - timedelta(seconds=30)
-    told += [line(latest, key, owner, "claude-opus-4-5", "0.412500", **{"trilane.key.team": team}) for key, owner, team, *_ in KEYS]
+    answered = {"trilane.account": "b-official-1", "trilane.tries": 1}
+    told += [line(latest, key, owner, "claude-opus-4-5", "0.412500", **{"trilane.key.team": team, **answered}) for key, owner, team, *_ in KEYS]
     return "".join(sorted(told))
 
 
-def fill(api: Api) -> dict[str, str]:
+def enrolled(api: Api, envoy: str, secret: str) -> None:
+    """An Envoy whose agent has everything in force."""
+    agent = Api(api.url, api.post("/enrol", {"token": secret, "envoy": envoy})["token"])
+    digest = api.get("/documents/current")["sha256"]
+    clock = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+    report = {"version": "0.2.0", "document": digest, "in_force": digest, "keys": len(KEYS), "ledger_waiting": 0, "clock": clock}
+    assert agent.call("PUT", f"/envoys/{envoy}/report", report).status_code < 300
+
+
+def fill(api: Api, secret: str) -> dict[str, str]:
     now = datetime.now(timezone.utc).replace(microsecond=0)
     for person, name in PEOPLE:
         api.post("/people", {"id": person, "name": name, "role": "member"})
     for key, owner, team, label, _, month in KEYS:
         api.new_key(key, "mixed", owner=owner, team=team, label=label, limits={"budget": {"per_month": month}})
-    for envoy, name in [("frankfurt", "Frankfurt"), ("virginia", "Virginia")]:
-        api.post("/envoys", {"id": envoy, "name": name})
-        report = {"version": "0.2.0", "keys": len(KEYS), "ledger_waiting": 0}
-        assert api.call("PUT", f"/envoys/{envoy}/report", report).status_code < 300
+    for name in sorted({account for _, accounts in SOURCES.values() for account in accounts} | {"a-official-reserve"}):
+        assert api.call("PUT", f"/credentials/{name}", {"value": f"sk-of-{name}"}).status_code < 300, name
+    for envoy in ENVOYS:
+        enrolled(api, envoy, secret)
     api.take_in("frankfurt", lines(now))
 
     def cheaper(document: dict[str, Any]) -> None:
@@ -101,7 +127,10 @@ def pictured(place: Path) -> Iterator[SeededConsole]:
     document = ROOT / "envoy" / "gateway.json"
     with Console(place / "db", "--import-document", str(document), "--gateway-url", "https://ai.example.com") as console:
         site = SeededConsole(console)
-        site.named = fill(console.api)
+        secret = place / "enrolment.secret"
+        made = [str(COMMAND), "console", "enrolment-secret", "--database", str(place / "db"), str(secret)]
+        subprocess.run(made, check=True, capture_output=True)
+        site.named = fill(console.api, secret.read_text().strip())
         yield site
 
 

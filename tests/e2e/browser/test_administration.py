@@ -170,9 +170,14 @@ def test_somebody_is_invited_and_sent_away(site: SeededConsole, chromium: Browse
         page.get_by_role("status").wait_for()
         invited.page.goto(f"{site.url}/keys")
         invited.page.get_by_role("heading", name="Sign in").wait_for()
-        row.get_by_role("button", name="Disable").click()
-        page.get_by_role("status").wait_for()
-        assert "Disabled" in row.inner_text()
+        site.api.new_key("of-ute", "mixed", owner="ute/1?&x")
+        page.get_by_role("link", name="Disable").click()
+        assert "1: refused by every gateway" in page.locator("form.card").inner_text(), "it counts first"
+        page.get_by_role("button", name="Disable").click()
+        page.get_by_role("status").get_by_text("The person is disabled").wait_for()
+        assert "Disabled" in page.locator("main").inner_text()
+        assert site.api.get("/keys/of-ute")["disabled_with"] == "ute/1?&x"
+        look_at(page, "person-disabled")
         # The last admins cannot shut everybody out.
         entries = site.api.get("/audit?action=person.&object=ute/1%3F%26x")["items"]
         assert [entry["action"] for entry in entries] == ["person.change", "person.change", "person.link", "person.create"]
@@ -359,6 +364,8 @@ def test_who_may_not(site: SeededConsole) -> None:
         ("/drafts", {}),
         ("/people", {"id": "mallory", "role": "admin"}),
         ("/people/ann/change", {"role": "admin"}),
+        ("/people/ann/disable", {}),
+        ("/people/ann/enable", {}),
         ("/people/admin/link", {}),
         ("/budgets", {"kind": "owner", "id": "ann", "per_month": "1000000"}),
         ("/teams", {"id": "mallory"}),

@@ -6,6 +6,7 @@ import re
 
 import httpx
 from e2e.browser.chromium import Browsers
+from e2e.browser.looking import look_at
 from e2e.browser.seeded import RTL, SCRIPT, SeededConsole
 
 VALUE = re.compile(r"^tl-[0-9A-Za-z]{43}$")
@@ -36,7 +37,7 @@ def test_the_life_of_a_key(site: SeededConsole, chromium: Browsers) -> None:
         page.get_by_role("heading", name="The key is made").wait_for()
         value = page.locator(".code code").first.inner_text()
         assert VALUE.match(value), value
-        assert f"export ANTHROPIC_API_KEY={value}" in page.locator("details.client code").all_inner_texts()[1]
+        assert f"export ANTHROPIC_API_KEY={value}" in page.locator("details.client code").first.inner_text()
         page.reload()
         assert value not in page.content(), "it was shown once"
 
@@ -63,7 +64,8 @@ def test_the_life_of_a_key(site: SeededConsole, chromium: Browsers) -> None:
 
         # Rotated: the old value stays good for a while.
         page.get_by_role("link", name="Rotate").click()
-        page.get_by_label("stays good for an hour").check()
+        page.get_by_label("It is planned").check()
+        page.get_by_label("If planned, good for").select_option(label="An hour")
         page.get_by_role("button", name="Rotate key").click()
         page.get_by_role("heading", name="The key is rotated").wait_for()
         new = page.locator(".code code").first.inner_text()
@@ -71,6 +73,19 @@ def test_the_life_of_a_key(site: SeededConsole, chromium: Browsers) -> None:
         assert site.api.get(f"/keys/{key}")["hint"] == new[-4:]
         old = [item for item in site.api.get(f"/keys?search={key}-old")["items"]]
         assert [item["hint"] for item in old] == [value[-4:]] and "expires_at" in old[0]
+        look_at(page, "key-rotated")
+
+        # A whole key is found, and is in no address; the old value is ended before its time.
+        for whole, found in ((value, old[0]["id"]), (new, key)):
+            page.goto(f"{site.url}/keys")
+            page.get_by_role("searchbox").fill(whole)
+            page.get_by_role("button", name="Find").click()
+            page.wait_for_url(f"{site.url}/keys/{found}")
+        page.get_by_text("An old value is good until").wait_for()
+        look_at(page, "key-with-an-old-value")
+        page.get_by_role("button", name="End old values now").click()
+        page.get_by_role("status").get_by_text("The old value is ended").wait_for()
+        assert site.api.get(f"/keys/{old[0]['id']}")["disabled"] is True
 
         # Removed, after it was asked.
         page.goto(f"{site.url}/keys/{key}")
@@ -125,6 +140,24 @@ def test_one_press_makes_one_key(site: SeededConsole, chromium: Browsers) -> Non
         assert "was sent before" in texts[1]
         found = site.api.get("/keys?search=Twice")["items"]
         assert len(found) == 1
+
+
+def test_many_keys_are_changed(site: SeededConsole, chromium: Browsers) -> None:
+    for number in range(3):
+        site.api.new_key(f"crew-{number}", "mixed", owner="crew")
+    with chromium.visitor(site.url, state=site.session("admin")) as visitor:
+        visitor.expected = {422}
+        page = visitor.open("/keys?owner=crew")
+        page.get_by_role("link", name="Change all of these").click()
+        page.get_by_role("heading", name="Change 3 keys").wait_for()
+        look_at(page, "keys-change")
+        page.get_by_role("button", name="Change 3 keys").click()
+        page.get_by_text("choose one").wait_for()
+        page.get_by_label("What to do").select_option(label="Move to a team")
+        page.get_by_label("Team").fill("blue")
+        page.get_by_role("button", name="Change 3 keys").click()
+        page.get_by_role("status").get_by_text("The keys are changed").wait_for()
+        assert [key["team"] for key in site.api.get("/keys?owner=crew")["items"]] == ["blue"] * 3
 
 
 def test_from_page_to_page(site: SeededConsole, chromium: Browsers) -> None:

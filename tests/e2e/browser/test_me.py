@@ -55,12 +55,13 @@ def test_a_member_and_their_keys(site: SeededConsole, chromium: Browsers) -> Non
 
         # An old value that stays good would be one more key; without it the key is rotated.
         card.get_by_role("link", name="Rotate").click()
-        page.get_by_label("stays good for an hour").check()
+        page.get_by_label("It is planned").check()
         page.get_by_role("button", name="Rotate key").click()
         page.get_by_role("alert").get_by_text("it allows 1").wait_for()
-        page.get_by_label("is refused at once").check()
+        page.get_by_label("It leaked").check()
         page.get_by_role("button", name="Rotate key").click()
         page.get_by_role("heading", name="The key is rotated").wait_for()
+        page.get_by_text("It is refused now").wait_for()
         new = page.locator(".code code").first.inner_text()
         assert VALUE.match(new) and new != value
 
@@ -88,7 +89,7 @@ def test_whose_keys_they_are(site: SeededConsole) -> None:
             found = re.search(r'name="csrf" value="([0-9a-f]{64})"', http.get("/me").text)
             assert found
             for path in ("/me/keys/evals/rotate", "/me/keys/evals/disable"):
-                assert http.post(path, data={"csrf": found[1], "once": "a test"}).status_code == status, (person, path)
+                assert http.post(path, data={"csrf": found[1], "once": "a test", "reason": "leaked"}).status_code == status, (person, path)
     cookies = {cookie["name"]: cookie["value"] for cookie in site.session("ann")}
     for path in ("/me/keys", "/me/keys/evals/rotate", "/me/keys/evals/disable"):
         assert httpx.post(site.url + path, data={"csrf": "0" * 64}, cookies=cookies, trust_env=False).status_code == 403, path

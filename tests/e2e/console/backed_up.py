@@ -1,4 +1,4 @@
-"""A console whose database is copied, lost and restored as docs/console.md says, and the gateway that it belongs to."""
+"""A console whose database is copied, lost and restored as docs/console-running.md says, and the gateway that it belongs to."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BackedUpDatabase(ABC):
         self._home = home
         programs = f"{path}{COMMAND.parent}:/usr/bin:/bin"
         self._reader = Reader(home, changes, PATH=programs, PGPASSFILE=str(home / "pgpass"))
-        self._commands = [block.text for block in shell(DOCS / "console.md") if block.heading == "When something is lost"]
+        self._commands = [block.text for block in shell(DOCS / "console-running.md") if block.heading == "When something is lost"]
         assert len(self._commands) == 4, self._commands
 
     def back_up(self) -> None:

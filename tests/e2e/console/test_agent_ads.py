@@ -14,7 +14,7 @@ import httpx
 from e2e.console.running import Console, ask
 from e2e.up.ads import Site, Vendor, group, inotify_instances, told_by
 from e2e.up.running import environment
-from e2e.guides.reader import free_port
+from ports import free_port
 from stack import COMMAND, WASM, Child
 from waiting import until
 

@@ -1,4 +1,4 @@
-"""The commands of docs/console.md for copies of the database, and of docs/operations.md for a smaller file, as they stand there."""
+"""The commands of docs/console-running.md for copies of the database, and of docs/operations.md for a smaller file, as they stand there."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_what_it_does_not_begin_with(tmp_path: Path) -> None:
             ("not enrolled", ("--console-url", console.url), "has not enrolled"),
             ("a wrong token", ("--console-url", console.url, "--enrolment-token-file", str(wrong)), "the enrolment token is refused"),
             ("no TLS", ("--console-url", "http://console.example"), "has no TLS"),
-            ("two consoles", ("--console-url", console.url, "--console"), "leave one of them out"),
+            ("two consoles", ("--console-url", console.url, "--console", "--envoy-id", "edge"), "leave one of them out"),
         ):
             code, said = refused(tmp_path / "data", *options, "--port", "0", "--tls-port", "0", "--admin-port", "0")
             assert code in (1, 2) and words in said, (case, said)

@@ -25,25 +25,25 @@ class FirstTerminal:
     """Runs the very command of a page: `trilane up`, or what the Makefile makes of `make run`, without building first."""
 
     #: What a block begins with that is to be run here.
-    COMMANDS = ("make run", "trilane up")
+    COMMANDS = ("make run", "trilane up", "uvx trilane up")
 
-    def __init__(self, reader: Reader, port: int, log: Path) -> None:
-        self._reader, self._port, self._log = reader, port, log
+    def __init__(self, reader: Reader, port: int, log: Path, envoy: bool = False) -> None:
+        """`envoy`: there is one beside the command, as pip puts it there; else it is that of the page's directory."""
+        self._reader, self._port, self._log, self._envoy = reader, port, log, envoy
         self._child: Optional[Child] = None
 
     def run(self, text: str) -> None:
         self.interrupt()
-        command = self._of_make(text) if text.startswith("make") else text.strip()
+        command = self._of_make(text) if text.startswith("make") else text.strip().removeprefix("uvx ")
         # Other ports than those of the page, and the filter of the tests: their command does not carry one.
-        ports = {"TRILANE_PORT": str(self._port), "TRILANE_TLS_PORT": "0", "TRILANE_ADMIN_PORT": "0"}
-        # Without the clone's Envoy it is that of the page's directory.
-        envoy = {"ENVOY": str(fetch.envoy_binary())} if text.startswith("make") else {}
+        ports = {"TRILANE_PORT": str(self._port), "TRILANE_TLS_PORT": "0", "TRILANE_ADMIN_PORT": "0", "TRILANE_CONSOLE_PORT": "0"}
+        envoy = {"ENVOY": str(fetch.envoy_binary())} if self._envoy or text.startswith("make") else {}
         settings = {**ports, "TRILANE_WASM": str(WASM), **envoy}
         variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in settings.items())
         script = f"cd {ROOT} && export HOME={shlex.quote(str(self._reader.home))} {variables} PATH={COMMAND.parent}:$PATH && exec {command}"
         self._child = Child(["bash", "-c", script], self._log)
         deadline = time.monotonic() + 90
-        while "Ctrl-C ends everything." not in self.said:
+        while not re.search(r"^Ctrl-C ends (everything|it)\.", self.said, re.MULTILINE):
             assert self._child.process.poll() is None and time.monotonic() < deadline, self.said
             time.sleep(0.1)
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import httpx
 import pytest
-from e2e.guides.reader import Reader, free_port, shell
+from e2e.guides.reader import Reader, shell
 from e2e.guides.vendor import Vendor
+from ports import free_port
 from stack import COMMAND
 from waiting import until
 

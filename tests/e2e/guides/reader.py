@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import socket
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -65,9 +64,3 @@ def commands_in_tables(page: Path, program: str) -> list[str]:
     lines = page.read_text(encoding="utf-8").splitlines()
     cells = [cell for line in lines if line.startswith("|") for cell in line.split("`")[1::2]]
     return [cell for cell in cells if cell.startswith(f"{program} ") and len(shlex.split(cell)) > 2]
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

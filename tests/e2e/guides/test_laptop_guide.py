@@ -10,8 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 from e2e.guides.first_terminal import PATIENCE, FirstTerminal, of_keys
-from e2e.guides.reader import DOCS, Reader, commands_in_tables, free_port, shell
+from e2e.guides.reader import DOCS, Reader, commands_in_tables, shell
 from e2e.guides.vendor import Vendor
+from ports import free_port
 
 PAGE = DOCS / "laptop.md"
 VENDOR_KEY = "sk-of-the-vendor"
@@ -29,7 +30,7 @@ def test_everything_on_the_page_works(vendor: Vendor, tmp_path: Path) -> None:
     home.mkdir()
     changes = [("http://127.0.0.1:10000", f"http://127.0.0.1:{port}"), vendor.account("https://api.anthropic.com")]
     reader = Reader(home, changes)
-    terminal = FirstTerminal(reader, port, tmp_path / "terminal.log")
+    terminal = FirstTerminal(reader, port, tmp_path / "terminal.log", envoy=True)
     said = {}
     try:
         for block in shell(PAGE):

@@ -38,22 +38,12 @@ def gateway(stack: Stack) -> Gateway:
 
 # ---- A good beginning and a bad end
 
+#: What else is refused is in `tests/golden/cases/bodies.txt`.
 ENDS = {
     "a second model": b',"model":"gpt-5.4"}',
-    "the same model again": b',"model":"gpt-5.1"}',
-    "a second model, escaped": rb',"mod\u0065l":"gpt-5.4"}',
-    "a second model in another case": b',"Model":"gpt-5.4"}',
-    "two streams": b',"stream":true,"stream":false}',
     "bytes after the end": b"}x",
-    "a second document": b'}{"model":"gpt-5.4"}',
     "NUL after the end": b"}\0",
-    "invalid UTF-8": b',"x":"\xff"}',
-    "a control character in a string": b',"x":"\n"}',
-    "a bare word": b',"x":gpt}',
-    "a comma too many": b",}",
-    "nesting without end": b',"x":' + b"[" * 600 + b"]" * 600 + b"}",
     "no end": b"",
-    "no end of a string": b',"x":"a}',
     "no end of an escape": b',"x":"\\',
 }
 
@@ -70,17 +60,6 @@ def test_a_bad_end_after_the_release(stack: Stack, gateway: Gateway, name: str, 
         wait_bytes(gateway, marker, len(START))
     if ENDS[name]:
         upload.piece(ENDS[name])
-    refused(name, upload.end())
-    never_complete(gateway, marker, name)
-
-
-@pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("name", ENDS)
-def test_a_bad_end_in_one_piece(stack: Stack, gateway: Gateway, name: str, wire: str) -> None:
-    """The whole body is read before anything leaves."""
-    marker, mark = new_marker()
-    upload = Upload(stack, wire, CHAT, (*A, mark), len(START + ENDS[name]))
-    upload.piece(START + ENDS[name])
     refused(name, upload.end())
     never_complete(gateway, marker, name)
 
@@ -135,14 +114,8 @@ def test_a_good_end_after_the_release(stack: Stack, gateway: Gateway, wire: str)
 
 UNDECIDED = {
     "no model": (b'{"messages":[]}', 400, "model_missing"),
-    "no model, no end": (b'{"messages":[', 400, "invalid_body"),
     "a model, no end": (b'{"model":"gpt-5.1","messages":[', 400, "invalid_body"),
-    "no end of the model": (b'{"model":"gpt-5', 400, "invalid_body"),
-    "a nested model only": (b'{"x":{"model":"gpt-5.1"}}', 400, "model_missing"),
-    "a number for a model": (b'{"model":5}', 400, "invalid_body"),
-    "a model of another key": (b'{"model":"claude-opus-4-8"}', 404, "model_not_found"),
     "nothing": (b"", 400, "invalid_body"),
-    "white space": (b"  ", 400, "invalid_body"),
 }
 
 

@@ -76,6 +76,8 @@ def test_prices_are_asked_for_and_a_vendor_is_added(tmp_path: Path) -> None:
             terminal.until("There is a key first already. A name for the new one")
             terminal.types("two", ENTER)
             at_the_address(terminal, vendor.url, 0, "two")
+            terminal.until("The group one has this vendor already")
+            terminal.types(DOWN, ENTER)
             terminal.until("Where is the credential")
             terminal.types(*[DOWN] * 3, ENTER)
             terminal.until(" answers; 2 models")
@@ -90,12 +92,22 @@ def test_prices_are_asked_for_and_a_vendor_is_added(tmp_path: Path) -> None:
             terminal.until("qwen3:8b: INPUT/CACHED/OUTPUT")
             terminal.types(ENTER)
             terminal.until("Another vendor?")
+            terminal.types("y")
+            at_the_address(terminal, vendor.url, 0, "one")
+            terminal.until("The group one has this vendor already")
+            terminal.types(ENTER)
+            terminal.until("Where is the credential")
+            terminal.types(*[DOWN] * 3, ENTER)
+            terminal.until("group one asks one-1, then one-2")
+            terminal.until("Another vendor?")
             terminal.types("n")
             terminal.until("note: what these models cost is not counted")
             assert terminal.end() == 0, terminal.shown
     document = json.loads((data / "gateway.json").read_text())
-    assert [group["id"] for group in document["groups"]] == ["one", "two"]
+    assert [group["id"] for group in document["groups"]] == ["one", "two", "all"], "what is added is in all"
+    assert [account["id"] for account in document["groups"][0]["accounts"]] == ["one-1", "one-2"]
     models = document["groups"][1]["models"]
+    assert {model.pop("created_at") for model in models} == {"2025-11-21T04:40:00Z"}, "as the vendor says"
     assert models == [{"id": "llama3.2:3b", "prices": {"input": "0.1", "cache_read": "0.01", "output": "0.2"}}, {"id": "qwen3:8b"}]
 
 

@@ -41,9 +41,10 @@ def test_three_vendors_one_key_and_a_budget_of_a_cent(tmp_path: Path, monkeypatc
         used = json.loads(trilane("usage", "--format", "json", str(stack.access_log)))
         charges = {row["model"]: row["charge"] for row in used["rows"] if row["key"] == "first"}
         # 12 tokens of input and 56 of output at the catalogue's prices: once by curl, once by the SDK, and once for each stream;
+        # of OpenAI's a compaction too, and 12 tokens of embeddings;
         # the dear one has 400.
         assert charges == {
-            "gpt-6-luna": "0.0001168",
+            "gpt-6-luna": "0.0001472",
             "claude-haiku-4-5": "0.000584",
             "claude-opus-4-8": "0.01152",
             "gemini-3.6-flash": "0.001314",
@@ -70,6 +71,9 @@ def by_sdk(base: str, secret: str) -> None:
 
     of_a = openai.OpenAI(base_url=f"{base}/v1", api_key=secret, max_retries=0)
     assert of_a.responses.create(model="gpt-6-luna", input="Hello", max_output_tokens=64).output_text == "pong"
+    assert of_a.responses.input_tokens.count(model="gpt-6-luna", input="Hello").input_tokens == 12
+    assert of_a.responses.compact(model="gpt-6-luna", input="Hello").output[-1].type == "compaction"
+    assert of_a.embeddings.create(model="gpt-6-luna", input=["Hello"]).data[0].embedding == [0.25, -0.5]
     of_b = anthropic.Anthropic(base_url=base, api_key=secret, max_retries=0)
     message = of_b.messages.create(model="claude-opus-4-8", max_tokens=64, messages=HELLO)
     assert message.content[0].text == "pong"
@@ -157,10 +161,11 @@ def test_openrouter_deepseek_and_a_server_of_ones_own_one_after_the_other(tmp_pa
 def test_an_authority_of_ones_own(tmp_path: Path) -> None:
     import anthropic
 
-    data, file, certificate = tmp_path / "data", credential_file(tmp_path), tmp_path / "certificate"
-    certificate.mkdir()
+    data, file = tmp_path / "data", credential_file(tmp_path)
+    certificate, own = tmp_path / "certificate", tmp_path / "self-signed"
     subprocess.run([str(SIMULATOR), "certificate", "--out", str(certificate)], check=True, capture_output=True)
-    with AnthropicVendor(CREDENTIAL, certificate=certificate) as vendor:
+    subprocess.run([str(SIMULATOR), "certificate", "--out", str(own), "--self-signed"], check=True, capture_output=True)
+    with AnthropicVendor(CREDENTIAL, certificate=certificate) as vendor, LocalServer("any", certificate=own) as local:
         arguments = ["--vendor", f"anthropic={vendor.url}", "--credential-file", file]
         unknown = init(data, *arguments)
         assert unknown.returncode == 1
@@ -173,12 +178,36 @@ def test_an_authority_of_ones_own(tmp_path: Path) -> None:
             assert not elsewhere.asked, "its certificate names another host"
         known = init(data, *arguments, "--ca", str(certificate / "ca.crt"))
         assert known.returncode == 0, known.stderr
+        arguments = ["--add", "--key-id", "second", "--vendor", f"compatible={local.url}", "--no-credential", "--free"]
+        known = init(data, *arguments, "--ca", str(own / "server.crt"))
+        assert known.returncode == 0, known.stderr
         stack = Stack(run_dir("init-tls"), document=data / "gateway.json", upstream=NOWHERE, strict=True)
         with stack:
             client = anthropic.Anthropic(base_url=stack.base_url, api_key=key(data), max_retries=0)
             message = client.messages.create(model="claude-sonnet-5", max_tokens=64, messages=HELLO)
             assert message.content[0].text == "pong"
             assert client.messages.count_tokens(model="claude-sonnet-5", messages=HELLO).input_tokens == 12
+            chat = {"model": "llama3.2:3b", "messages": HELLO}
+            answer = curl(f"{stack.base_url}/v1/chat/completions", chat, f"authorization: Bearer {key(data, 'second')}")
+            assert answer["choices"][0]["message"]["content"] == "pong", answer
+
+
+def test_what_a_certificate_lacks(tmp_path: Path) -> None:
+    names = ["-addext", "subjectAltName=DNS:localhost"]
+    for lacks, options, said in [
+        ("as openssl makes it", names, "-addext basicConstraints=critical,CA:FALSE"),
+        ("no name", ["-addext", "basicConstraints=critical,CA:FALSE"], "has the name as a subjectAltName"),
+    ]:
+        made = tmp_path / lacks
+        made.mkdir()
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9", "-subj", "/CN=localhost"]
+        files = ["-keyout", str(made / "server.key"), "-out", str(made / "server.crt")]
+        subprocess.run([*command, *files, *options], check=True, capture_output=True)
+        with LocalServer("any", certificate=made) as local:
+            arguments = ["--vendor", f"compatible={local.url}", "--no-credential", "--free", "--ca", str(made / "server.crt")]
+            refused = init(tmp_path / "data", *arguments)
+            assert refused.returncode == 1 and said in refused.stderr, (lacks, refused.stderr)
+            assert not local.asked, lacks
 
 
 def test_a_wrong_credential_writes_nothing(tmp_path: Path) -> None:

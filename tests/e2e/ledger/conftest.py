@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from e2e.ledger.crafted_upstream import CraftedUpstream
 from e2e.ledger.ledger_desk import Desk
 from e2e.ledger.ledger_document import document
 from e2e.ledger_reader import Ledger
@@ -19,33 +18,26 @@ ROUTE_TIMEOUT = "idle_timeout: 600s # a stream may last"
 
 
 @pytest.fixture(scope="package")
-def crafted() -> Iterator[CraftedUpstream]:
-    with CraftedUpstream() as upstream:
-        yield upstream
-
-
-@pytest.fixture(scope="package")
-def clusters(crafted: CraftedUpstream) -> Iterator[tuple[str, str]]:
-    """Two more upstreams: one that refuses every connection, and one whose answers a test writes."""
+def nowhere() -> Iterator[tuple[str, str]]:
+    """A cluster that refuses every connection."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # held and never listened on
-        yield more_clusters(nowhere=nobody.getsockname()[1], crafted=crafted.port)
+        yield more_clusters(nowhere=nobody.getsockname()[1])
 
 
 @pytest.fixture(scope="package")
-def desk(clusters: tuple[str, str]) -> Iterator[Desk]:
-    with PromptStack(run_dir("ledger"), document=document(), extra_substitutions=[clusters]) as stack:
+def desk(nowhere: tuple[str, str]) -> Iterator[Desk]:
+    with PromptStack(run_dir("ledger"), document=document(), extra_substitutions=[nowhere]) as stack:
         with unharmed(stack):
             yield Desk(stack, Ledger(stack.access_log))
 
 
 @pytest.fixture(scope="package")
-def hasty_desk(clusters: tuple[str, str]) -> Iterator[Desk]:
+def hasty_desk(nowhere: tuple[str, str]) -> Iterator[Desk]:
     """A gateway that waits for no more than a second, and writes its ledger to a file of its own."""
     ledger = run_dir("ledger-hasty") / "ledger.jsonl"
     ledger.unlink(missing_ok=True)
-    hasty = (ROUTE_TIMEOUT, ROUTE_TIMEOUT.replace("600s", "1s"))
-    changes = [clusters, hasty]
+    changes = [nowhere, (ROUTE_TIMEOUT, ROUTE_TIMEOUT.replace("600s", "1s"))]
     with PromptStack(
         run_dir("ledger-hasty"), document=document(), ledger=ledger, extra_substitutions=changes
     ) as stack:

@@ -239,19 +239,13 @@ def test_an_inline_document(edits: list[Edit], request: pytest.FixtureRequest) -
     name = request.node.callspec.id.replace(" ", "-").replace(",", "")
     with Variant(run_dir(f"loader-inline-{name}"), *edits, ready=False) as stack:
         # `start` has waited for any answer at all: that very first one was right.
-        assert first_health(stack) == 200
+        assert stack.first_health == 200
         assert all_pass(stack)
         assert generation(stack) == 1
         assert stats(stack)["trilane_config_keys{}"] == len(sample()["keys"])
         assert polls(stack) == 0
         assert "generation 1 is in force" in "".join(loader_log(stack))
         assert "generation 2 is in force" not in "".join(loader_log(stack))
-
-
-def first_health(stack: Stack) -> int:
-    """The status of the first request that Envoy's own log of requests knows."""
-    until(lambda: stack.access_log.read_text().strip())
-    return int(json.loads(stack.access_log.read_text().splitlines()[0])["http.response.status_code"])
 
 
 # ---- Without a singleton

@@ -37,6 +37,8 @@ class Variant(Stack):
         super().__init__(run_dir, **arguments)
         self._edits = edits
         self._ready = ready
+        #: The status of the first answer of its life, where any will do.
+        self.first_health = 0
 
     def render(self) -> Path:
         path = super().render()
@@ -53,7 +55,9 @@ class Variant(Stack):
         if self._ready:
             super().wait_ready(timeout)
         else:
-            until(lambda: httpx.get(f"{self.base_url}/healthz", trust_env=False).status_code, check=self.check, timeout=timeout)
+            self.first_health = until(
+                lambda: httpx.get(f"{self.base_url}/healthz", trust_env=False).status_code, check=self.check, timeout=timeout
+            )
 
 
 # ---- Edits of the configuration

@@ -39,6 +39,12 @@ ENDPOINTS: list[tuple[str, str, str, str, Headers, Body]] = [
     ("responses-alias", "A", "POST", "/responses", (), responses()),
     ("chat", "A", "POST", "/v1/chat/completions", (), chat()),
     ("chat-alias", "A", "POST", "/chat/completions", (), chat()),
+    ("compact", "A", "POST", "/v1/responses/compact", (), responses()),
+    ("compact-alias", "A", "POST", "/responses/compact", (), responses()),
+    ("input-tokens", "A", "POST", "/v1/responses/input_tokens", (), responses()),
+    ("input-tokens-alias", "A", "POST", "/responses/input_tokens", (), responses()),
+    ("embeddings", "A", "POST", "/v1/embeddings", (), responses()),
+    ("embeddings-alias", "A", "POST", "/embeddings", (), responses()),
     ("images", "A", "POST", "/v1/images/generations", (), image()),
     ("images-edits", "A", "POST", "/v1/images/edits", _FORM, _EDIT),
     ("messages", "B", "POST", "/v1/messages", (), messages()),
@@ -247,7 +253,10 @@ _DIRTY = [
     for name, protocol, _, target, more, body in ENDPOINTS
     if name != "embed" and not more
 ]
-_ALIASES = {"/responses": "/v1/responses", "/chat/completions": "/v1/chat/completions"}
+_ALIASES = {
+    alias: f"/v1{alias}"
+    for alias in ("/responses", "/responses/compact", "/responses/input_tokens", "/chat/completions", "/embeddings")
+}
 _LISTENER = {"A": "a_official", "B": "b_official", "C": "c_official"}
 LEAVING = [
     *(

@@ -16,11 +16,6 @@ from stack import Stack, StackError
 
 __all__ = ["stack_by_hand"]
 
-#: In the stack `meagre`: in the list, but the source account may not use it.
-NOT_ENTITLED = {"gpt-5.1-codex", "claude-opus-4-1", "gemini-2.5-pro"}
-#: In the stack `meagre`: the longest body, in bytes.
-MAX_BODY = 4096
-
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -31,14 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """Stacks by name: `shared`, `sample`, `meagre`, `open`, `unready`."""
-    fixtures = {
-        "shared": "stack_by_hand",
-        "sample": "sample_stack",
-        "meagre": "meagre_stack",
-        "open": "open_stack",
-        "unready": "unready_stack",
-    }
+    """Stacks by name."""
+    fixtures = {"shared": "stack_by_hand", "sample": "sample_stack", "unready": "unready_stack"}
     made = Bench(lambda name: request.getfixturevalue(fixtures[name]))
     yield made
     made.stop()
@@ -48,30 +37,6 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 def sample_stack() -> Iterator[Stack]:
     """The sample document as it is."""
     with Stack(run_dir("sdk-sample")) as running:
-        yield running
-
-
-@pytest.fixture(scope="package")
-def meagre_stack() -> Iterator[Stack]:
-    """The sample document with what it does not show: models not entitled, and a low limit."""
-    document = by_hand()
-    document.update(max_body=MAX_BODY, inspect_window=MAX_BODY)
-    for group in document["groups"]:
-        for model in group["models"]:
-            if group["protocol"] != "Mixed" and model["id"] in NOT_ENTITLED:
-                model["entitled"] = False
-    with Stack(run_dir("sdk-meagre"), document=document) as running:
-        yield running
-
-
-@pytest.fixture(scope="package")
-def open_stack() -> Iterator[Stack]:
-    """The sample document, its groups of protocol C with their accounts' files and caches."""
-    document = by_hand()
-    for group in document["groups"]:
-        if group["protocol"] == "C":
-            group["account_resources"] = True
-    with Stack(run_dir("sdk-open"), document=document) as running:
         yield running
 
 

@@ -24,7 +24,7 @@ def environment(**more: str) -> dict[str, str]:
     """That of the tests, with nothing that speaks to `trilane up` but the filter and Envoy."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TRILANE_") and name != "ENVOY"}
     free = {"TRILANE_METRICS_LISTEN": "127.0.0.1:0", "TRILANE_METRICS_PORT": "0"}
-    return {**clean, **free, "TRILANE_WASM": str(WASM), "ENVOY": str(fetch.envoy_binary()), **more}
+    return {**clean, **free, "TRILANE_VERBOSE": "1", "TRILANE_WASM": str(WASM), "ENVOY": str(fetch.envoy_binary()), **more}
 
 
 class Up:

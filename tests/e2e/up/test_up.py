@@ -13,6 +13,8 @@ from pathlib import Path
 import fetch
 import httpx
 from e2e.up.running import PATIENCE, Up, environment, processes
+from stack import COMMAND
+from waiting import until
 
 HEADERS = {"x-api-key": "trilane-demo-b", "anthropic-version": "2023-06-01"}
 MESSAGE = {"model": "claude-opus-4-5", "max_tokens": 256, "messages": [{"role": "user", "content": "Hello"}]}
@@ -70,11 +72,18 @@ class Stream:
 
 
 def test_from_an_empty_directory_to_an_answer_and_back(tmp_path: Path) -> None:
-    with Up(tmp_path / "data", "--demo") as up:
+    with Up(tmp_path / "data", "--demo", env=environment(TRILANE_VERBOSE="0")) as up:
         assert len(up.curls) == 3
+        said = [line.split()[0] for line in up.said.splitlines() if line.strip()]
+        assert said == ["starting", "trilane", "gateway", "document", "try", "curl", "curl", "curl", "Ctrl-C"], up.said
         for curl in up.curls:
             answer = subprocess.run(["bash", "-c", f"{curl} --fail --silent --show-error"], capture_output=True, text=True, check=False)
             assert answer.returncode == 0 and "pong" in answer.stdout, (curl, answer)
+        until(lambda: len(lines(up.ledger)) == 3, 10)
+        identity = str(lines(up.ledger)[0]["request_id"])
+        # Nothing names the data directory: it is that of a gateway that runs here.
+        explained = subprocess.run([COMMAND, "explain", identity], env={"HOME": str(tmp_path)}, capture_output=True, text=True, check=False)
+        assert explained.returncode == 0 and "POST /v1/chat/completions" in explained.stdout, explained
         secure = httpx.get(f"{up.tls_url}/healthz", verify=ssl.create_default_context(cafile=up.data / "certs" / "ca.crt"), trust_env=False)
         assert secure.status_code == 200
         (envoy,) = up.envoys

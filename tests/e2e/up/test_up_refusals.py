@@ -41,16 +41,6 @@ def test_a_port_that_is_taken(tmp_path: Path, option: str) -> None:
     assert processes(tmp_path) == []
 
 
-def test_no_envoy(tmp_path: Path) -> None:
-    env = environment(PATH="/nowhere")
-    del env["ENVOY"]
-    code, said = refused(tmp_path, "--demo", env=env)
-    assert code == 1
-    assert only_error(said) == (
-        f"error: there is no Envoy here. `trilane envoy install --data {tmp_path}` fetches Envoy 1.40.0; or name one with --envoy FILE"
-    )
-
-
 def test_another_envoy(tmp_path: Path) -> None:
     version = "echo; echo '/opt/envoy  version: 0123abcd/{}/Clean/RELEASE/BoringSSL'; test $1 = --version"
     for number, code, want in (

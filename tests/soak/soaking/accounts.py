@@ -69,6 +69,7 @@ def members(version: int, upstreams: Upstreams, listed: Mapping[str, Account]) -
     failover = {
         "failures": upstreams.failures,
         "set_aside_seconds": 3,
+        "set_aside_max_seconds": 3,
         "answer_seconds": ANSWER_SECONDS,
         "stream_answer_seconds": ANSWER_SECONDS,
     }

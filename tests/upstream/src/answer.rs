@@ -100,6 +100,9 @@ impl UnpacedResponse {
                 play.stream(UsageForm::Responses, &FIXTURES.responses_stream)
             }
             SimulatedEndpoint::Responses => play.response(),
+            SimulatedEndpoint::Compact => play.whole(UsageForm::Responses, &FIXTURES.compaction),
+            SimulatedEndpoint::InputTokens => play.plain(&FIXTURES.input_tokens),
+            SimulatedEndpoint::Embeddings => play.embeddings(),
             SimulatedEndpoint::Images { edit: false } if stream => {
                 play.images(&FIXTURES.image_generation_stream)
             }
@@ -139,7 +142,8 @@ impl UnpacedResponse {
 fn form(call: &SimulatedEndpoint) -> Option<UsageForm> {
     match call {
         SimulatedEndpoint::Chat => Some(UsageForm::Chat),
-        SimulatedEndpoint::Responses => Some(UsageForm::Responses),
+        SimulatedEndpoint::Responses | SimulatedEndpoint::Compact => Some(UsageForm::Responses),
+        SimulatedEndpoint::Embeddings => Some(UsageForm::Embeddings),
         SimulatedEndpoint::Images { .. } => Some(UsageForm::Images),
         SimulatedEndpoint::Messages => Some(UsageForm::Messages),
         SimulatedEndpoint::Model { verb, .. } => match verb {
@@ -148,6 +152,7 @@ fn form(call: &SimulatedEndpoint) -> Option<UsageForm> {
             Verb::Count => None,
         },
         SimulatedEndpoint::CountTokens
+        | SimulatedEndpoint::InputTokens
         | SimulatedEndpoint::Resource(_)
         | SimulatedEndpoint::Unknown(_) => None,
     }

@@ -6,7 +6,7 @@ use hyper::http::HeaderMap;
 /// One of the three protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// `/v1/responses`, `/v1/chat/completions`, images.
+    /// `/v1/responses`, `/v1/chat/completions`, embeddings, images.
     A,
     /// `/v1/messages`.
     B,
@@ -39,6 +39,12 @@ pub enum SimulatedEndpoint {
     Chat,
     /// `/v1/responses`
     Responses,
+    /// `/v1/responses/compact`
+    Compact,
+    /// `/v1/responses/input_tokens`
+    InputTokens,
+    /// `/v1/embeddings`
+    Embeddings,
     /// `/v1/images/generations` or `/v1/images/edits`.
     Images {
         /// It is the latter.
@@ -68,6 +74,9 @@ impl SimulatedEndpoint {
         match path {
             "/v1/chat/completions" if post => Self::Chat,
             "/v1/responses" if post => Self::Responses,
+            "/v1/responses/compact" if post => Self::Compact,
+            "/v1/responses/input_tokens" if post => Self::InputTokens,
+            "/v1/embeddings" if post => Self::Embeddings,
             "/v1/images/generations" if post => Self::Images { edit: false },
             "/v1/images/edits" if post => Self::Images { edit: true },
             "/v1/messages" if post => Self::Messages,
@@ -109,7 +118,12 @@ impl SimulatedEndpoint {
     /// The protocol that this call speaks.
     pub fn family(&self) -> Family {
         match self {
-            Self::Chat | Self::Responses | Self::Images { .. } => Family::A,
+            Self::Chat
+            | Self::Responses
+            | Self::Compact
+            | Self::InputTokens
+            | Self::Embeddings
+            | Self::Images { .. } => Family::A,
             Self::Messages | Self::CountTokens => Family::B,
             Self::Model { .. } | Self::Resource(_) => Family::C,
             Self::Unknown(family) => *family,

@@ -231,6 +231,8 @@ impl SimulatedExchange {
             self.call,
             SimulatedEndpoint::Chat
                 | SimulatedEndpoint::Responses
+                | SimulatedEndpoint::Compact
+                | SimulatedEndpoint::Embeddings
                 | SimulatedEndpoint::Messages
                 | SimulatedEndpoint::CountTokens
         );

@@ -1,10 +1,11 @@
 //! The few fields of a request body that decide its answer.
 
+use std::fmt;
 use std::io::{self, Read};
 
 use bytes::{Buf, Bytes};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -26,6 +27,40 @@ pub struct RequestFields {
     pub n: Option<u64>,
     /// One element per embedding to make.
     pub requests: Option<Vec<IgnoredAny>>,
+    /// The inputs.
+    pub input: Option<InputCount>,
+    /// Embeddings of protocol A: numbers, or base64.
+    pub encoding_format: Option<String>,
+}
+
+/// The number of inputs: the elements of an array; anything else is one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputCount(pub u64);
+
+impl<'de> Deserialize<'de> for InputCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Inputs;
+        impl<'de> Visitor<'de> for Inputs {
+            type Value = u64;
+
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("text or a list")
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<u64, E> {
+                Ok(1)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<u64, A::Error> {
+                let mut count = 0;
+                while all.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(count)
+            }
+        }
+        deserializer.deserialize_any(Inputs).map(Self)
+    }
 }
 
 /// `stream_options` of a chat.

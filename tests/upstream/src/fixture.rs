@@ -139,6 +139,9 @@ pub struct Fixtures {
     pub responses_failed: Template,
     pub responses_incomplete: Template,
     pub responses_stream: Script,
+    pub compaction: Template,
+    pub input_tokens: Template,
+    pub embeddings: Template,
     pub images: Template,
     pub image_generation_stream: Script,
     pub image_edit_stream: Script,
@@ -169,6 +172,9 @@ impl Fixtures {
             responses_failed: whole(&failed(responses)),
             responses_incomplete: whole(&incomplete(responses)),
             responses_stream: Script::responses(include_str!("../fixtures/responses.sse")),
+            compaction: whole(include_str!("../fixtures/compaction.json")),
+            input_tokens: whole(include_str!("../fixtures/input-tokens.json")),
+            embeddings: whole(include_str!("../fixtures/embeddings.json")),
             images: whole(include_str!("../fixtures/images.json")),
             image_generation_stream: Script::images(include_str!(
                 "../fixtures/images-generation.sse"

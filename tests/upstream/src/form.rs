@@ -15,7 +15,9 @@ pub enum UsageForm {
     Messages,
     /// Generated content.
     Generate,
-    /// Embeddings.
+    /// Embeddings of protocol A.
+    Embeddings,
+    /// Embeddings of protocol C.
     Embed,
 }
 
@@ -53,6 +55,7 @@ impl UsageForm {
                 usage.set(CountedKind::ToolUse, 10);
                 usage
             }
+            Self::Embeddings => SimulatedUsage::of(&[(CountedKind::Input, 8)]),
             Self::Embed => SimulatedUsage::default(),
         }
     }
@@ -78,7 +81,7 @@ impl UsageForm {
                 Output,
             ]),
             Self::Generate => usage.only(&[Input, CacheRead, ToolUse, Output, Reasoning]),
-            Self::Embed => usage.only(&[Input]),
+            Self::Embeddings | Self::Embed => usage.only(&[Input]),
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! | protocol | endpoints |
 //! |---|---|
-//! | A | `POST /v1/chat/completions`, `/v1/responses`, `/v1/images/generations`, `/v1/images/edits` |
+//! | A | `POST /v1/chat/completions`, `/v1/responses`, `/v1/responses/compact`, `/v1/responses/input_tokens`, `/v1/embeddings`, `/v1/images/generations`, `/v1/images/edits` |
 //! | B | `POST /v1/messages`, `/v1/messages/count_tokens`; without `anthropic-version`: 400 |
 //! | C | `POST /v1beta/models/{m}:` `generateContent`, `streamGenerateContent` (`?alt=sse` or an array), `countTokens`, `embedContent`, `batchEmbedContents`; `/v1beta/*`: simple objects and lists |
 //!
@@ -55,7 +55,7 @@
 //! | images | `input`, `input_image`, `output`, `images` | `images` is the number of images in the answer; not named, it is the body's `n`, in a stream 1 |
 //! | messages | `input`, `cache_read`, `cache_write_5m`, `cache_write_1h`, `output` | `reasoning` is told as `output`, which includes it |
 //! | generated content | `input`, `cache_read`, `tool_use`, `output`, `reasoning` | |
-//! | embeddings | `input`, and only when asked to | |
+//! | embeddings | `input`; in protocol C only when asked to | |
 //!
 //! Kinds that an answer cannot tell are left out of it. `random` draws modest numbers from the marker, or else from the
 //! number of the request: the same marker always gets the same numbers.
@@ -82,7 +82,7 @@
 //!
 //! | place of usage | of | effect |
 //! |---|---|---|
-//! | `no-usage` | all | nowhere (embeddings have none anyway) |
+//! | `no-usage` | all | nowhere (embeddings of protocol C have none anyway) |
 //! | `usage-on-last-choice` | chat streams | in the chunk with the finish reason, asked for or not |
 //! | `usage-on-every-chunk` | chat streams | in every chunk but the first and `[DONE]`; the output grows |
 //! | `cumulative` | messages streams | `message_start` has half the input and no cache read; three `message_delta` have all but `cache_creation`, and the output grows |

@@ -62,7 +62,7 @@ impl Player<'_> {
         let telling = match placing {
             Placing::Nowhere => Telling::Never,
             Placing::OnLastChoice | Placing::AtEnd => Telling::AtLast,
-            // Embeddings tell it only when asked to.
+            // Those of protocol C tell it only when asked to.
             _ if form == UsageForm::Embed && self.steer.usage == RequestedUsage::Usual => {
                 Telling::Never
             }
@@ -139,6 +139,25 @@ impl Player<'_> {
             _ => &FIXTURES.responses,
         };
         self.whole(UsageForm::Responses, template)
+    }
+
+    /// Embeddings of protocol A: one for each input.
+    pub fn embeddings(&self) -> UnpacedResponse {
+        let vector = match self.fields.encoding_format.as_deref() {
+            // The same numbers, as 32-bit floats.
+            Some("base64") => "\"AACAPgAAAL8AAEA/\"",
+            _ => "[0.25,-0.5,0.75]",
+        };
+        let count = self.fields.input.as_ref().map_or(1, |input| input.0);
+        let items = (0..count.clamp(1, 2048)).map(|index| {
+            format!(r#"{{"object":"embedding","index":{index},"embedding":{vector}}}"#)
+        });
+        let values = TemplateValues {
+            items: format!("[{}]", items.collect::<Vec<_>>().join(",")),
+            ..self.values(TEXT, Some(self.report(UsageForm::Embeddings)))
+        };
+        let template = &FIXTURES.embeddings;
+        self.filled(template.fill(&values), template, &values)
     }
 
     /// Images that are not streamed.

@@ -87,6 +87,10 @@ impl ReportedUsage {
             UsageForm::Images => write_images(out, &usage),
             UsageForm::Messages => write_messages(out, &usage, place),
             UsageForm::Generate => write_generate(out, &usage),
+            UsageForm::Embeddings => {
+                let input = usage.get(CountedKind::Input);
+                write!(out, r#"{{"prompt_tokens":{input},"total_tokens":{input}}}"#)
+            }
             UsageForm::Embed => write!(
                 out,
                 r#"{{"promptTokenCount":{}}}"#,

@@ -158,7 +158,11 @@ impl Scenario {
         };
         let writes =
             shape == Shape::Sse || self.line_end.is_none() && !self.pings && !self.multiline;
-        let speaks = !self.decoy || !matches!(form, UsageForm::Images | UsageForm::Embed);
+        let is_mute = matches!(
+            form,
+            UsageForm::Images | UsageForm::Embeddings | UsageForm::Embed
+        );
+        let speaks = !self.decoy || !is_mute;
         ends && places && writes && speaks && !self.leak
     }
 

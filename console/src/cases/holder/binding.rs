@@ -3,22 +3,21 @@
 
 use serde::Serialize;
 use time::OffsetDateTime;
-use trilane::config::document::{BudgetDocument, LimitsDocument, SpentDocument};
-use trilane::limits::Window;
-use trilane::limits::budget::until_next;
+use trilane::config::document::{LimitsDocument, SpentDocument};
+use trilane::limits::{Period, SubjectKind, Window};
 use trilane::money::Amount;
 use utoipa::ToSchema;
 
+use crate::nearly_spent;
 use crate::store::{StoreError, Transaction, spend};
 use crate::timestamp;
-use crate::timestamp::moment;
 
 /// A key, a member, an owner, a team or a group, with what binds all of its requests.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct RemainingSubject {
     /// `key`, `member`, `owner`, `team` or `group`.
     #[schema(value_type = String)]
-    pub(crate) kind: &'static str,
+    pub(crate) kind: SubjectKind,
     /// The id of the subject.
     pub(crate) id: String,
     /// The limits of the subject. Gateways count them, so what is left of them is asked there: `GET /v1/usage`.
@@ -62,7 +61,7 @@ pub struct RemainingBudget {
 impl RemainingSubject {
     /// Whether others use it as well.
     pub(super) fn is_shared(&self) -> bool {
-        matches!(self.kind, "team" | "group")
+        !self.kind.is_of_holder()
     }
 
     /// The same for who holds the key: what others spend is not told.
@@ -83,7 +82,7 @@ impl RemainingSubject {
 /// Those of the database.
 pub(super) async fn read(
     transaction: &mut Transaction,
-    (kind, id): (&'static str, &str),
+    (kind, id): (SubjectKind, &str),
     limits: &LimitsDocument,
     currency: Option<&str>,
     now: i64,
@@ -106,15 +105,17 @@ pub(super) async fn read(
     };
     for window in Window::ALL {
         let budget = limits.budget.as_ref();
-        let Some((budget, allowed)) = budget.and_then(|of| Some((of, allowed(of, window)?))) else {
+        let Some((budget, allowed)) =
+            budget.and_then(|of| Some((of, nearly_spent::amount(of, window)?)))
+        else {
             continue;
         };
-        let period = period(window, now);
-        let spent = spend::of(transaction, kind, id, &period).await?;
+        let period = timestamp::period(window, now);
+        let spent = spend::of(transaction, kind, id, &period.to_string()).await?;
         let is_counted = |of: &str| currency.is_none_or(|currency| currency == of);
         let counted = spent.iter().find(|(of, _)| is_counted(of));
         let counted = counted.map_or(Amount::ZERO, |(_, sum)| sum.value());
-        let told = budget.spent.as_ref().map(|spent| told(spent, window, now));
+        let told = budget.spent.as_ref().map(|spent| told(spent, period));
         let used = counted.max(told.unwrap_or_default());
         let left = allowed.less(used);
         subject.budgets.push(RemainingBudget {
@@ -123,39 +124,21 @@ pub(super) async fn read(
             allowed: Some(allowed.to_string()),
             used: Some(used.to_string()),
             left: Some(left.to_string()),
-            renews_at: renewal(window, now),
+            renews_at: renewal(period),
         });
     }
     let binds = !subject.limits.is_empty() || !subject.budgets.is_empty();
     Ok(binds.then_some(subject))
 }
 
-/// Returns the amount that may be spent in a window; `None`: it has no budget.
-fn allowed(budget: &BudgetDocument, window: Window) -> Option<Amount> {
-    let amount = match window {
-        Window::Day => budget.per_day.as_deref(),
-        Window::Month => budget.per_month.as_deref(),
-    };
-    Amount::parse(amount?).ok()
-}
-
-/// The day or month of a moment, as spend has it.
-fn period(window: Window, now: i64) -> String {
-    let length = match window {
-        Window::Day => 10,
-        Window::Month => 7,
-    };
-    moment(now).get(..length).unwrap_or_default().to_owned()
-}
-
 /// Returns the spend that the key's author states for the current day or month. Gateways count at least that.
-fn told(spent: &SpentDocument, window: Window, now: i64) -> Amount {
+fn told(spent: &SpentDocument, period: Period) -> Amount {
     let at = spent.at.as_deref().and_then(timestamp::parse);
     let then = at.map(OffsetDateTime::unix_timestamp).unwrap_or_default();
-    if period(window, then.saturating_mul(1_000_000)) != period(window, now) {
+    if Period::at(period.window(), then) != period {
         return Amount::ZERO;
     }
-    let amount = match window {
+    let amount = match period.window() {
         Window::Day => spent.in_day.as_deref(),
         Window::Month => spent.in_month.as_deref(),
     };
@@ -163,11 +146,9 @@ fn told(spent: &SpentDocument, window: Window, now: i64) -> Amount {
     amount.unwrap_or_default()
 }
 
-/// Returns the start of the next window after `now`, as RFC 3339.
-fn renewal(window: Window, now: i64) -> String {
-    let seconds = now.div_euclid(1_000_000);
-    let left = i64::try_from(until_next(window, seconds)).unwrap_or_default();
-    timestamp::unix_text(seconds.saturating_add(left)).unwrap_or_default()
+/// Returns the moment at which a period ends, as RFC 3339.
+fn renewal(period: Period) -> String {
+    timestamp::unix_text(period.ends_at()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -176,7 +157,9 @@ mod tests {
 
     #[test]
     fn when_budgets_renew() {
-        let at = |text: &str| timestamp::parse(text).unwrap().unix_timestamp() * 1_000_000;
+        let at = |window, text: &str| {
+            Period::at(window, timestamp::parse(text).unwrap().unix_timestamp())
+        };
         for (now, day, month) in [
             (
                 "2026-11-25T10:15:30Z",
@@ -194,8 +177,8 @@ mod tests {
                 "2027-02-01T00:00:00Z",
             ),
         ] {
-            assert_eq!(renewal(Window::Day, at(now)), day, "{now}");
-            assert_eq!(renewal(Window::Month, at(now)), month, "{now}");
+            assert_eq!(renewal(at(Window::Day, now)), day, "{now}");
+            assert_eq!(renewal(at(Window::Month, now)), month, "{now}");
         }
     }
 
@@ -206,15 +189,17 @@ mod tests {
             in_day: Some("1".to_owned()),
             in_month: Some("2.50".to_owned()),
         };
-        let at = |text: &str| timestamp::parse(text).unwrap().unix_timestamp() * 1_000_000;
+        let at = |window, text: &str| {
+            Period::at(window, timestamp::parse(text).unwrap().unix_timestamp())
+        };
         for (now, day, month) in [
             ("2026-11-24T23:59:59Z", "1", "2.5"),
             ("2026-11-25T00:00:00Z", "0", "2.5"),
             ("2026-12-01T00:00:00Z", "0", "0"),
         ] {
-            assert_eq!(told(&spent, Window::Day, at(now)).to_string(), day, "{now}");
+            assert_eq!(told(&spent, at(Window::Day, now)).to_string(), day, "{now}");
             assert_eq!(
-                told(&spent, Window::Month, at(now)).to_string(),
+                told(&spent, at(Window::Month, now)).to_string(),
                 month,
                 "{now}"
             );

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use trilane::config::Document;
+use trilane::limits::SubjectKind;
 use utoipa::ToSchema;
 
 use super::binding::{RemainingBudget, RemainingSubject};
@@ -99,8 +100,8 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
         ..
     } = budget;
     let whose = match subject.kind {
-        "key" => "the key".to_owned(),
-        "member" => text::member(&subject.id),
+        SubjectKind::Key => "the key".to_owned(),
+        SubjectKind::Member => text::member(&subject.id),
         kind => format!("the {kind} {}", subject.id),
     };
     // The line is for who holds the key.

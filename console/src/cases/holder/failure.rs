@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use trilane::ledger::AttemptFailure;
+use trilane::limits::SubjectKind;
 
 use crate::explain::{LedgerLine, cause_of, failure};
 
@@ -144,12 +145,13 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
                 }
                 _ => "a limit",
             };
-            let whose = match line.text("trilane.limit.scope") {
-                Some("member") => "the owner in the team",
-                Some("owner") => "the owner",
-                Some("team") => "the team",
-                Some("group") => "the group",
-                _ => "the key",
+            let scope = line.text("trilane.limit.scope");
+            let whose = match scope.and_then(SubjectKind::named) {
+                Some(SubjectKind::Member) => "the owner in the team",
+                Some(SubjectKind::Owner) => "the owner",
+                Some(SubjectKind::Team) => "the team",
+                Some(SubjectKind::Group) => "the group",
+                Some(SubjectKind::Key) | None => "the key",
             };
             let text =
                 format!("{limit} of {whose} is used up: wait a moment, or send less at once");
@@ -170,6 +172,7 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
         | "model_not_found"
         | "model_not_entitled"
         | "model_not_priced"
+        | "model_above_multiplier"
         | "images_not_supported"
         | "count_tokens_not_supported"
         | "caches_not_supported"

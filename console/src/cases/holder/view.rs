@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trilane::config::Document;
-use trilane::config::document::{BudgetDocument, LimitsDocument};
-use trilane::limits::member_id;
+use trilane::config::document::LimitsDocument;
+use trilane::limits::{SubjectKind, member_id};
 use utoipa::ToSchema;
 
 use super::binding::{self, RemainingSubject};
@@ -54,7 +54,7 @@ pub struct KeyReader {
     now: i64,
     published: Option<PublishedDocument>,
     document: Option<Document>,
-    shared: BTreeMap<(&'static str, String), Option<RemainingSubject>>,
+    shared: BTreeMap<(SubjectKind, String), Option<RemainingSubject>>,
 }
 
 impl KeyReader {
@@ -111,15 +111,15 @@ impl KeyReader {
         let own = own.and_then(|limits| serde_json::from_str(limits).ok());
         let own: LimitsDocument = own.unwrap_or_default();
         let mut subjects = Vec::new();
-        let of_key = ("key", key.counters());
+        let of_key = (SubjectKind::Key, key.counters());
         subjects.extend(binding::read(transaction, of_key, &own, currency, self.now).await?);
         let member = key.owner.as_deref().zip(key.team.as_deref());
         let member = member.map(|(owner, team)| member_id(owner, team));
         for (kind, id) in [
-            ("member", member.as_deref()),
-            ("owner", key.owner.as_deref()),
-            ("team", key.team.as_deref()),
-            ("group", Some(key.group_id.as_str())),
+            (SubjectKind::Member, member.as_deref()),
+            (SubjectKind::Owner, key.owner.as_deref()),
+            (SubjectKind::Team, key.team.as_deref()),
+            (SubjectKind::Group, Some(key.group_id.as_str())),
         ] {
             let Some(id) = id else {
                 continue;
@@ -140,10 +140,10 @@ impl KeyReader {
     async fn limits(
         &self,
         transaction: &mut Transaction,
-        kind: &str,
+        kind: SubjectKind,
         id: &str,
     ) -> Result<LimitsDocument, StoreError> {
-        if kind == "group" {
+        if kind == SubjectKind::Group {
             let groups = self
                 .document
                 .iter()
@@ -152,13 +152,8 @@ impl KeyReader {
             let limits = groups.next().and_then(|group| group.limits.clone());
             return Ok(limits.unwrap_or_default());
         }
-        let (per_day, per_month) = spend_feed::budget(transaction, kind, id).await?;
         Ok(LimitsDocument {
-            budget: Some(BudgetDocument {
-                per_day,
-                per_month,
-                ..BudgetDocument::default()
-            }),
+            budget: Some(spend_feed::budget(transaction, kind, id).await?),
             ..LimitsDocument::default()
         })
     }

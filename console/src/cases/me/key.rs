@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use serde::Serialize;
+use trilane::limits::Window;
 use utoipa::ToSchema;
 
 use crate::cases::holder::{self, KeyReader, KeyRemaining};
@@ -13,8 +14,7 @@ use crate::cases::state::ConsoleState;
 use crate::explain::LedgerLine;
 use crate::store::keys::{self, StoredKey};
 use crate::store::{Transaction, key_spend};
-use crate::timestamp::moment;
-use crate::{client_address, in_transaction, secret, throttle};
+use crate::{client_address, in_transaction, secret, throttle, timestamp};
 
 /// Unknown keys of an address within an hour, from which on each further one has to wait.
 const FREE: i64 = 30;
@@ -104,7 +104,8 @@ async fn find(state: &ConsoleState, value: &str, address: &str) -> Result<Stored
     let mut transaction = state.store.read().await?;
     let found = keys::find_by_digest(&mut transaction, &digest).await?;
     transaction.rollback().await;
-    if let Some(key) = found {
+    // Whoever has left sees nothing any more.
+    if let Some(key) = found.filter(|key| key.disabled_with.is_none()) {
         return Ok(key);
     }
     let subject = format!("key of {}", client_address::counted(address));
@@ -147,11 +148,11 @@ async fn view(
     key: StoredKey,
     now: i64,
 ) -> Result<HeldKeyView, ApiProblem> {
-    let day = moment(now).get(..10).unwrap_or_default().to_owned();
+    let day = timestamp::period(Window::Day, now);
     let mut reader = KeyReader::new(transaction, now).await?;
     let remaining = reader.remaining(transaction, &key).await?.for_holder();
     let models = key_models::of_key(transaction, &key).await?;
-    let today = key_spend::of(transaction, &key.id, key.owner.as_deref(), &day).await?;
+    let today = key_spend::of(transaction, &key.id, key.owner.as_deref(), day).await?;
     let lines = holder::latest(transaction, &key, None, REQUESTS).await?;
     let lines = lines
         .iter()

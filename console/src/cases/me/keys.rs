@@ -9,8 +9,9 @@ use crate::allowance::{KeyAllowance, WantedTerms};
 use crate::cases::budgets::BudgetBody;
 use crate::cases::caller::Caller;
 use crate::cases::holder::{KeyReader, KeyRemaining};
+use crate::cases::key_checks;
 use crate::cases::key_models::{self, group_in_force};
-use crate::cases::key_rotation::{self, KeyRotationBody};
+use crate::cases::key_rotation::{self, EndedOldValues, KeyRotationBody};
 use crate::cases::keys::{self as all_keys, CreatedKey, KeyView, NewKeyBody};
 use crate::cases::once::{IdempotentRequest, IdempotentResponse};
 use crate::cases::paging::{ItemPage, PageParams};
@@ -79,6 +80,7 @@ pub async fn list(
     let filter = KeyFilter {
         owner: Some(&caller.id),
         group: None,
+        team: None,
         search: None,
         state: None,
         now: &moment(now),
@@ -203,7 +205,7 @@ fn as_asked(problem: ApiProblem) -> ApiProblem {
 }
 
 /// One's own key of this id, to be changed; even where one sees everybody's.
-async fn find_own(
+pub(in crate::cases) async fn find_own(
     transaction: &mut Transaction,
     caller: &Caller,
     id: &str,
@@ -231,7 +233,10 @@ pub async fn change(
             key.label = Some(label.clone());
         }
         match asked.disabled {
-            Some(true) => key.disabled = true,
+            Some(true) => {
+                key.disabled = true;
+                key.disabled_with = None;
+            }
             // Whoever has disabled it may have done so because of its owner.
             Some(false) if before.disabled => {
                 return Err(ApiProblem::forbidden("only an admin enables a key again"));
@@ -241,7 +246,7 @@ pub async fn change(
         if key != *before {
             // A key that a gateway would take no more can be disabled nevertheless.
             if key.label != before.label {
-                all_keys::check(transaction, &key).await?;
+                key_checks::check(transaction, &key).await?;
             }
             keys::update(transaction, &before, &key).await?;
             let mut entry = caller.actor().entry(state.now(), "key.change", id);
@@ -264,26 +269,40 @@ pub async fn rotate(
 ) -> Result<IdempotentResponse<CreatedKey>, ApiProblem> {
     caller.must(rights::CHANGE_OWN_KEYS)?;
     let what = format!("POST /api/v1/me/keys/{id}/rotate");
-    let once = IdempotentRequest::new(caller, once, &what, &asked)?;
-    asked.check()?;
-    let value = NewSecret::key().map_err(ApiProblem::internal)?;
-    let now = state.now();
-    in_transaction!(state.store, transaction => {
-        if let Some(answer) = once.given(transaction).await? {
-            return Ok(answer);
-        }
-        let before = find_own(transaction, caller, id).await?;
-        if asked.overlap_seconds > 0 {
-            // The old value spends no budget of its own, and is a key that somebody may have all the same.
-            let team = before.team.as_deref().unwrap_or_default();
-            let Some(allowance) = allowance(transaction, team, &caller.id).await? else {
-                let reason = "must be 0: no team lets you have one key more";
-                return Err(ApiProblem::invalid("overlap_seconds", reason));
+    key_rotation::of_request(state, caller, (once, &what), id, asked, true).await
+}
+
+/// Ends the old values of one's own key that are still good.
+pub async fn end_old(
+    state: &ConsoleState,
+    caller: &Caller,
+    id: &str,
+) -> Result<EndedOldValues, ApiProblem> {
+    caller.must(rights::CHANGE_OWN_KEYS)?;
+    key_rotation::end_of(state, caller, id, true).await
+}
+
+/// One's own key, if it may have another value on these terms.
+pub(in crate::cases) async fn find_to_rotate(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    id: &str,
+    asked: &KeyRotationBody,
+    now: i64,
+) -> Result<LockedRow<StoredKey>, ApiProblem> {
+    let key = find_own(transaction, caller, id).await?;
+    if asked.has_overlap() {
+        // The old value spends no budget of its own, and is a key that somebody may have all the same.
+        let team = key.team.as_deref().unwrap_or_default();
+        let Some(allowance) = allowance(transaction, team, &caller.id).await? else {
+            let reason = "must be 0: no team lets you have one key more";
+            let field = match asked.old_good_until {
+                Some(_) => "old_good_until",
+                None => "overlap_seconds",
             };
-            count(transaction, team, &allowance, caller, now).await?;
-        }
-        let key = key_rotation::give_value(transaction, caller, before, &value, asked.overlap_seconds, now).await?;
-        let created = CreatedKey::shown(key, &value);
-        once.answer(transaction, created, Some("value"), now).await
-    })
+            return Err(ApiProblem::invalid(field, reason));
+        };
+        count(transaction, team, &allowance, caller, now).await?;
+    }
+    Ok(key)
 }

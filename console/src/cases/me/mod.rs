@@ -11,6 +11,7 @@ use super::caller::Caller;
 use super::problem::ApiProblem;
 use super::rights;
 use super::role::Role;
+use super::scopes::Scopes;
 
 /// The person whose token a request has.
 #[derive(Debug, Serialize, ToSchema)]
@@ -21,6 +22,9 @@ pub struct MeView {
     name: String,
     /// The role, which decides the routes that the person may use.
     role: Role,
+    /// The scopes of the token; absent: all that the person may do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scopes: Option<Vec<String>>,
 }
 
 /// Returns the person whose token the request has.
@@ -30,5 +34,6 @@ pub fn me(caller: &Caller) -> Result<MeView, ApiProblem> {
         id: caller.id.clone(),
         name: caller.name.clone(),
         role: caller.role,
+        scopes: caller.scopes.as_ref().map(Scopes::names),
     })
 }

@@ -210,9 +210,11 @@ fn multipliers(line: &LedgerLine, document: &Compiled) -> [Option<Multiplier>; 2
     let protocol = [Protocol::A, Protocol::B, Protocol::C]
         .into_iter()
         .find(|known| Some(known.to_string().as_str()) == protocol);
-    let route = group
-        .zip(protocol)
-        .and_then(|(group, protocol)| Route::find(group, protocol).ok());
+    let source = line.text("trilane.source");
+    let route = group.zip(protocol).and_then(|(group, protocol)| {
+        let mut route = Route::find(group, protocol).ok()?;
+        route.take_source(source?).then_some(route)
+    });
     let exact = route.map(|route| route.multiplier);
     [
         exact.filter(|exact| Some(exact.to_string().as_str()) == shown),
@@ -245,7 +247,7 @@ fn items(line: &LedgerLine, prices: &Prices, call: Option<Price>) -> Vec<Charged
     used.map(|(what, amount, price, places)| ChargedItem {
         what,
         amount,
-        price: price.map(|price| price.value().normalize().to_string()),
+        price: price.map(|price| price.to_string()),
         cost: cost(amount, price, places),
     })
     .collect()

@@ -38,7 +38,11 @@ pub fn failure(kind: &str) -> &str {
         }
         Some(Failure::NoHost) => "has a name without an address",
         Some(Failure::NoAnswer) => "began no answer in time",
+        Some(Failure::NoModel) => "does not have the model",
         Some(Failure::NoTime) => "was not asked any more: the time was over",
+        Some(Failure::BodyTooLarge) => {
+            "was not asked any more: the body is longer than what is kept for another attempt"
+        }
         Some(Failure::Request) | None => kind,
     }
 }
@@ -157,6 +161,10 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
         "model_not_priced" => (
             "the model has no price, and a budget of the key, its owner, alone or in its team, its team or its group cannot count it",
             "name a model that has a price, or give this one prices, or \"free\": true, in the document",
+        ),
+        "model_above_multiplier" => (
+            "the multiplier of every source of the model is above the key's \"max_multiplier\"",
+            "name a cheaper model, or raise the key's \"max_multiplier\" in the document",
         ),
         "model_missing" => ("the body names no model", "put \"model\" into the body"),
         "model_mismatch" => (

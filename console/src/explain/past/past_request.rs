@@ -164,7 +164,14 @@ fn tried(line: &LedgerLine) -> Option<String> {
             format!(": {reason}")
         };
         let (account, why) = (text("account"), cause::failure(text("kind")));
-        format!("{account} {why}{}{reason}", status.unwrap_or_default())
+        let source = match text("source") {
+            "" => String::new(),
+            source => format!("{source}/"),
+        };
+        format!(
+            "{source}{account} {why}{}{reason}",
+            status.unwrap_or_default()
+        )
     });
     let mut tries: Vec<String> = each.collect();
     let count = line.number("trilane.tries").unwrap_or(0);

@@ -77,7 +77,7 @@ fn whose_day_and_month() {
         .map(|(key, sum)| {
             format!(
                 "{} {} {} {} {}",
-                key.kind,
+                key.kind.name(),
                 key.subject,
                 key.period,
                 key.currency,

@@ -1,8 +1,8 @@
 //! The form of a credential, which is never filled in.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
+
 use zeroize::Zeroizing;
 
 use super::in_force::{self, origin};
@@ -12,7 +12,8 @@ use crate::cases::credentials::{self, CredentialView, NewCredentialBody};
 use crate::cases::rights;
 use crate::pages::confirm::Confirm;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
+    form_page, page,
 };
 
 #[derive(Template)]
@@ -30,7 +31,7 @@ async fn form(
     signed_in: &SignedIn,
     name: &str,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
     let kept = credentials::list(state, &signed_in.caller).await?.items;
     let groups = in_force::groups(state, &signed_in.caller).await?;
@@ -55,11 +56,7 @@ async fn form(
 }
 
 /// The form of a credential. It is never filled in.
-pub async fn credential(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    Path(name): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn credential(Visit { state, signed_in }: Visit, Path(name): Path<String>) -> PageResult {
     form(&state, &signed_in, &name, FieldProblems::default()).await
 }
 
@@ -89,38 +86,31 @@ async fn try_out(
 }
 
 /// Keeps a credential in the place of what had its name; after a test of it, if that is wanted.
-pub async fn put(
-    State(state): State<ConsoleState>,
-    Path(name): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
+pub async fn put(Path(name): Path<String>, sent: SignedForm) -> PageResult {
     sent.signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
     let value = Zeroizing::new(sent.fields.get("value").to_owned());
     if sent.fields.is_set("test") {
-        let problems = try_out(&state, &sent.signed_in, &name, &value).await?;
+        let problems = try_out(&sent.state, &sent.signed_in, &name, &value).await?;
         if !problems.is_empty() {
-            return form(&state, &sent.signed_in, &name, problems).await;
+            return form(&sent.state, &sent.signed_in, &name, problems).await;
         }
     }
     let new = NewCredentialBody {
         value: value.to_string(),
         destinations: None,
     };
-    let kept = credentials::put(&state, &sent.signed_in.caller, &name, new);
+    let kept = credentials::put(&sent.state, &sent.signed_in.caller, &name, new);
     match kept.await {
         Ok(_) => Ok(done("/accounts", Notice::Saved)),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
-            form(&state, &sent.signed_in, &name, problems).await
+            form(&sent.state, &sent.signed_in, &name, problems).await
         }
     }
 }
 
 /// Asks whether a credential is to be removed.
-pub async fn confirm_remove(
-    signed_in: SignedIn,
-    Path(name): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn confirm_remove(signed_in: SignedIn, Path(name): Path<String>) -> PageResult {
     signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
     page(&Confirm {
         shell: signed_in.shell(format!("Remove the credential {name}?")),
@@ -134,11 +124,7 @@ pub async fn confirm_remove(
 }
 
 /// Removes a credential.
-pub async fn remove(
-    State(state): State<ConsoleState>,
-    Path(name): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    credentials::remove(&state, &sent.signed_in.caller, &name).await?;
+pub async fn remove(Path(name): Path<String>, sent: SignedForm) -> PageResult {
+    credentials::remove(&sent.state, &sent.signed_in.caller, &name).await?;
     Ok(done("/accounts", Notice::Removed))
 }

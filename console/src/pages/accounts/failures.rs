@@ -16,8 +16,8 @@ const HOURS: i64 = 48;
 
 /// The period length and the account of the failures shown.
 pub(super) struct FailureQuery {
-    /// `day` or `hour`: how long a period is.
-    pub(super) period: &'static str,
+    /// A day or an hour.
+    pub(super) period: CountPeriod,
     /// At this account only.
     pub(super) account: Option<String>,
 }
@@ -25,17 +25,21 @@ pub(super) struct FailureQuery {
 impl FailureQuery {
     /// By the name of a period; without one, by day.
     pub(super) fn new(period: &str, account: Option<String>) -> Self {
-        let period = if period == "hour" { "hour" } else { "day" };
+        let period = match period {
+            "hour" => CountPeriod::Hour,
+            _ => CountPeriod::Day,
+        };
         Self { period, account }
     }
 
     /// The periods, and since when attempts count, as the API has it.
     fn periods(&self, now: i64) -> (String, Vec<String>) {
         let now = timestamp::parse(&moment(now)).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let (length, back, one) = match self.period {
-            "hour" => (13, Duration::hours(HOURS.saturating_sub(1)), Duration::HOUR),
-            _ => (10, Duration::days(DAYS.saturating_sub(1)), Duration::DAY),
+        let (back, one) = match self.period {
+            CountPeriod::Hour => (Duration::hours(HOURS.saturating_sub(1)), Duration::HOUR),
+            _ => (Duration::days(DAYS.saturating_sub(1)), Duration::DAY),
         };
+        let length = usize::from(self.period.letters());
         let first = now.saturating_sub(back);
         let since = timestamp::text(first);
         let since = since.get(..length).unwrap_or_default().to_owned();
@@ -64,16 +68,16 @@ impl FailureQuery {
     ) -> Result<Option<Chart>, PageProblem> {
         let (since, periods) = self.periods(state.now());
         let asked = CountParams {
-            period: match self.period {
-                "hour" => CountPeriod::Hour,
-                _ => CountPeriod::Day,
-            },
+            period: self.period,
             ..self.asked(since)
         };
         let counts = hour_counts::attempts(state, caller, asked).await?;
         let title = match &self.account {
-            Some(account) => format!("Failed attempts at {account} by {} and kind", self.period),
-            None => format!("Failed attempts by {} and kind", self.period),
+            Some(account) => format!(
+                "Failed attempts at {account} by {} and kind",
+                self.period.name()
+            ),
+            None => format!("Failed attempts by {} and kind", self.period.name()),
         };
         let values = values(&counts.items);
         Ok(chart::stacked(title, &Unit::Count, &periods, &values))
@@ -136,6 +140,7 @@ mod tests {
     fn what_is_no_failure_is_not_drawn() {
         let counts = AttemptsView {
             period: "2026-11-25".to_owned(),
+            source: String::new(),
             name: String::new(),
             attempts: 10,
             failed: 3,

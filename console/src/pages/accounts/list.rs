@@ -1,8 +1,7 @@
 //! The list of accounts, and tests of them.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
 
 use super::failures::FailureQuery;
 use super::in_force::{self, credential_state};
@@ -10,12 +9,13 @@ use crate::cases::ConsoleState;
 use crate::cases::account_test::{self, AccountTestBody, VendorTestView};
 use crate::cases::account_tests;
 use crate::cases::credentials::{self, CredentialView};
+use crate::cases::hour_counts::AttemptsView;
 use crate::cases::rights;
 use crate::pages::chart::Chart;
 use crate::pages::documents::AccountShown;
 use crate::pages::form::Fields;
 use crate::pages::text::{self, in_path, path_with};
-use crate::pages::{PageProblem, PageShell, SignedForm, SignedIn, page};
+use crate::pages::{PageResult, PageShell, SignedForm, SignedIn, Visit, page};
 
 /// A group with its accounts.
 struct GroupLines {
@@ -67,26 +67,19 @@ struct LatestTest {
 }
 
 /// The accounts of every source group in force.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     let failures = FailureQuery::new(asked.get("period"), asked.given("account"));
     show(&state, &signed_in, failures, None).await
 }
 
 /// Tests an account with the credential that is kept here, and shows what came back at it.
-pub async fn test(
-    State(state): State<ConsoleState>,
-    Path((group, account)): Path<(String, String)>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
+pub async fn test(Path((group, account)): Path<(String, String)>, sent: SignedForm) -> PageResult {
     let body = AccountTestBody::default();
-    let view = account_test::test(&state, &sent.signed_in.caller, &group, &account, body).await?;
+    let view =
+        account_test::test(&sent.state, &sent.signed_in.caller, &group, &account, body).await?;
     let failures = FailureQuery::new("", None);
     show(
-        &state,
+        &sent.state,
         &sent.signed_in,
         failures,
         Some((group, account, view)),
@@ -100,7 +93,7 @@ async fn show(
     signed_in: &SignedIn,
     failures: FailureQuery,
     tested: Option<(String, String, VendorTestView)>,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let caller = &signed_in.caller;
     let said = |of: &str, id: &str| {
         let (group, account, view) = tested.as_ref()?;
@@ -110,8 +103,9 @@ async fn show(
     let groups = in_force::groups(state, caller).await?;
     let tests = account_tests::list(state, caller).await?.items;
     let attempts = failures.by_account(state, caller).await?;
-    let failed = |id: &str| {
-        let of = attempts.iter().find(|of| of.name == id);
+    let failed = |group: &str, id: &str| {
+        let is_of = |of: &&AttemptsView| of.source == group && of.name == id;
+        let of = attempts.iter().find(is_of);
         of.map_or_else(
             || "0 / 0".to_owned(),
             |of| {
@@ -151,10 +145,10 @@ async fn show(
                             outcome: test.outcome.replace('_', " "),
                             at: test.at.clone(),
                         }),
-                    failed: failed(&account.id),
+                    failed: failed(&id, &account.id),
                     failures: path_with(
                         "/accounts",
-                        &[("account", &account.id), ("period", failures.period)],
+                        &[("account", &account.id), ("period", failures.period.name())],
                     ),
                     test: format!("/accounts/{}/{}/test", in_path(&id), in_path(&account.id)),
                     account,
@@ -168,7 +162,7 @@ async fn show(
     page(&AccountsPage {
         shell: signed_in.shell("Accounts"),
         groups,
-        period: failures.period,
+        period: failures.period.name(),
         chart: failures.chart(state, caller).await?,
         drawn: failures.account,
         others: others.collect(),

@@ -1,21 +1,15 @@
 //! The form of an upstream account of a source group in a draft.
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
-use axum::response::Response;
-use serde_json::{Map, Value, json};
+use axum::extract::{Path, RawQuery};
+
+use serde_json::{Map, Value};
 use trilane::money::Multiplier;
 
-use super::editing::{self, Edited, FormOutcome};
-use super::group_form::{find, named};
-use super::{items, members, text_at};
-use crate::cases::{ApiProblem, ConsoleState};
-use crate::documents::Difference;
+use super::item_form::{ItemForm, ItemKind};
+use super::{members, text_at};
 use crate::pages::form::Fields;
-use crate::pages::text::path_with;
-use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
-};
+use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, Visit, form_page};
 
 /// The fields that are texts.
 const TEXTS: [&str; 9] = [
@@ -51,18 +45,22 @@ const FIELDS: [&str; 12] = [
 #[template(path = "draft_account.html")]
 struct AccountFormPage {
     shell: PageShell,
-    draft: String,
-    group: String,
-    group_path: String,
-    action: String,
-    revision: i64,
-    is_new: bool,
-    fields: Fields,
-    problems: FieldProblems,
+    form: ItemForm,
     names: Vec<&'static str>,
-    failed: bool,
-    differences: Vec<Difference>,
 }
+
+const ACCOUNT: ItemKind = ItemKind {
+    list: "accounts",
+    one: "account",
+    new_title: "Add an account",
+    new_fields: Fields::default,
+    fields_of,
+    put,
+    page: |shell, form, _, _| {
+        let (failed, names) = (form.failed, FIELDS.to_vec());
+        form_page(&AccountFormPage { shell, form, names }, failed)
+    },
+};
 
 fn fields_of(account: &Value) -> Fields {
     let mut fields = Fields::default();
@@ -91,155 +89,30 @@ fn put(account: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldPr
     }
 }
 
-struct AccountFormShown<'a> {
-    group: &'a str,
-    account: &'a str,
-    fields: Fields,
-    problems: FieldProblems,
-    failed: bool,
-    differences: Vec<Difference>,
-}
-
-fn show(
-    signed_in: &SignedIn,
-    edited: &Edited,
-    shown: AccountFormShown<'_>,
-) -> Result<Response, PageProblem> {
-    let draft = format!("/drafts/{}", edited.draft.id);
-    let group = find(&edited.document, shown.group).map(|(_, group)| group);
-    let is_known = group.is_some_and(|group| {
-        let mut accounts = items(group, "accounts").iter();
-        accounts.any(|account| text_at(account, "id") == shown.account)
-    });
-    let failed = shown.failed;
-    let title = if is_known {
-        shown.account
-    } else {
-        "Add an account"
-    };
-    form_page(
-        &AccountFormPage {
-            shell: signed_in.shell(title),
-            group: shown.group.to_owned(),
-            group_path: path_with(&format!("{draft}/group"), &[("group", shown.group)]),
-            action: path_with(
-                &format!("{draft}/account"),
-                &[("group", shown.group), ("account", shown.account)],
-            ),
-            revision: edited.draft.revision,
-            is_new: !is_known,
-            fields: shown.fields,
-            problems: shown.problems,
-            names: FIELDS.to_vec(),
-            failed,
-            differences: shown.differences,
-            draft,
-        },
-        failed,
-    )
-}
-
 /// The form of an account, or for a new one.
 pub async fn account(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+    Visit { state, signed_in }: Visit,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageProblem> {
-    let edited = editing::open(&state, &signed_in, &draft).await?;
-    let group = named(query.as_deref(), "group");
-    let id = named(query.as_deref(), "account");
-    let (at, of) = find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
-    let found = items(of, "accounts")
-        .iter()
-        .enumerate()
-        .find(|(_, account)| text_at(account, "id") == id);
-    let (fields, problems) = match found {
-        Some((number, account)) => {
-            let part = format!("groups[{at}].accounts[{number}]");
-            let said = editing::said_of(&state, &signed_in.caller, &draft, &part).await?;
-            (fields_of(account), said)
-        }
-        None if id.is_empty() => (Fields::default(), FieldProblems::default()),
-        None => return Err(ApiProblem::not_found().into()),
-    };
-    let shown = AccountFormShown {
-        group: &group,
-        account: &id,
-        fields,
-        problems,
-        failed: false,
-        differences: Vec::new(),
-    };
-    show(&signed_in, &edited, shown)
+) -> PageResult {
+    ACCOUNT
+        .form(&state, &signed_in, &draft, query.as_deref())
+        .await
 }
 
 /// Changes an account, adds one, or removes one.
 pub async fn save_account(
-    State(state): State<ConsoleState>,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
     sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
-    let edited = editing::open(&state, &signed_in, &draft).await?;
-    let group = named(query.as_deref(), "group");
-    let id = named(query.as_deref(), "account");
-    find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
-    let new_id = fields.get("id").to_owned();
-    let is_removal = fields.is_set("remove");
-    let edit = |document: &mut Value, problems: &mut FieldProblems| {
-        let Some(group) = members::item(document, "groups", &group) else {
-            problems.general = Some("The group was removed meanwhile.".to_owned());
-            return;
-        };
-        if is_removal {
-            members::remove(group, "accounts", &id);
-            return;
-        }
-        if new_id.is_empty() {
-            problems.push("id", "is missing");
-            return;
-        }
-        if new_id != id && members::item(group, "accounts", &new_id).is_some() {
-            problems.push("id", "is another account's of this group");
-            return;
-        }
-        if members::item(group, "accounts", &id).is_none() {
-            members::add(group, "accounts", json!({"id": new_id}));
-        }
-        let is_known = members::item(group, "accounts", &id).is_some();
-        let of = if is_known { &id } else { &new_id };
-        let account = members::item(group, "accounts", of).and_then(Value::as_object_mut);
-        if let Some(account) = account {
-            put(account, &fields, problems);
-        }
-    };
-    let group_path = path_with(&format!("/drafts/{draft}/group"), &[("group", &group)]);
-    match editing::save(&state, &signed_in.caller, edited, &fields, edit).await? {
-        FormOutcome::Saved if is_removal => Ok(done(&group_path, Notice::Removed)),
-        FormOutcome::Saved => {
-            let path = format!("/drafts/{draft}/account");
-            let path = path_with(&path, &[("group", &group), ("account", &new_id)]);
-            Ok(done(&path, Notice::Saved))
-        }
-        FormOutcome::Refused(problems, differences) => {
-            let edited = editing::open(&state, &signed_in, &draft).await?;
-            let shown = AccountFormShown {
-                group: &group,
-                account: &id,
-                fields,
-                problems,
-                failed: true,
-                differences,
-            };
-            show(&signed_in, &edited, shown)
-        }
-    }
+) -> PageResult {
+    ACCOUNT.save(sent, &draft, query.as_deref()).await
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -1,8 +1,8 @@
 //! A draft: what it changes, what a gateway would say of it, and its text.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
+
 use serde_json::Value;
 
 use super::shown::{self, GroupShown};
@@ -13,7 +13,7 @@ use crate::cases::{ConsoleState, documents, drafts};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
-use crate::pages::{FieldProblems, PageProblem, PageShell, SignedIn, form_page};
+use crate::pages::{FieldProblems, PageResult, PageShell, SignedIn, Visit, form_page};
 use crate::store::drafts::Draft;
 use crate::timestamp::moment;
 
@@ -52,6 +52,8 @@ struct DraftPage {
     is_valid: bool,
     wrong: Vec<ProblemLine>,
     warnings: Vec<ProblemLine>,
+    /// The keys that gain and lose models.
+    model_changes: Vec<String>,
     changes: Vec<Difference>,
     more_changes: usize,
     groups: Vec<GroupLine>,
@@ -94,11 +96,7 @@ fn lines(all: &[PlacedProblem], draft: &str, document: &Value) -> Vec<ProblemLin
 }
 
 /// One draft.
-pub async fn draft(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn draft(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
     signed_in.caller.must(rights::SEE_DOCUMENTS)?;
     show(&state, &signed_in, &id, FieldProblems::default()).await
 }
@@ -109,7 +107,7 @@ pub(super) async fn show(
     signed_in: &SignedIn,
     id: &str,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let draft = drafts::read(state, &signed_in.caller, id).await?;
     let current = documents::in_force(state, &signed_in.caller).await?;
     let checked = drafts::check(state, &signed_in.caller, id).await?;
@@ -160,6 +158,11 @@ pub(super) async fn show(
             is_valid: checked.valid,
             wrong: lines(&checked.problems, id, &document),
             warnings: lines(&checked.warnings, id, &document),
+            model_changes: checked
+                .model_changes
+                .into_iter()
+                .map(|change| change.sentence)
+                .collect(),
             changes,
             more_changes,
             groups: groups.collect(),
@@ -170,11 +173,7 @@ pub(super) async fn show(
 }
 
 /// The text of a draft.
-pub async fn text(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn text(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
     let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     let fields = Fields::default().with("body", draft.body.clone());
     show_text(
@@ -193,7 +192,7 @@ pub(super) fn show_text(
     fields: Fields,
     problems: FieldProblems,
     differences: Vec<Difference>,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let failed = !problems.is_empty();
     form_page(
         &TextPage {

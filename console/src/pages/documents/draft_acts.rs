@@ -1,7 +1,7 @@
 //! The actions on a draft as a whole: begin, annotate, write, take up, publish, discard.
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::extract::Path;
+use axum::response::{IntoResponse as _, Redirect};
 use serde_json::Value;
 
 use super::draft::{show, show_text};
@@ -12,29 +12,22 @@ use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState};
 use crate::documents::differences;
 use crate::pages::confirm::Confirm;
-use crate::pages::{FieldProblems, Notice, PageProblem, SignedForm, SignedIn, done, page};
+use crate::pages::{FieldProblems, Notice, PageResult, SignedForm, SignedIn, Visit, done, page};
 
 /// Begins a draft with the version in force.
-pub async fn begin(
-    State(state): State<ConsoleState>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
+pub async fn begin(sent: SignedForm) -> PageResult {
     let body = DraftBody {
         body: None,
         note: sent.fields.get("note").to_owned(),
         rebase: false,
     };
-    let made = drafts::create(&state, &sent.signed_in.caller, None, body).await?;
+    let made = drafts::create(&sent.state, &sent.signed_in.caller, None, body).await?;
     Ok(Redirect::to(&format!("/drafts/{}", made.body.head.id)).into_response())
 }
 
 /// Says what a draft is for.
-pub async fn save_note(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn save_note(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     signed_in.caller.must(rights::CHANGE_DOCUMENTS)?;
     let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     // A note is put over another's only by who has seen it.
@@ -56,12 +49,8 @@ pub async fn save_note(
 }
 
 /// Writes the text of a draft.
-pub async fn save_text(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn save_text(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     signed_in.caller.must(rights::CHANGE_DOCUMENTS)?;
     let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     let body = fields.exact("body").replace("\r\n", "\n");
@@ -109,12 +98,8 @@ fn draft_body(draft: &crate::store::drafts::Draft) -> &str {
 }
 
 /// Goes on from the version that was published meanwhile: whoever says so has seen what the draft would change of it.
-pub async fn rebase(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn rebase(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     let body = DraftBody {
         body: None,
@@ -129,12 +114,8 @@ pub async fn rebase(
 }
 
 /// Publishes a draft, with its note.
-pub async fn publish(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn publish(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let published = drafts::publish(&state, &signed_in.caller, &id, seen(&fields));
     match published.await {
         Ok(_) => Ok(done("/groups", Notice::Published)),
@@ -144,10 +125,9 @@ pub async fn publish(
 
 /// Asks whether a draft is to be discarded.
 pub async fn confirm_discard(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+    Visit { state, signed_in }: Visit,
     Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     signed_in.caller.must(rights::CHANGE_DOCUMENTS)?;
     let draft = drafts::read(&state, &signed_in.caller, &id).await?;
     let path = format!("/drafts/{id}");
@@ -166,12 +146,8 @@ pub async fn confirm_discard(
 }
 
 /// Discards a draft.
-pub async fn discard(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn discard(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     match drafts::remove(&state, &signed_in.caller, &id, seen(&fields)).await {
         Ok(_) => Ok(done("/groups", Notice::Removed)),
         Err(problem) => refused(&state, &signed_in, &id, problem).await,
@@ -184,7 +160,7 @@ async fn refused(
     signed_in: &SignedIn,
     id: &str,
     problem: ApiProblem,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let mut problems = FieldProblems::default();
     problems.general = Some(match problem.status() {
         412 => {

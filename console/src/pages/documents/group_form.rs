@@ -1,20 +1,21 @@
 //! The form of a group in a draft.
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
-use axum::response::Response;
+use axum::extract::{Path, RawQuery};
+
 use serde_json::{Map, Value, json};
 
 use super::editing::{self, Edited, FormOutcome};
-use super::members::{self, BUDGETS, GATES, NUMBERS};
+use super::members::{self, GATES};
 use super::shown::{self, GroupShown};
 use super::{items, text_at};
-use crate::cases::ConsoleState;
 use crate::documents::Difference;
+use crate::entry_sources::{EntrySource, entry_sources, put_entry_sources, source_of};
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
+    limit_fields,
 };
 
 /// The entries of Mixed groups, with what they take.
@@ -24,7 +25,7 @@ const ENTRIES: [(&str, &str, &str); 3] = [
     ("vc_generate_content", "Gemini-style requests", "C"),
 ];
 /// The fields that have problems shown at them.
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "id",
     "name",
     "protocol",
@@ -33,16 +34,25 @@ const FIELDS: [&str; 9] = [
     "cluster",
     "limits",
     "entries",
+    "lists",
     "image_generation",
 ];
 
-/// An entry of the form: which sources it may have, and their models.
+/// An entry of the form: which sources it may have.
 struct EntryFields {
     name: &'static str,
     title: &'static str,
-    source: String,
+    sources: Vec<SourceFields>,
+}
+
+/// A source that an entry may have, and its models.
+struct SourceFields {
+    value: String,
+    id: String,
+    multiplier: String,
+    is_set: bool,
+    extra_name: String,
     extra: String,
-    sources: Vec<(String, String)>,
     models: Vec<Choice>,
 }
 
@@ -76,6 +86,7 @@ struct GroupFormPage {
     differences: Vec<Difference>,
     protocols: Vec<(&'static str, &'static str)>,
     kinds: Vec<(&'static str, &'static str)>,
+    lists: Vec<(&'static str, &'static str)>,
     gates: Vec<(&'static str, &'static str)>,
     entries: Vec<EntryFields>,
     models: Vec<GroupPart>,
@@ -103,7 +114,15 @@ pub(super) fn find<'a>(document: &'a Value, id: &str) -> Option<(usize, &'a Valu
 
 fn fields_of(group: &Value) -> Fields {
     let mut fields = Fields::default();
-    for name in ["id", "name", "protocol", "multiplier", "clients", "cluster"] {
+    for name in [
+        "id",
+        "name",
+        "protocol",
+        "multiplier",
+        "clients",
+        "cluster",
+        "lists",
+    ] {
         fields = fields.with(name, text_at(group, name));
     }
     for (gate, ..) in GATES {
@@ -117,18 +136,26 @@ fn fields_of(group: &Value) -> Fields {
         .into_iter()
         .flatten()
     {
-        fields = fields
-            .with(&format!("entries.{entry}.source"), text_at(of, "source"))
-            .with(
-                &format!("entries.{entry}.extra_multiplier"),
-                text_at(of, "extra_multiplier"),
-            );
+        for EntrySource { source, extra } in entry_sources(of) {
+            fields = fields
+                .with("source", format!("{entry} {source}"))
+                .with(&extra_of(entry, &source), extra);
+        }
     }
     for model in items(group, "models") {
-        let value = format!("{} {}", text_at(model, "entry"), text_at(model, "id"));
-        fields = fields.with("model", value);
+        let source = source_of(group, model).unwrap_or_default();
+        let entry = text_at(model, "entry");
+        fields = fields.with(
+            "model",
+            format!("{entry} {source} {}", text_at(model, "id")),
+        );
     }
-    members::with_limits(fields, group)
+    limit_fields::with(fields, group.get("limits").unwrap_or(&Value::Null))
+}
+
+/// The field of the extra multiplier of a source.
+fn extra_of(entry: &str, source: &str) -> String {
+    format!("entries.{entry}.{source}.extra_multiplier")
 }
 
 fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
@@ -136,19 +163,25 @@ fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
         let of_protocol = items(document, "groups")
             .iter()
             .filter(|group| text_at(group, "protocol") == *protocol);
-        let mut sources = vec![(String::new(), "none".to_owned())];
-        sources.extend(of_protocol.map(|group| {
+        let sources = of_protocol.map(|group| {
             let id = text_at(group, "id").to_owned();
-            let title = format!("{id} (× {})", text_at(group, "multiplier"));
-            (id, title)
-        }));
-        let source = fields.get(&format!("entries.{name}.source")).to_owned();
-        let models = find(document, &source).map(|(_, group)| items(group, "models"));
-        let models = models.into_iter().flatten().map(|model| {
-            let id = text_at(model, "id").to_owned();
             let value = format!("{name} {id}");
-            Choice {
-                is_set: fields.all("model").any(|set| set == value),
+            let models = items(group, "models").iter().map(|model| {
+                let model = text_at(model, "id").to_owned();
+                let value = format!("{value} {model}");
+                Choice {
+                    is_set: fields.all("model").any(|set| set == value),
+                    value,
+                    id: model,
+                }
+            });
+            let extra_name = extra_of(name, &id);
+            SourceFields {
+                models: models.collect(),
+                is_set: fields.all("source").any(|set| set == value),
+                extra: fields.get(&extra_name).to_owned(),
+                multiplier: text_at(group, "multiplier").to_owned(),
+                extra_name,
                 value,
                 id,
             }
@@ -156,12 +189,7 @@ fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
         EntryFields {
             name,
             title,
-            extra: fields
-                .get(&format!("entries.{name}.extra_multiplier"))
-                .to_owned(),
-            sources,
-            models: models.collect(),
-            source,
+            sources: sources.collect(),
         }
     });
     all.collect()
@@ -174,12 +202,7 @@ struct GroupFormShown {
     differences: Vec<Difference>,
 }
 
-fn show(
-    signed_in: &SignedIn,
-    edited: &Edited,
-    id: &str,
-    shown: GroupFormShown,
-) -> Result<Response, PageProblem> {
+fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) -> PageResult {
     let GroupFormShown {
         fields,
         problems,
@@ -238,18 +261,18 @@ fn show(
                 ("", "strict"),
                 ("current", "current: what today’s SDKs send, too"),
             ],
+            lists: vec![
+                ("", "all models, whatever the client speaks"),
+                ("by_protocol", "those of the client’s protocol"),
+            ],
             gates: gates.map(|(name, title, _)| (*name, *title)).collect(),
             entries,
             models: models.collect(),
             accounts: accounts.collect(),
             new_model: path_with(&format!("{draft}/model"), &[("group", id)]),
             new_account: path_with(&format!("{draft}/account"), &[("group", id)]),
-            numbers: NUMBERS
-                .map(|(name, title)| (format!("limits.{name}"), title))
-                .to_vec(),
-            budgets: BUDGETS
-                .map(|(name, title)| (format!("limits.budget.{name}"), title))
-                .to_vec(),
+            numbers: limit_fields::numbers(),
+            budgets: limit_fields::budgets(),
             fields,
             draft,
         },
@@ -259,11 +282,10 @@ fn show(
 
 /// The form of a group, or for a new one.
 pub async fn group(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+    Visit { state, signed_in }: Visit,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let edited = editing::open(&state, &signed_in, &draft).await?;
     let id = named(query.as_deref(), "group");
     let (fields, problems) = match find(&edited.document, &id) {
@@ -290,12 +312,11 @@ pub async fn group(
 
 /// Changes a group, adds one, or removes one.
 pub async fn save_group(
-    State(state): State<ConsoleState>,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
     sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let edited = editing::open(&state, &signed_in, &draft).await?;
     let id = named(query.as_deref(), "group");
     let new_id = fields.get("id").to_owned();
@@ -367,25 +388,74 @@ fn put(group: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProb
         members::put_text(group, "cluster", fields.get("cluster"));
         return;
     }
+    members::put_text(group, "lists", fields.get("lists"));
+    let before = Value::Object(group.clone());
     let mut entries = members::taken(group, "entries");
     for (name, ..) in ENTRIES {
-        let source = fields.get(&format!("entries.{name}.source"));
-        if source.is_empty() {
-            entries.remove(name);
-            continue;
-        }
         let mut entry = members::taken(&mut entries, name);
-        members::put_text(&mut entry, "source", source);
-        let extra = fields.get(&format!("entries.{name}.extra_multiplier"));
-        members::put_text(&mut entry, "extra_multiplier", extra);
-        entries.insert(name.to_owned(), Value::Object(entry));
+        let ticked = |of: &EntrySource| {
+            let value = format!("{name} {}", of.source);
+            fields.all("source").any(|set| set == value)
+        };
+        let mut sources = entry_sources(&Value::Object(entry.clone()));
+        sources.retain(ticked);
+        let removed = |source: &str| {
+            let was = before.get("entries").and_then(|entries| entries.get(name));
+            let mut was = was.map(entry_sources).unwrap_or_default().into_iter();
+            was.any(|of| of.source == source)
+        };
+        // A model that is ticked brings its source along, unless that is what was taken out.
+        for set in fields.all("source").chain(fields.all("model")) {
+            let Some((_, of)) = set.split_once(' ').filter(|(entry, _)| *entry == name) else {
+                continue;
+            };
+            let source = of.split_once(' ').map_or(of, |(source, _)| source);
+            let is_known = sources.iter().any(|known| known.source == source);
+            if !is_known && !removed(source) {
+                let (source, extra) = (source.to_owned(), String::new());
+                sources.push(EntrySource { source, extra });
+            }
+        }
+        for of in &mut sources {
+            of.extra = fields.get(&extra_of(name, &of.source)).to_owned();
+        }
+        if !sources.is_empty() {
+            put_entry_sources(&mut entry, sources);
+            entries.insert(name.to_owned(), Value::Object(entry));
+        }
     }
+    let models: Vec<Value> = fields
+        .all("model")
+        .filter_map(|set| ticked_model(set, &before, &entries))
+        .collect();
     group.insert("entries".to_owned(), Value::Object(entries));
-    let models = fields.all("model").filter_map(|set| {
-        let (entry, id) = set.split_once(' ')?;
-        Some(json!({"id": id, "entry": entry}))
+    group.insert("models".to_owned(), models.into());
+}
+
+/// A model that is ticked: as it was `before`, or anew. `None` where its entry has not its source any more.
+fn ticked_model(set: &str, before: &Value, entries: &Map<String, Value>) -> Option<Value> {
+    let (entry, rest) = set.split_once(' ')?;
+    let (source, id) = rest.split_once(' ')?;
+    let sources = entry_sources(entries.get(entry)?);
+    if !sources.iter().any(|of| of.source == source) {
+        return None;
+    }
+    let known = items(before, "models").iter().find(|model| {
+        text_at(model, "id") == id
+            && text_at(model, "entry") == entry
+            && source_of(before, model).as_deref() == Some(source)
     });
-    group.insert("models".to_owned(), models.collect());
+    let mut model = match known {
+        Some(known) => known.as_object()?.clone(),
+        None => Map::from_iter([
+            ("id".to_owned(), id.into()),
+            ("entry".to_owned(), entry.into()),
+        ]),
+    };
+    if sources.len() > 1 && !model.contains_key("sources") {
+        model.insert("source".to_owned(), source.into());
+    }
+    Some(Value::Object(model))
 }
 
 #[cfg(test)]
@@ -412,17 +482,52 @@ mod tests {
 
     #[test]
     fn a_mixed_group_has_what_is_ticked() {
-        let mut group = json!({"id": "m", "protocol": "Mixed", "entries": {"responses": {"source": "a"}}, "models": []});
-        let fields = Fields::parse(b"id=m&entries.vb_messages.source=b&entries.vb_messages.extra_multiplier=0.5&model=vb_messages+x");
-        put(
-            group.as_object_mut().unwrap(),
-            &fields,
-            &mut FieldProblems::default(),
-        );
-        assert_eq!(
-            group,
-            json!({"id": "m", "protocol": "Mixed", "entries": {"vb_messages": {"source": "b", "extra_multiplier": "0.5"}},
-                "models": [{"id": "x", "entry": "vb_messages"}]})
-        );
+        let one = json!({"id": "m", "protocol": "Mixed", "entries": {"responses": {"source": "a"}},
+            "models": [{"id": "y", "entry": "responses"}]});
+        let two = json!({"id": "m", "protocol": "Mixed", "entries": {"responses": {"sources": [{"source": "a"}, {"source": "c"}]}},
+            "models": [{"id": "y", "entry": "responses", "source": "a"}, {"id": "z", "entry": "responses", "source": "c"}]});
+        for (case, before, form, want) in [
+            (
+                "another entry",
+                &one,
+                "source=vb_messages+b&entries.vb_messages.b.extra_multiplier=0.5&model=vb_messages+b+x",
+                json!({"id": "m", "protocol": "Mixed", "entries": {"vb_messages": {"source": "b", "extra_multiplier": "0.5"}},
+                    "models": [{"id": "x", "entry": "vb_messages"}]}),
+            ),
+            (
+                "a second source",
+                &one,
+                "source=responses+a&model=responses+a+y&model=responses+c+z",
+                two.clone(),
+            ),
+            (
+                "one of two, and a model of the other",
+                &two,
+                "source=responses+c&model=responses+a+y&model=responses+c+z",
+                json!({"id": "m", "protocol": "Mixed", "entries": {"responses": {"sources": [{"source": "c"}]}},
+                    "models": [{"id": "z", "entry": "responses", "source": "c"}]}),
+            ),
+            (
+                "lists",
+                &one,
+                "lists=by_protocol&source=responses+a&model=responses+a+y",
+                json!({"id": "m", "protocol": "Mixed", "lists": "by_protocol", "entries": {"responses": {"source": "a"}},
+                    "models": [{"id": "y", "entry": "responses"}]}),
+            ),
+        ] {
+            let mut group = before.clone();
+            put(
+                group.as_object_mut().unwrap(),
+                &Fields::parse(format!("id=m&{form}").as_bytes()),
+                &mut FieldProblems::default(),
+            );
+            assert_eq!(group, want, "{case}");
+        }
+        for group in [one, two] {
+            let mut after = group.clone();
+            let problems = &mut FieldProblems::default();
+            put(after.as_object_mut().unwrap(), &fields_of(&group), problems);
+            assert_eq!(after, group, "saved as it is");
+        }
     }
 }

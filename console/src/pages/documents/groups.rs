@@ -1,18 +1,17 @@
 //! The groups in force.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
 
 use super::parsed;
 use super::shown::{self, GroupShown};
+use crate::cases::ApiProblem;
 use crate::cases::documents;
 use crate::cases::drafts;
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
-use crate::cases::{ApiProblem, ConsoleState};
 use crate::pages::text::path_with;
-use crate::pages::{PageProblem, PageShell, SignedIn, page};
+use crate::pages::{PageResult, PageShell, Visit, page};
 use crate::timestamp::moment;
 
 /// A draft, in a line.
@@ -51,10 +50,7 @@ struct GroupPage {
 }
 
 /// The groups in force, and drafts.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit) -> PageResult {
     let current = documents::in_force(&state, &signed_in.caller).await?;
     let document = current.as_ref().and_then(|current| parsed(&current.body));
     let version = current.as_ref().map_or(0, |current| current.version);
@@ -83,11 +79,7 @@ pub async fn list(
 }
 
 /// One group in force.
-pub async fn group(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn group(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
     let current = documents::in_force(&state, &signed_in.caller).await?;
     let document = current.and_then(|current| parsed(&current.body));
     let groups = document.map(|document| shown::groups(&document));

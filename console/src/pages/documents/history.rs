@@ -1,8 +1,7 @@
 //! Every version that was published.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
 
 use super::parsed;
 use crate::cases::documents::{self, DocumentHead, DocumentReach, PublishAgainBody};
@@ -12,7 +11,8 @@ use crate::cases::{ApiProblem, ConsoleState};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
+    page,
 };
 use crate::store::documents::PublishedDocument;
 use crate::timestamp::moment;
@@ -45,11 +45,7 @@ struct VersionPage {
 }
 
 /// All versions, the latest first.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     let place = PageParams::at(asked.given("cursor"), 50);
     let found = documents::list(&state, &signed_in.caller, place).await?;
     let current = documents::in_force(&state, &signed_in.caller).await?;
@@ -62,11 +58,7 @@ pub async fn list(
 }
 
 /// One version.
-pub async fn version(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    Path(version): Path<i64>,
-) -> Result<Response, PageProblem> {
+pub async fn version(Visit { state, signed_in }: Visit, Path(version): Path<i64>) -> PageResult {
     signed_in.caller.must(rights::SEE_DOCUMENTS)?;
     let (fields, problems) = (Fields::default(), FieldProblems::default());
     show(&state, &signed_in, version, fields, problems).await
@@ -78,7 +70,7 @@ async fn show(
     version: i64,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let shown = documents::version(state, &signed_in.caller, version).await?;
     let shown = shown.ok_or_else(ApiProblem::not_found)?;
     let current = documents::in_force(state, &signed_in.caller).await?;
@@ -116,12 +108,8 @@ async fn show(
 }
 
 /// Publishes a version again.
-pub async fn again(
-    State(state): State<ConsoleState>,
-    Path(version): Path<i64>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn again(Path(version): Path<i64>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let body = PublishAgainBody {
         note: fields.get("note").to_owned(),
     };

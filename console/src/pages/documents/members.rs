@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use trilane::money::Amount;
 
 use super::{items, text_at};
-use crate::pages::FieldProblems;
 use crate::pages::form::Fields;
+use crate::pages::{FieldProblems, limit_fields};
 
 /// The kinds of prices that a form has: names and titles.
 pub const PRICES: [(&str, &str); 12] = [
@@ -32,17 +32,6 @@ pub const GATES: [(&str, &str, &str); 3] = [
         "C",
     ),
 ];
-/// The limits that are whole numbers.
-pub const NUMBERS: [(&str, &str); 4] = [
-    ("requests_per_minute", "Requests a minute"),
-    ("input_tokens_per_minute", "Input tokens a minute"),
-    ("output_tokens_per_minute", "Output tokens a minute"),
-    ("concurrent_requests", "Requests at once"),
-];
-/// The budgets.
-pub const BUDGETS: [(&str, &str); 2] =
-    [("per_day", "Budget a day"), ("per_month", "Budget a month")];
-
 /// Takes an object out of another, or an empty one.
 pub fn taken(of: &mut Map<String, Value>, name: &str) -> Map<String, Value> {
     match of.remove(name) {
@@ -89,47 +78,15 @@ pub fn put_number(
     }
 }
 
-/// The limits of a group as fields.
-pub fn with_limits(mut fields: Fields, group: &Value) -> Fields {
-    let limits = group.get("limits").cloned().unwrap_or_default();
-    for (name, _) in NUMBERS {
-        let number = limits.get(name).and_then(Value::as_u64);
-        let text = number.map(|number| number.to_string());
-        fields = fields.with(&format!("limits.{name}"), text.unwrap_or_default());
-    }
-    let budget = limits.get("budget").cloned().unwrap_or_default();
-    for (name, _) in BUDGETS {
-        fields = fields.with(&format!("limits.budget.{name}"), text_at(&budget, name));
-    }
-    fields
-}
-
-/// Takes the limits of a form.
+/// Takes the limits of a form, whose budgets must be amounts.
 pub fn put_limits(group: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProblems) {
-    let mut members = taken(group, "limits");
-    for (name, _) in NUMBERS {
-        put_number(
-            &mut members,
-            name,
-            &format!("limits.{name}"),
-            fields,
-            problems,
-        );
-    }
-    let mut amounts = taken(&mut members, "budget");
-    for (name, _) in BUDGETS {
-        let typed = fields.get(&format!("limits.budget.{name}"));
+    for (field, _) in limit_fields::budgets() {
+        let typed = fields.get(&field);
         if let Some(Err(reason)) = (!typed.is_empty()).then(|| Amount::parse(typed)) {
-            problems.push(&format!("limits.budget.{name}"), reason);
+            problems.push(&field, reason);
         }
-        put_text(&mut amounts, name, typed);
     }
-    if BUDGETS.iter().any(|(name, _)| amounts.contains_key(*name)) {
-        members.insert("budget".to_owned(), Value::Object(amounts));
-    }
-    if !members.is_empty() {
-        group.insert("limits".to_owned(), Value::Object(members));
-    }
+    limit_fields::put(group, fields, problems);
 }
 
 /// The item of a list that has this id.

@@ -7,6 +7,7 @@ mod editing;
 mod group_form;
 mod groups;
 mod history;
+mod item_form;
 mod members;
 mod model_form;
 mod price_sets;
@@ -19,6 +20,7 @@ pub use editing::seen;
 pub use group_form::{group as draft_group, save_group};
 pub use groups::{group, list as groups};
 pub use history::{again, list as history, version};
+pub(super) use members::{put_number, put_text, taken};
 pub use model_form::{model, save_model};
 pub use shown::{AccountShown, accounts_of};
 

@@ -1,22 +1,16 @@
 //! The form of a model of a source group in a draft.
 
 use askama::Template;
-use axum::extract::{Path, RawQuery, State};
-use axum::response::Response;
-use serde_json::{Map, Value, json};
+use axum::extract::{Path, RawQuery};
 
-use super::editing::{self, Edited, FormOutcome};
-use super::group_form::{find, named};
+use serde_json::{Map, Value};
+
+use super::item_form::{IN_ALL, ItemForm, ItemKind};
 use super::members::{self, PRICES};
 use super::price_sets::{PRICES_OF_SET, PriceSets, SetsFields, put_price};
 use super::{items, text_at};
-use crate::cases::{ApiProblem, ConsoleState};
-use crate::documents::Difference;
 use crate::pages::form::Fields;
-use crate::pages::text::path_with;
-use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
-};
+use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, Visit, form_page};
 use crate::prices::lines;
 
 /// The fields that have problems shown at them, beside prices.
@@ -53,17 +47,8 @@ const PRICE_FIELDS: [&str; PRICES.len()] = [
 #[template(path = "draft_model.html")]
 struct ModelFormPage {
     shell: PageShell,
-    draft: String,
-    group: String,
-    group_path: String,
-    action: String,
-    revision: i64,
-    is_new: bool,
-    fields: Fields,
-    problems: FieldProblems,
+    form: ItemForm,
     names: Vec<&'static str>,
-    failed: bool,
-    differences: Vec<Difference>,
     kinds: Vec<(&'static str, &'static str)>,
     pricings: Vec<(&'static str, &'static str)>,
     prices: Vec<(&'static str, &'static str, &'static str)>,
@@ -178,48 +163,32 @@ fn hint(price: &str) -> &'static str {
     }
 }
 
-struct ModelFormShown<'a> {
-    group: &'a str,
-    model: &'a str,
-    fields: Fields,
-    problems: FieldProblems,
-    failed: bool,
-    differences: Vec<Difference>,
-}
+const MODEL: ItemKind = ItemKind {
+    list: "models",
+    one: "model",
+    new_title: "Add a model",
+    new_fields: || {
+        let fields = Fields::default().with("pricing", "catalogue");
+        fields.with("entitled", "yes").with(IN_ALL, "yes")
+    },
+    fields_of,
+    put,
+    page,
+};
 
-fn show(
-    signed_in: &SignedIn,
-    edited: &Edited,
-    shown: ModelFormShown<'_>,
-) -> Result<Response, PageProblem> {
-    let draft = format!("/drafts/{}", edited.draft.id);
-    let group = find(&edited.document, shown.group).map(|(_, group)| group);
-    let of = group.and_then(|group| {
-        let mut models = items(group, "models").iter();
-        models.find(|model| text_at(model, "id") == shown.model)
-    });
-    let prices = of.and_then(|model| model.get("prices"));
-    let failed = shown.failed;
+fn page(
+    shell: PageShell,
+    form: ItemForm,
+    group: Option<&Value>,
+    model: Option<&Value>,
+) -> PageResult {
+    let prices = model.and_then(|model| model.get("prices"));
+    let failed = form.failed;
     form_page(
         &ModelFormPage {
-            shell: signed_in.shell(if of.is_some() {
-                shown.model
-            } else {
-                "Add a model"
-            }),
-            group: shown.group.to_owned(),
-            group_path: path_with(&format!("{draft}/group"), &[("group", shown.group)]),
-            action: path_with(
-                &format!("{draft}/model"),
-                &[("group", shown.group), ("model", shown.model)],
-            ),
-            revision: edited.draft.revision,
-            is_new: of.is_none(),
-            fields: shown.fields,
-            problems: shown.problems,
+            shell,
+            form,
             names: [FIELDS.as_slice(), &PRICE_FIELDS].concat(),
-            failed,
-            differences: shown.differences,
             kinds: vec![("", "text"), ("image", "image")],
             pricings: vec![
                 ("own", "Those below"),
@@ -235,7 +204,6 @@ fn show(
             sets: PriceSets::ALL.map(|sets| sets.fields(prices)).into(),
             others: others(prices),
             is_a: group.is_some_and(|group| text_at(group, "protocol") == "A"),
-            draft,
         },
         failed,
     )
@@ -243,112 +211,28 @@ fn show(
 
 /// The form of a model, or for a new one.
 pub async fn model(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+    Visit { state, signed_in }: Visit,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
-) -> Result<Response, PageProblem> {
-    let edited = editing::open(&state, &signed_in, &draft).await?;
-    let group = named(query.as_deref(), "group");
-    let id = named(query.as_deref(), "model");
-    let (at, of) = find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
-    let found = items(of, "models")
-        .iter()
-        .enumerate()
-        .find(|(_, model)| text_at(model, "id") == id);
-    let (fields, problems) = match found {
-        Some((number, model)) => {
-            let part = format!("groups[{at}].models[{number}]");
-            (
-                fields_of(model),
-                editing::said_of(&state, &signed_in.caller, &draft, &part).await?,
-            )
-        }
-        None if id.is_empty() => (
-            Fields::default()
-                .with("pricing", "catalogue")
-                .with("entitled", "yes"),
-            FieldProblems::default(),
-        ),
-        None => return Err(ApiProblem::not_found().into()),
-    };
-    let shown = ModelFormShown {
-        group: &group,
-        model: &id,
-        fields,
-        problems,
-        failed: false,
-        differences: Vec::new(),
-    };
-    show(&signed_in, &edited, shown)
+) -> PageResult {
+    MODEL
+        .form(&state, &signed_in, &draft, query.as_deref())
+        .await
 }
 
 /// Changes a model, adds one, or removes one.
 pub async fn save_model(
-    State(state): State<ConsoleState>,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
     sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
-    let edited = editing::open(&state, &signed_in, &draft).await?;
-    let group = named(query.as_deref(), "group");
-    let id = named(query.as_deref(), "model");
-    find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
-    let new_id = fields.get("id").to_owned();
-    let is_removal = fields.is_set("remove");
-    let edit = |document: &mut Value, problems: &mut FieldProblems| {
-        let Some(group) = members::item(document, "groups", &group) else {
-            problems.general = Some("The group was removed meanwhile.".to_owned());
-            return;
-        };
-        if is_removal {
-            members::remove(group, "models", &id);
-            return;
-        }
-        if new_id.is_empty() {
-            problems.push("id", "is missing");
-            return;
-        }
-        if new_id != id && members::item(group, "models", &new_id).is_some() {
-            problems.push("id", "is another model's of this group");
-            return;
-        }
-        if members::item(group, "models", &id).is_none() {
-            members::add(group, "models", json!({"id": new_id}));
-        }
-        let is_known = members::item(group, "models", &id).is_some();
-        let of = if is_known { &id } else { &new_id };
-        let model = members::item(group, "models", of).and_then(Value::as_object_mut);
-        if let Some(model) = model {
-            put(model, &fields, problems);
-        }
-    };
-    let group_path = path_with(&format!("/drafts/{draft}/group"), &[("group", &group)]);
-    match editing::save(&state, &signed_in.caller, edited, &fields, edit).await? {
-        FormOutcome::Saved if is_removal => Ok(done(&group_path, Notice::Removed)),
-        FormOutcome::Saved => {
-            let path = format!("/drafts/{draft}/model");
-            let path = path_with(&path, &[("group", &group), ("model", &new_id)]);
-            Ok(done(&path, Notice::Saved))
-        }
-        FormOutcome::Refused(problems, differences) => {
-            let edited = editing::open(&state, &signed_in, &draft).await?;
-            let shown = ModelFormShown {
-                group: &group,
-                model: &id,
-                fields,
-                problems,
-                failed: true,
-                differences,
-            };
-            show(&signed_in, &edited, shown)
-        }
-    }
+) -> PageResult {
+    MODEL.save(sent, &draft, query.as_deref()).await
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -4,9 +4,10 @@ use rust_decimal::Decimal;
 use serde_json::Value;
 use trilane::money::Price;
 
-use super::members::{BUDGETS, GATES, NUMBERS, PRICES};
+use super::members::{GATES, PRICES};
 use super::{items, text_at};
-use crate::pages::text;
+use crate::entry_sources::{EntrySource, entry_sources, source_of};
+use crate::pages::{limit_fields, text};
 use crate::prices::protocol_named;
 use crate::vendors::protocol_style;
 
@@ -19,14 +20,17 @@ pub struct GroupShown {
     pub multiplier: String,
     pub clients: String,
     pub gates: Vec<&'static str>,
+    /// The sources of its entries.
     pub entries: Vec<EntryShown>,
+    /// The models that its lists have; empty where that is all.
+    pub lists: &'static str,
     pub models: Vec<ModelShown>,
     pub accounts: Vec<AccountShown>,
     pub cluster: String,
     pub limits: Vec<(&'static str, String)>,
 }
 
-/// An entry of a Mixed group.
+/// A source of an entry of a Mixed group.
 pub struct EntryShown {
     pub name: String,
     pub source: String,
@@ -40,6 +44,8 @@ pub struct ModelShown {
     pub id: String,
     pub name: String,
     pub entry: String,
+    /// The source that it names.
+    pub source: String,
     pub input: String,
     pub cached: String,
     pub output: String,
@@ -77,15 +83,6 @@ fn shown(document: &Value, group: &Value) -> GroupShown {
     let protocol = text_at(group, "protocol");
     let is_set = |name: &str| group.get(name).and_then(Value::as_bool) == Some(true);
     let clients = text_at(group, "clients");
-    let limits = group.get("limits").cloned().unwrap_or_default();
-    let numbers = NUMBERS.iter().filter_map(|(name, title)| {
-        let number = limits.get(name)?.as_i64()?;
-        Some((*title, text::number(&number)))
-    });
-    let budgets = BUDGETS.iter().filter_map(|(name, title)| {
-        let amount = limits.get("budget")?.get(name)?.as_str()?;
-        Some((*title, text::money(amount)))
-    });
     let entries = group.get("entries").and_then(Value::as_object);
     GroupShown {
         name: if name.is_empty() { &id } else { name }.to_owned(),
@@ -110,15 +107,23 @@ fn shown(document: &Value, group: &Value) -> GroupShown {
         entries: entries
             .into_iter()
             .flatten()
-            .map(|(name, of)| entry(document, name, of))
+            .flat_map(|(name, of)| entry(document, name, of))
             .collect(),
+        lists: if text_at(group, "lists") == "by_protocol" {
+            "those of the protocol that the client speaks"
+        } else {
+            ""
+        },
         models: items(group, "models")
             .iter()
             .map(|of| model(document, group, of))
             .collect(),
         accounts: accounts_of(group),
         cluster: text_at(group, "cluster").to_owned(),
-        limits: numbers.chain(budgets).collect(),
+        limits: group
+            .get("limits")
+            .map(limit_fields::shown)
+            .unwrap_or_default(),
         id,
     }
 }
@@ -129,34 +134,34 @@ fn find<'a>(document: &'a Value, group: &str) -> Option<&'a Value> {
         .find(|of| text_at(of, "id") == group)
 }
 
-fn entry(document: &Value, name: &str, of: &Value) -> EntryShown {
-    let source = text_at(of, "source");
-    let extra = match text_at(of, "extra_multiplier") {
-        "" => "1.0000",
-        extra => extra,
-    };
-    let factor = find(document, source).map_or("", |group| text_at(group, "multiplier"));
-    let total = factor
-        .parse::<Decimal>()
-        .ok()
-        .zip(extra.parse::<Decimal>().ok())
-        .and_then(|(a, b)| a.checked_mul(b));
-    EntryShown {
-        name: name.to_owned(),
-        source: source.to_owned(),
-        extra: extra.to_owned(),
-        total: total.map_or_else(String::new, |total| total.to_string()),
-    }
+fn entry(document: &Value, name: &str, of: &Value) -> Vec<EntryShown> {
+    let sources = entry_sources(of).into_iter();
+    let shown = sources.map(|EntrySource { source, extra }| {
+        let extra = if extra.is_empty() {
+            "1.0000".to_owned()
+        } else {
+            extra
+        };
+        let factor = find(document, &source).map_or("", |group| text_at(group, "multiplier"));
+        let total = factor
+            .parse::<Decimal>()
+            .ok()
+            .zip(extra.parse::<Decimal>().ok())
+            .and_then(|(a, b)| a.checked_mul(b));
+        EntryShown {
+            name: name.to_owned(),
+            source,
+            extra,
+            total: total.map_or_else(String::new, |total| total.to_string()),
+        }
+    });
+    shown.collect()
 }
 
 /// The model itself: one of a Mixed group is its source's.
 fn origin<'a>(document: &'a Value, group: &'a Value, of: &'a Value) -> &'a Value {
-    let entry = text_at(of, "entry");
-    let source = group
-        .get("entries")
-        .and_then(|entries| entries.get(entry))
-        .map(|entry| text_at(entry, "source"));
-    let Some(source) = source.and_then(|source| find(document, source)) else {
+    let source = source_of(group, of);
+    let Some(source) = source.and_then(|source| find(document, &source)) else {
         return of;
     };
     items(source, "models")
@@ -233,6 +238,7 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
     ModelShown {
         name: if name == id { "" } else { name }.to_owned(),
         entry: text_at(of, "entry").to_owned(),
+        source: text_at(of, "source").to_owned(),
         input: price("input"),
         cached: price("cache_read"),
         output: price("output"),

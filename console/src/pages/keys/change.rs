@@ -1,19 +1,21 @@
 //! Making a key, and changing one.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
+
 use http::StatusCode;
 
-use super::terms::{self, BUDGETS, FIELDS, NUMBERS};
+use super::terms::{self, FIELDS};
 use super::{SOME_KEY, gateway, name_of, path_of};
+use crate::cases::key_rotation::OldValueOutcome;
 use crate::cases::keys::{self, CreatedKey, KeyChangeBody, NewKeyBody};
 use crate::cases::rights;
 use crate::cases::{ConsoleState, key_models};
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
+    limit_fields, page,
 };
 
 #[derive(Template)]
@@ -40,6 +42,9 @@ pub(super) struct KeyMadePage {
     path: String,
     name: String,
     value: Option<String>,
+    /// The outcome for the old value, where the key was rotated, and the path that ends it.
+    old: Option<OldValueOutcome>,
+    end_old: String,
     clients: Vec<ClientSetup>,
 }
 
@@ -49,7 +54,7 @@ async fn form(
     of: Option<(&str, &str)>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let groups = key_models::groups(state, &signed_in.caller).await?;
     let titled = groups.into_iter().map(|(id, serves)| {
         let title = match serves.as_str() {
@@ -92,23 +97,15 @@ async fn form(
             fields,
             problems,
             names: FIELDS.to_vec(),
-            numbers: NUMBERS
-                .map(|(name, title)| (format!("limits.{name}"), title))
-                .to_vec(),
-            budgets: BUDGETS
-                .map(|(name, title)| (format!("limits.budget.{name}"), title))
-                .to_vec(),
+            numbers: limit_fields::numbers(),
+            budgets: limit_fields::budgets(),
         },
         wrong,
     )
 }
 
 /// The form for a new key.
-pub async fn new(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn new(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     signed_in.caller.must(rights::CHANGE_KEYS)?;
     let fields = Fields::once()?
         .with("owner", asked.get("owner"))
@@ -117,11 +114,8 @@ pub async fn new(
 }
 
 /// Makes a key and shows it, this once.
-pub async fn create(
-    State(state): State<ConsoleState>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn create(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     signed_in.caller.must(rights::CHANGE_KEYS)?;
     let mut problems = FieldProblems::default();
     let limits = terms::limits(&fields, None, &mut problems);
@@ -140,10 +134,28 @@ pub async fn create(
         ..NewKeyBody::default()
     };
     match keys::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
-        Ok(made) => made_page(&state, &signed_in, made.body, "The key is made").await,
+        Ok(made) => made_page(&state, &signed_in, made.body, MadeKeyPlace::made()).await,
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
             form(&state, &signed_in, None, fields, problems).await
+        }
+    }
+}
+
+/// The page of a new value: its title, and the path of the form that ends an old one.
+pub(in crate::pages) struct MadeKeyPlace {
+    /// The title.
+    pub title: &'static str,
+    /// The path; empty where nothing was rotated.
+    pub end_old: String,
+}
+
+impl MadeKeyPlace {
+    /// Of a key that was made.
+    pub fn made() -> Self {
+        Self {
+            title: "The key is made",
+            end_old: String::new(),
         }
     }
 }
@@ -153,26 +165,24 @@ pub(in crate::pages) async fn made_page(
     state: &ConsoleState,
     signed_in: &SignedIn,
     made: CreatedKey,
-    title: &str,
-) -> Result<Response, PageProblem> {
-    let CreatedKey { key, value } = made;
+    place: MadeKeyPlace,
+) -> PageResult {
+    let CreatedKey { key, value, old } = made;
     let models = key_models::list(state, &signed_in.caller, &key.id).await?;
     let shown = value.as_deref().unwrap_or(SOME_KEY);
     page(&KeyMadePage {
-        shell: signed_in.shell(title),
+        shell: signed_in.shell(place.title),
         path: path_of(&key.id),
         name: name_of(&key).to_owned(),
+        old,
+        end_old: place.end_old,
         clients: client_setup::clients(gateway(state), shown, &models.items),
         value,
     })
 }
 
 /// The form for changing a key.
-pub async fn edit(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn edit(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
     signed_in.caller.must(rights::CHANGE_KEYS)?;
     let key = keys::get(&state, &signed_in.caller, &id).await?;
     let of = Some((id.as_str(), name_of(&key)));
@@ -187,12 +197,8 @@ pub async fn edit(
 }
 
 /// Changes a key, unless somebody else has changed it since the form was shown.
-pub async fn change(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn change(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     signed_in.caller.must(rights::CHANGE_KEYS)?;
     let key = keys::get(&state, &signed_in.caller, &id).await?;
     let of = Some((id.as_str(), name_of(&key)));

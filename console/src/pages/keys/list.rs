@@ -1,16 +1,16 @@
 //! The list of keys.
 
 use askama::Template;
-use axum::extract::State;
-use axum::response::Response;
 
-use super::{BudgetMeter, meter_of, name_of, path_of, spent_text, state_of};
+use super::{BudgetMeter, budget_of_day, meter_of, name_of, path_of, spent_text, state_of};
+use crate::cases::ConsoleState;
+use crate::cases::key_models;
 use crate::cases::keys::{self, KeyListParams, KeyView};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
-use crate::cases::{ConsoleState, key_models};
 use crate::pages::form::Fields;
-use crate::pages::{PageProblem, PageShell, SignedIn, page};
+use crate::pages::{PageResult, PageShell, SignedIn, Visit, page};
+use crate::secret;
 use crate::store::key_lists::KeyState;
 use crate::timestamp::moment;
 
@@ -26,6 +26,7 @@ struct KeyRow {
     group: String,
     state: (&'static str, &'static str),
     meter: Option<BudgetMeter>,
+    budget_of_day: Option<String>,
     spent: String,
     last_used: Option<String>,
     expires: Option<String>,
@@ -35,6 +36,8 @@ struct KeyRow {
 #[template(path = "keys.html")]
 struct KeysPage {
     shell: PageShell,
+    /// A sentence about the search.
+    said: Option<&'static str>,
     may_create: bool,
     rows: Vec<KeyRow>,
     next: Option<String>,
@@ -45,6 +48,8 @@ struct KeysPage {
     is_everybodys: bool,
     /// The page's path with its filters, to which a cursor is added.
     path: String,
+    /// The path of the page that changes all keys of these filters.
+    bulk: String,
 }
 
 fn row(key: &KeyView, now: &str) -> KeyRow {
@@ -56,56 +61,52 @@ fn row(key: &KeyView, now: &str) -> KeyRow {
         group: key.group.clone(),
         state: state_of(key, now),
         meter: meter_of(key),
+        budget_of_day: budget_of_day(key),
         spent: spent_text(key),
         last_used: key.last_used_at.clone(),
         expires: key.expires_at.clone(),
     }
 }
 
-/// The list's path with its filters, to which more can be added, and whether there are any.
-fn filtered_path(filters: &Fields) -> (String, bool) {
-    let start = String::from("/keys?");
-    let length = start.len();
-    let mut path = form_urlencoded::Serializer::for_suffix(start, length);
-    let mut is_filtered = false;
-    for name in ["search", "group", "state", "owner"] {
-        if let Some(value) = filters.given(name) {
-            is_filtered = true;
-            path.append_pair(name, &value);
-        }
-    }
-    let path = path.finish();
-    let end = if is_filtered { "&" } else { "" };
-    (format!("{path}{end}"), is_filtered)
-}
+/// The names of the filters.
+pub(super) const FILTERS: [&str; 5] = ["search", "group", "state", "owner", "team"];
+/// The sentence where an address has a whole key.
+const IN_ADDRESS: &str = "A whole key does not belong into an address, where others may read it: rotate it. Paste keys into the field below, which keeps them out of it.";
 
 /// The list of keys, as filtered.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+pub async fn list(Visit { state, signed_in }: Visit, filters: Fields) -> PageResult {
+    if secret::is_whole(filters.get("search")) {
+        return show(&state, &signed_in, Fields::default(), Some(IN_ADDRESS)).await;
+    }
+    show(&state, &signed_in, filters, None).await
+}
+
+/// Shows the list, with what is to be said of the search.
+pub(super) async fn show(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
     filters: Fields,
-) -> Result<Response, PageProblem> {
+    said: Option<&'static str>,
+) -> PageResult {
+    let (bulk, _) = filters.filtered("/change-keys", FILTERS);
     let params = KeyListParams {
         owner: filters.given("owner"),
         group: filters.given("group"),
+        team: filters.given("team"),
         search: filters.given("search"),
-        state: match filters.get("state") {
-            "active" => Some(KeyState::Active),
-            "disabled" => Some(KeyState::Disabled),
-            "expired" => Some(KeyState::Expired),
-            _ => None,
-        },
+        state: state_named(filters.get("state")),
         with: Some("use".to_owned()),
     };
     let place = PageParams::at(filters.given("cursor"), ROWS);
     let is_everybodys = signed_in.caller.only_owner().is_none();
-    let found = keys::list(&state, &signed_in.caller, params, place).await?;
+    let found = keys::list(state, &signed_in.caller, params, place).await?;
     let now = moment(state.now());
-    let (path, is_filtered) = filtered_path(&filters);
-    let groups = key_models::groups(&state, &signed_in.caller).await?;
+    let (path, is_filtered) = filters.filtered("/keys", FILTERS);
+    let groups = key_models::groups(state, &signed_in.caller).await?;
     let shell = signed_in.shell("Keys");
     page(&KeysPage {
         shell,
+        said,
         may_create: signed_in.caller.may(rights::CHANGE_KEYS),
         rows: found.items.iter().map(|key| row(key, &now)).collect(),
         next: found.next,
@@ -114,5 +115,16 @@ pub async fn list(
         is_filtered,
         is_everybodys,
         path,
+        bulk: bulk.trim_end_matches(['&', '?']).to_owned(),
     })
+}
+
+/// The state of a filter.
+pub(super) fn state_named(name: &str) -> Option<KeyState> {
+    match name {
+        "active" => Some(KeyState::Active),
+        "disabled" => Some(KeyState::Disabled),
+        "expired" => Some(KeyState::Expired),
+        _ => None,
+    }
 }

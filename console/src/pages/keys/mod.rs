@@ -1,16 +1,22 @@
 //! Keys: the list, one key, and what is done to it.
 
 mod act;
+mod bulk;
 mod change;
 mod list;
 mod one;
+pub(super) mod rotate;
+mod search;
 pub(super) mod terms;
 
-pub use act::{confirm_remove, confirm_rotate, disable, remove, rotate};
-pub(super) use change::made_page;
+pub use act::{confirm_remove, disable, remove};
+pub use bulk::{ask_change, change_all};
+pub(super) use change::{MadeKeyPlace, made_page};
 pub use change::{change, create, edit, new};
 pub use list::list;
 pub use one::one;
+pub use rotate::{confirm_rotate, end_old, rotate};
+pub use search::search;
 
 use super::me::sums;
 use super::text;
@@ -64,6 +70,14 @@ fn meter_of(key: &KeyView) -> Option<BudgetMeter> {
         percent,
         kind: text::fullness(percent),
     })
+}
+
+/// The budget a day.
+fn budget_of_day(key: &KeyView) -> Option<String> {
+    let budget = key.limits.as_ref()?.budget.as_ref()?.per_day.as_deref()?;
+    let spent = key.spent_this_month.as_ref().and_then(|all| all.first());
+    let currency = spent.map_or("", |spent| spent.currency.as_str());
+    Some(text::amount(currency, budget))
 }
 
 /// The amounts of this month.

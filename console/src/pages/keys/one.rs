@@ -1,23 +1,25 @@
 //! One key.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
+
+use trilane::limits::{SubjectKind, Window};
 
 use super::{
     BudgetMeter, SOME_KEY, gateway, meter_of, name_of, path_of, spent_text, state_of, terms,
 };
+use crate::cases::key_models;
 use crate::cases::keys::{self, KeyView};
 use crate::cases::paging::PageParams;
 use crate::cases::requests::{self, RequestParams};
 use crate::cases::rights;
-use crate::cases::spend::{self, SpendKind, SpendParams};
+use crate::cases::spend::{self, SpendParams};
 use crate::cases::usage::{self, UsageParams, UsageView};
-use crate::cases::{ConsoleState, key_models};
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::me::sums;
 use crate::pages::requests::RequestRow;
-use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+use crate::pages::usage::{charges, count};
+use crate::pages::{PageResult, PageShell, Visit, page, text};
 use crate::timestamp::moment;
 
 /// The requests and models of the page.
@@ -58,26 +60,21 @@ struct KeyPage {
 }
 
 /// One key.
-pub async fn one(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
     let now = moment(state.now());
-    let part = |length: usize| now.get(..length).unwrap_or_default().to_owned();
-    let (today, month) = (part(10), part(7));
+    let month = state.period(Window::Month);
     let key = keys::get(&state, &signed_in.caller, &id).await?;
     // Its id may have been another one's key before.
     let owner = key.owner.clone().unwrap_or_default();
     let of_today = SpendParams {
-        kind: SpendKind::Key,
+        kind: SubjectKind::Key,
         subject: id.clone(),
-        period: today,
+        period: state.period(Window::Day).to_string(),
     };
     let spent = spend::get(&state, &signed_in.caller, of_today).await?;
     let by_model = UsageParams {
         by: "model".to_owned(),
-        since: Some(format!("{month}-01")),
+        since: Some(month.first_day().to_string()),
         key: Some(id.clone()),
         owner: Some(owner.clone()),
         ..UsageParams::default()
@@ -85,10 +82,6 @@ pub async fn one(
     let all = PageParams::default();
     let used = usage::list(&state, &signed_in.caller, by_model, all);
     let used = used.await?.items;
-    let requests_of_month = used
-        .iter()
-        .map(|of| of.count("requests"))
-        .fold(0_u64, u64::saturating_add);
     let of_key = RequestParams {
         key: Some(id.clone()),
         owner: Some(owner.clone()),
@@ -111,8 +104,8 @@ pub async fn one(
         limits: terms::shown(&key),
         today: sums(&spent.spent),
         month: spent_text(&key),
-        month_name: month,
-        requests_of_month: number(requests_of_month),
+        month_name: month.to_string(),
+        requests_of_month: text::count(count(&used, "requests")),
         models: by_model_only(&used),
         requests: latest.iter().map(RequestRow::of).collect(),
         clients: client_setup::clients(gateway(&state), SOME_KEY, &served),
@@ -137,26 +130,15 @@ fn by_model_only(used: &[UsageView]) -> Vec<ModelUse> {
         }
     }
     let shown = models.into_iter().map(|(model, sums)| {
-        let count = |name: &str| {
-            let counts = sums.iter().map(|of| of.count(name));
-            number(counts.fold(0_u64, u64::saturating_add))
-        };
-        let charged = sums.iter().filter(|of| !of.currency.is_empty());
-        let charges: Vec<String> = charged
-            .map(|of| text::amount(&of.currency, &of.charge))
-            .collect();
+        let count = |name: &str| text::count(count(sums.iter().copied(), name));
         ModelUse {
             model: model.to_owned(),
             requests: count("requests"),
             failed: count("failed"),
             input: count("input"),
             output: count("output"),
-            charge: charges.join(" + "),
+            charge: charges(sums.iter().copied()),
         }
     });
     shown.collect()
-}
-
-fn number(value: u64) -> String {
-    text::number(&i64::try_from(value).unwrap_or(i64::MAX))
 }

@@ -1,22 +1,11 @@
 //! The fields of a key's form, and what the API wants of them.
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 use trilane::config::document::LimitsDocument;
 
 use crate::cases::keys::KeyView;
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, text};
-
-/// The limits that are whole numbers: their names in a document and their titles.
-pub const NUMBERS: [(&str, &str); 4] = [
-    ("requests_per_minute", "Requests a minute"),
-    ("input_tokens_per_minute", "Input tokens a minute"),
-    ("output_tokens_per_minute", "Output tokens a minute"),
-    ("concurrent_requests", "Requests at once"),
-];
-/// The budgets.
-pub const BUDGETS: [(&str, &str); 2] =
-    [("per_day", "Budget a day"), ("per_month", "Budget a month")];
+use crate::pages::{FieldProblems, limit_fields, text};
 
 /// The names of all fields, for problems that belong to none.
 pub const FIELDS: [&str; 13] = [
@@ -42,44 +31,9 @@ pub fn limits(
     problems: &mut FieldProblems,
 ) -> Option<LimitsDocument> {
     let before = serde_json::to_value(before).unwrap_or_default();
-    let mut limits = before.as_object().cloned().unwrap_or_default();
-    for (name, _) in NUMBERS {
-        let field = format!("limits.{name}");
-        limits.remove(name);
-        let typed: String = fields
-            .get(&field)
-            .chars()
-            .filter(|letter| !matches!(letter, ',' | ' '))
-            .collect();
-        if typed.is_empty() {
-            continue;
-        }
-        match typed.parse::<u64>() {
-            Ok(number) => {
-                limits.insert(name.to_owned(), number.into());
-            }
-            Err(_) => problems.push(&field, "must be a whole number"),
-        }
-    }
-    let budget = limits.remove("budget");
-    let mut budget = match budget {
-        Some(Value::Object(budget)) => budget,
-        _ => Map::new(),
-    };
-    for (name, _) in BUDGETS {
-        budget.remove(name);
-        if let Some(amount) = fields.given(&format!("limits.budget.{name}")) {
-            budget.insert(name.to_owned(), amount.into());
-        }
-    }
-    let has_budget = BUDGETS.iter().any(|(name, _)| budget.contains_key(*name));
-    if has_budget {
-        limits.insert("budget".to_owned(), Value::Object(budget));
-    }
-    if limits.is_empty() {
-        return None;
-    }
-    serde_json::from_value(Value::Object(limits)).ok()
+    let mut key = Map::from_iter([("limits".to_owned(), before)]);
+    limit_fields::put(&mut key, fields, problems);
+    serde_json::from_value(key.remove("limits")?).ok()
 }
 
 /// The fields as they are for a key.
@@ -106,25 +60,8 @@ pub fn fields_of(key: &KeyView) -> Fields {
 }
 
 /// Fields with those of limits.
-pub fn with_limits(mut fields: Fields, limits: Option<&LimitsDocument>) -> Fields {
-    let limits = serde_json::to_value(limits).unwrap_or_default();
-    let text_at = |place: &[&str]| {
-        let value = place
-            .iter()
-            .try_fold(&limits, |value, name| value.get(name));
-        match value {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(number)) => number.to_string(),
-            _ => String::new(),
-        }
-    };
-    for (name, _) in NUMBERS {
-        fields = fields.with(&format!("limits.{name}"), text_at(&[name]));
-    }
-    for (name, _) in BUDGETS {
-        fields = fields.with(&format!("limits.budget.{name}"), text_at(&["budget", name]));
-    }
-    fields
+pub fn with_limits(fields: Fields, limits: Option<&LimitsDocument>) -> Fields {
+    limit_fields::with(fields, &serde_json::to_value(limits).unwrap_or_default())
 }
 
 /// The models that a form names, with commas or lines between; `None`: all of the group.
@@ -147,25 +84,13 @@ pub fn expires_at(fields: &Fields) -> Option<String> {
 
 /// The limits of a key for reading: title and value.
 pub fn shown(key: &KeyView) -> Vec<(&'static str, String)> {
-    let fields = fields_of(key);
-    let numbers = NUMBERS.iter().filter_map(|(name, title)| {
-        let number = fields.given(&format!("limits.{name}"))?;
-        Some((
-            *title,
-            number
-                .parse()
-                .map_or(number, |number| text::number(&number)),
-        ))
-    });
-    let budgets = BUDGETS.iter().filter_map(|(name, title)| {
-        let amount = fields.given(&format!("limits.budget.{name}"))?;
-        Some((*title, text::money(&amount)))
-    });
-    numbers.chain(budgets).collect()
+    limit_fields::shown(&serde_json::to_value(&key.limits).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn of(text: &[u8]) -> (Option<Value>, FieldProblems) {

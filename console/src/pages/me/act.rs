@@ -1,31 +1,18 @@
 //! The actions on one's own key: rotate it, and disable it.
 
-use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
 
 use super::path_of;
 use crate::cases::ConsoleState;
-use crate::cases::key_rotation::KeyRotationBody;
 use crate::cases::keys as all_keys;
 use crate::cases::me::keys::{self, OwnKeyChangeBody};
 use crate::cases::rights;
 use crate::pages::confirm::Confirm;
-use crate::pages::form::Fields;
-use crate::pages::keys::{made_page, name_of};
+use crate::pages::keys::rotate::{RotateForm, rotate_form, terms};
+use crate::pages::keys::{MadeKeyPlace, made_page, name_of};
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
+    FieldProblems, Notice, PageProblem, PageResult, SignedForm, SignedIn, Visit, done, page,
 };
-
-#[derive(Template)]
-#[template(path = "me_rotate.html")]
-struct OwnRotatePage {
-    shell: PageShell,
-    action: String,
-    name: String,
-    fields: Fields,
-    problems: FieldProblems,
-}
 
 /// Reads the name for people of a key that the person may see.
 async fn name(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> Result<String, PageProblem> {
@@ -33,63 +20,56 @@ async fn name(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> Result<St
     Ok(name_of(&key).to_owned())
 }
 
-async fn rotate_form(
-    state: &ConsoleState,
-    signed_in: &SignedIn,
-    id: &str,
-    fields: Fields,
-    problems: FieldProblems,
-) -> Result<Response, PageProblem> {
-    let failed = !problems.is_empty();
-    form_page(
-        &OwnRotatePage {
-            shell: signed_in.shell("Rotate the key"),
-            action: path_of(id, "rotate"),
-            name: name(state, signed_in, id).await?,
-            fields,
-            problems,
-        },
-        failed,
-    )
+fn of(id: &str) -> RotateForm<'_> {
+    RotateForm {
+        id,
+        action: path_of(id, "rotate"),
+        is_own: true,
+    }
 }
 
 /// Asks how one's own key is to be rotated.
 pub async fn confirm_rotate(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+    Visit { state, signed_in }: Visit,
     Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
-    let fields = Fields::once()?.with("overlap_seconds", "0");
-    rotate_form(&state, &signed_in, &id, fields, FieldProblems::default()).await
+    rotate_form(&state, &signed_in, of(&id), None).await
 }
 
 /// Gives one's own key a new value and shows it, this once.
-pub async fn rotate(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
-    let asked = KeyRotationBody {
-        overlap_seconds: fields.get("overlap_seconds").parse().unwrap_or_default(),
-    };
-    let once = Some(fields.get("once"));
-    match keys::rotate(&state, &signed_in.caller, once, &id, asked).await {
-        Ok(made) => made_page(&state, &signed_in, made.body, "The key is rotated").await,
-        Err(problem) => {
-            let problems = FieldProblems::of(problem)?;
-            rotate_form(&state, &signed_in, &id, fields, problems).await
+pub async fn rotate(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
+    signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
+    let mut problems = FieldProblems::default();
+    let asked = terms(&fields, &mut problems);
+    if problems.is_empty() {
+        let once = Some(fields.get("once"));
+        match keys::rotate(&state, &signed_in.caller, once, &id, asked).await {
+            Ok(made) => {
+                let place = MadeKeyPlace {
+                    title: "The key is rotated",
+                    end_old: path_of(&id, "end-old"),
+                };
+                return made_page(&state, &signed_in, made.body, place).await;
+            }
+            Err(problem) => problems = FieldProblems::of(problem)?,
         }
     }
+    rotate_form(&state, &signed_in, of(&id), Some((fields, problems))).await
+}
+
+/// Ends the old values of one's own key before their time.
+pub async fn end_old(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    keys::end_old(&sent.state, &sent.signed_in.caller, &id).await?;
+    Ok(done("/me", Notice::OldValueEnded))
 }
 
 /// Asks whether one's own key is to be disabled.
 pub async fn confirm_disable(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+    Visit { state, signed_in }: Visit,
     Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
     let name = name(&state, &signed_in, &id).await?;
     page(&Confirm {
@@ -104,15 +84,11 @@ pub async fn confirm_disable(
 }
 
 /// Disables one's own key.
-pub async fn disable(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
+pub async fn disable(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     let change = OwnKeyChangeBody {
         disabled: Some(true),
         ..OwnKeyChangeBody::default()
     };
-    keys::change(&state, &sent.signed_in.caller, &id, change).await?;
+    keys::change(&sent.state, &sent.signed_in.caller, &id, change).await?;
     Ok(done("/me", Notice::KeyDisabled))
 }

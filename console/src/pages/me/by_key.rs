@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::IntoResponse as _;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
@@ -15,7 +15,7 @@ use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::OpenForm;
 use crate::pages::keys::{SOME_KEY, gateway, name_of, spent_text, state_of};
 use crate::pages::shell::Appearance;
-use crate::pages::{PageProblem, PageShell, page, text};
+use crate::pages::{PageResult, PageShell, page, text};
 use crate::timestamp::moment;
 
 #[derive(Template)]
@@ -71,7 +71,7 @@ impl HeldRequest {
 }
 
 /// Asks for the key.
-pub async fn ask(headers: HeaderMap) -> Result<Response, PageProblem> {
+pub async fn ask(headers: HeaderMap) -> PageResult {
     page(&OwnKeyPage {
         shell: PageShell::new("What is left for a key", Appearance::of(&headers)),
         problem: "",
@@ -84,7 +84,7 @@ pub async fn show(
     RemoteAddress(address): RemoteAddress,
     headers: HeaderMap,
     OpenForm(fields): OpenForm,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let appearance = Appearance::of(&headers);
     let held = match held(&state, Some(fields.get("key")), &address).await {
         Ok(held) => held,

@@ -1,5 +1,7 @@
 //! The remaining limits and budgets of a key, as pages show them.
 
+use trilane::limits::SubjectKind;
+
 use crate::cases::holder::{KeyRemaining, RemainingBudget, RequestsState};
 use crate::pages::text;
 
@@ -63,12 +65,12 @@ impl LeftShown {
             RequestsState::SomeFail => "warn",
             RequestsState::Fail => "bad",
         };
-        let whose = |kind: &str, id: &str| match kind {
-            "key" => "This key".to_owned(),
-            "member" => text::member(id),
-            "owner" => format!("Owner {id}"),
-            "team" => format!("Team {id}"),
-            _ => format!("Group {id}"),
+        let whose = |kind: SubjectKind, id: &str| match kind {
+            SubjectKind::Key => "This key".to_owned(),
+            SubjectKind::Member => text::member(id),
+            SubjectKind::Owner => format!("Owner {id}"),
+            SubjectKind::Team => format!("Team {id}"),
+            SubjectKind::Group => format!("Group {id}"),
         };
         let mut shown = Self {
             name: name.to_owned(),

@@ -1,8 +1,6 @@
 //! Making a key for oneself, within what a team allows.
 
 use askama::Template;
-use axum::extract::State;
-use axum::response::Response;
 
 use super::own::{allows, has_room, own_teams};
 use crate::cases::budgets::BudgetBody;
@@ -10,8 +8,8 @@ use crate::cases::me::keys::{self, OwnKeyBody};
 use crate::cases::rights;
 use crate::cases::{ConsoleState, key_models};
 use crate::pages::form::Fields;
-use crate::pages::keys::{made_page, terms};
-use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, form_page};
+use crate::pages::keys::{MadeKeyPlace, made_page, terms};
+use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page};
 
 /// The names of the fields.
 const FIELDS: [&str; 7] = [
@@ -42,7 +40,7 @@ async fn form(
     signed_in: &SignedIn,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let mut teams = own_teams(state, signed_in).await?;
     teams.retain(has_room);
     let allowances = teams.iter().filter_map(|team| team.allowance.as_ref());
@@ -70,10 +68,7 @@ async fn form(
 }
 
 /// The form for a new key.
-pub async fn new(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-) -> Result<Response, PageProblem> {
+pub async fn new(Visit { state, signed_in }: Visit) -> PageResult {
     signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
     form(
         &state,
@@ -85,11 +80,8 @@ pub async fn new(
 }
 
 /// Makes a key and shows it, this once.
-pub async fn create(
-    State(state): State<ConsoleState>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn create(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let amount = |name: &str| fields.given(name);
     let budget = BudgetBody {
         per_day: amount("budget.per_day"),
@@ -105,7 +97,7 @@ pub async fn create(
         expires_at: terms::expires_at(&fields),
     };
     match keys::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
-        Ok(made) => made_page(&state, &signed_in, made.body, "The key is made").await,
+        Ok(made) => made_page(&state, &signed_in, made.body, MadeKeyPlace::made()).await,
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
             form(&state, &signed_in, fields, problems).await

@@ -1,26 +1,26 @@
 //! One's own keys, with what is left for them.
 
 use askama::Template;
-use axum::extract::State;
-use axum::response::Response;
+
+use trilane::limits::{SubjectKind, Window};
 
 use super::left::LeftShown;
 use super::path_of;
-use crate::cases::budgets::{self, BudgetKind};
+use crate::cases::budgets;
 use crate::cases::holder::RequestsState;
 use crate::cases::me::teams::OwnTeamView;
 use crate::cases::me::{keys as own_keys, teams};
 use crate::cases::paging::PageParams;
 use crate::cases::requests::{self, RequestParams};
 use crate::cases::rights;
-use crate::cases::spend::{self, SpendKind, SpendParams, SpentAmount};
+use crate::cases::spend::{self, SpendParams, SpentAmount};
 use crate::cases::{Caller, ConsoleState};
 use crate::pages::allowed;
 use crate::pages::form::Fields;
 use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
 use crate::pages::requests::RequestRow;
 use crate::pages::text::path_with;
-use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+use crate::pages::{PageProblem, PageResult, PageShell, SignedIn, Visit, page, text};
 use crate::timestamp::moment;
 
 /// The keys and the requests of the page.
@@ -74,15 +74,11 @@ struct MePage {
 
 /// Formats the amounts spent, by currency.
 pub fn sums(spent: &[SpentAmount]) -> String {
-    let each = spent
-        .iter()
-        .map(|spent| text::amount(&spent.currency, &spent.amount));
-    let each: Vec<String> = each.collect();
-    if each.is_empty() {
-        "0".to_owned()
-    } else {
-        each.join(" + ")
+    if spent.is_empty() {
+        return "0".to_owned();
     }
+    let each = spent.iter();
+    text::amounts(each.map(|spent| (spent.currency.as_str(), spent.amount.as_str())))
 }
 
 /// The teams that one is in, as many as a page has.
@@ -112,11 +108,15 @@ pub fn allows(team: &OwnTeamView) -> String {
     )
 }
 
-async fn spent(state: &ConsoleState, caller: &Caller, period: &str) -> Result<String, PageProblem> {
+async fn spent(
+    state: &ConsoleState,
+    caller: &Caller,
+    window: Window,
+) -> Result<String, PageProblem> {
     let asked = SpendParams {
-        kind: SpendKind::Owner,
+        kind: SubjectKind::Owner,
         subject: caller.id.clone(),
-        period: period.to_owned(),
+        period: state.period(window).to_string(),
     };
     let found = spend::get(state, caller, asked).await?;
     Ok(sums(&found.spent))
@@ -125,7 +125,7 @@ async fn spent(state: &ConsoleState, caller: &Caller, period: &str) -> Result<St
 /// Reads the remaining amounts of the person's own budgets.
 async fn left(state: &ConsoleState, signed_in: &SignedIn) -> Result<Vec<OwnBudget>, PageProblem> {
     let caller = &signed_in.caller;
-    let found = match budgets::get(state, caller, BudgetKind::Owner, &caller.id).await {
+    let found = match budgets::get(state, caller, SubjectKind::Owner, &caller.id).await {
         Ok(found) => found,
         Err(problem) if problem.status() == 404 => return Ok(Vec::new()),
         Err(problem) => return Err(problem.into()),
@@ -151,16 +151,11 @@ async fn left(state: &ConsoleState, signed_in: &SignedIn) -> Result<Vec<OwnBudge
 }
 
 /// One's own page.
-pub async fn own(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     signed_in.caller.must(rights::SEE_OWN_KEYS)?;
     let place = PageParams::at(asked.given("cursor"), KEYS);
     let found = own_keys::list(&state, &signed_in.caller, place).await?;
     let now = moment(state.now());
-    let part = |length: usize| now.get(..length).unwrap_or_default();
     let keys = found.items.iter().map(|own| {
         let key = &own.key;
         OwnKey {
@@ -197,8 +192,8 @@ pub async fn own(
     let name = shell.person.as_ref().map(|(_, name)| name.clone());
     page(&MePage {
         name: name.unwrap_or_default(),
-        today: spent(&state, &signed_in.caller, part(10)).await?,
-        month: spent(&state, &signed_in.caller, part(7)).await?,
+        today: spent(&state, &signed_in.caller, Window::Day).await?,
+        month: spent(&state, &signed_in.caller, Window::Month).await?,
         left: left(&state, &signed_in).await?,
         keys,
         next: found.next,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use time::{Duration, OffsetDateTime};
+use trilane::limits::Window;
 
 use super::attention::Need;
 use crate::cases::account_tests;
@@ -12,8 +12,6 @@ use crate::cases::{Caller, ConsoleState};
 use crate::pages::PageProblem;
 use crate::pages::accounts;
 use crate::pages::text::in_path;
-use crate::timestamp;
-use crate::timestamp::moment;
 
 /// The accounts that are named.
 const NAMED: usize = 3;
@@ -84,7 +82,9 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
                 "good" => {}
                 "bad" => unreadable.push(group, &account.id, &path),
                 // What answers has a credential: in a file at its gateway. Where none can be kept here, all have.
-                _ if state.sealing_keys.is_some() && !answering.contains(&account.id) => {
+                _ if state.sealing_keys.is_some()
+                    && !answering.contains(&(group.clone(), account.id.clone())) =>
+                {
                     without.push(group, &account.id, &path);
                 }
                 _ => {}
@@ -127,13 +127,15 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
     Ok(needs.into_iter().flatten().collect())
 }
 
-/// The accounts that have answered since yesterday.
-async fn answering(state: &ConsoleState, caller: &Caller) -> Result<BTreeSet<String>, PageProblem> {
-    let today = timestamp::parse(&moment(state.now())).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let since = today.saturating_sub(Duration::DAY).date().to_string();
+/// The groups and accounts that have answered since yesterday.
+async fn answering(
+    state: &ConsoleState,
+    caller: &Caller,
+) -> Result<BTreeSet<(String, String)>, PageProblem> {
+    let yesterday = state.period(Window::Day).plus(-1);
     let asked = CountParams {
         by: "account".to_owned(),
-        since: Some(since),
+        since: Some(yesterday.to_string()),
         ..CountParams::default()
     };
     let found = hour_counts::attempts(state, caller, asked).await?;
@@ -141,7 +143,7 @@ async fn answering(state: &ConsoleState, caller: &Caller) -> Result<BTreeSet<Str
         .items
         .into_iter()
         .filter(|of| of.ended.contains_key("answered"));
-    Ok(answered.map(|of| of.name).collect())
+    Ok(answered.map(|of| (of.source, of.name)).collect())
 }
 
 #[cfg(test)]

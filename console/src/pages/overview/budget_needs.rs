@@ -1,5 +1,7 @@
 //! Budgets that are nearly spent.
 
+use trilane::limits::SubjectKind;
+
 use super::attention::Need;
 use crate::cases::nearly_spent::{self, NearlySpentView};
 use crate::cases::paging::PageParams;
@@ -55,17 +57,17 @@ fn need(of: &NearlySpentView) -> Need {
         text: format!(
             "{} {} has spent {} % of {period} budget: {end}.",
             // At the beginning of a sentence.
-            match of.kind.as_str() {
-                "key" => "Key",
-                "member" => "Member",
-                "owner" => "Owner",
-                "team" => "Team",
-                _ => "Group",
+            match of.kind {
+                SubjectKind::Key => "Key",
+                SubjectKind::Member => "Member",
+                SubjectKind::Owner => "Owner",
+                SubjectKind::Team => "Team",
+                SubjectKind::Group => "Group",
             },
             of.id,
             of.percent
         ),
-        path: path_of(&of.kind, &of.id),
+        path: path_of(of.kind, &of.id),
         link: "Budget",
     }
 }
@@ -74,9 +76,9 @@ fn need(of: &NearlySpentView) -> Need {
 mod tests {
     use super::*;
 
-    fn budget(kind: &str, id: &str, period: &str, percent: u64) -> NearlySpentView {
+    fn budget(kind: SubjectKind, id: &str, period: &str, percent: u64) -> NearlySpentView {
         NearlySpentView {
-            kind: kind.to_owned(),
+            kind,
             id: id.to_owned(),
             period: period.to_owned(),
             budget: "10".to_owned(),
@@ -89,10 +91,10 @@ mod tests {
     #[test]
     fn a_few_and_the_way_to_all() {
         let found = [
-            budget("key", "k", "2026-11-24", 90),
-            budget("team", "t s", "2026-11", 100),
-            budget("group", "g", "2026-11", 250),
-            budget("member", "ann@t", "2026-11", 99),
+            budget(SubjectKind::Key, "k", "2026-11-24", 90),
+            budget(SubjectKind::Team, "t s", "2026-11", 100),
+            budget(SubjectKind::Group, "g", "2026-11", 250),
+            budget(SubjectKind::Member, "ann@t", "2026-11", 99),
         ];
         for (shown, has_more, want) in [
             (&found[..0], false, vec![]),

@@ -1,20 +1,21 @@
 //! The page, and the part of it that is live.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::extract::RawQuery;
+use axum::response::{IntoResponse as _, Redirect};
 use time::OffsetDateTime;
 
 use super::attention::Fleet;
 use super::first_bytes;
 use super::today::Today;
+use crate::cases::hour_counts::CountPeriod;
 use crate::cases::rights::{self, Right};
 use crate::cases::usage::{UsageParams, UsageView};
 use crate::cases::usage_top::{self, TopColumn, TopParams};
 use crate::cases::{Caller, ConsoleState};
 use crate::pages::chart::Chart;
 use crate::pages::usage::charts;
-use crate::pages::{PageProblem, PageShell, SignedIn, live, page, periods, text};
+use crate::pages::{PageProblem, PageResult, PageShell, Visit, live, page, periods, text};
 use crate::timestamp;
 use crate::timestamp::moment;
 
@@ -60,7 +61,7 @@ const SEEN: [Right; 5] = [
 async fn part(state: &ConsoleState, caller: &Caller) -> Result<String, PageProblem> {
     let make = async || {
         let part = OverviewPart {
-            today: Today::read(state, caller, &moment(state.now())).await?,
+            today: Today::read(state, caller).await?,
             fleet: Fleet::read(state, caller).await?,
         };
         Ok::<_, PageProblem>(part.render()?)
@@ -101,11 +102,7 @@ async fn top_keys(
 }
 
 /// The overview. Whoever may not see it begins with what is their own.
-pub async fn show(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    RawQuery(query): RawQuery,
-) -> Result<Response, PageProblem> {
+pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) -> PageResult {
     let caller = &signed_in.caller;
     if !SEEN.into_iter().all(|right| caller.may(right)) {
         // What was just done is told there.
@@ -123,7 +120,7 @@ pub async fn show(
     let mut drawn = charts::charts(&state, caller, &asked, &now).await?;
     let keys = top_keys(&state, caller, &drawn, now.get(..10).unwrap_or_default()).await?;
     let end = today.saturating_add(time::Duration::DAY);
-    let days = periods::between(first, end, "day");
+    let days = periods::between(first, end, CountPeriod::Day);
     drawn.extend(first_bytes::chart(&state, caller, &since, &days).await?);
     page(&OverviewPage {
         part: part(&state, caller).await?,
@@ -134,10 +131,7 @@ pub async fn show(
 }
 
 /// The live part, again whenever it is another one.
-pub async fn live(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-) -> Result<Response, PageProblem> {
+pub async fn live(Visit { state, signed_in }: Visit) -> PageResult {
     for right in SEEN {
         signed_in.caller.must(right)?;
     }

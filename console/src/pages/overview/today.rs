@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use trilane::limits::Window;
+
 use crate::cases::hour_counts::{self, AttemptsView, CountParams, is_failure};
 use crate::cases::paging::PageParams;
 use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::cases::{ApiProblem, Caller, ConsoleState};
 use crate::ledger::Sum;
 use crate::pages::text::path_with;
+use crate::pages::usage::count;
 use crate::pages::{PageProblem, text};
 
 /// Classifies an outcome. Rejected requests, and those that the client aborted, are no failure of an upstream.
@@ -35,6 +38,8 @@ pub struct OutcomeLine {
 pub struct AccountToday {
     /// The id of the account.
     pub id: String,
+    /// The id of its group: accounts of several groups may have one id.
+    pub group: String,
     /// The path of the account's usage.
     pub path: String,
     /// The number of attempts.
@@ -85,25 +90,23 @@ async fn sums(
     Ok(found.await?.items)
 }
 
-fn all(rows: &[UsageView], name: &str) -> u64 {
-    let counts = rows.iter().map(|row| row.count(name));
-    counts.fold(0_u64, u64::saturating_add)
-}
-
 /// The charges of all rows, one amount a currency.
 fn amounts(rows: &[UsageView]) -> Result<String, PageProblem> {
     let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
     for row in rows.iter().filter(|row| !row.currency.is_empty()) {
         let charge = Sum::parse(&row.charge).map_err(ApiProblem::internal)?;
         let sum = sums.entry(&row.currency).or_default();
-        sum.add(charge.value());
+        sum.add_sum(&charge);
     }
     if sums.is_empty() {
         return Ok("0.00".to_owned());
     }
-    let amounts = sums.iter();
-    let amounts = amounts.map(|(currency, sum)| text::amount(currency, &sum.text()));
-    Ok(amounts.collect::<Vec<_>>().join(" + "))
+    let sums: Vec<_> = sums
+        .iter()
+        .map(|(currency, sum)| (*currency, sum.text()))
+        .collect();
+    let sums = sums.iter().map(|(currency, sum)| (*currency, sum.as_str()));
+    Ok(text::amounts(sums))
 }
 
 /// Writes a part of a whole in percent: a part that is not nothing is not shown as nothing.
@@ -169,6 +172,7 @@ fn account(view: &AttemptsView, day: &str) -> AccountToday {
     let path = path_with("/usage", &[("since", day), ("account", &view.name)]);
     AccountToday {
         id: view.name.clone(),
+        group: view.source.clone(),
         path,
         attempts: text::count(attempts),
         failed: text::count(failed),
@@ -178,17 +182,13 @@ fn account(view: &AttemptsView, day: &str) -> AccountToday {
 }
 
 impl Today {
-    /// Reads it; `now` is the present time, as the API writes it.
+    /// Reads it.
     ///
     /// # Errors
     /// Those of the use case.
-    pub async fn read(
-        state: &ConsoleState,
-        caller: &Caller,
-        now: &str,
-    ) -> Result<Self, PageProblem> {
-        let day = now.get(..10).unwrap_or_default();
-        let month = format!("{}-01", now.get(..7).unwrap_or_default());
+    pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Self, PageProblem> {
+        let day = &state.period(Window::Day).to_string();
+        let month = state.period(Window::Month).first_day().to_string();
         let rows = sums(state, caller, "outcome", day).await?;
         let of_month = sums(state, caller, "", &month).await?;
         let counted = CountParams {
@@ -204,7 +204,7 @@ impl Today {
             .await?
             .items;
         attempts.sort_by_key(|view| core::cmp::Reverse((view.failed, view.attempts)));
-        let (requests, failed) = (all(&rows, "requests"), all(&rows, "failed"));
+        let (requests, failed) = (count(&rows, "requests"), count(&rows, "failed"));
         Ok(Self {
             spent: amounts(&rows)?,
             spent_this_month: amounts(&of_month)?,
@@ -215,7 +215,7 @@ impl Today {
                 percent(failed, requests)
             ),
             has_failed: failed > 0,
-            tokens: ["input", "output"].map(|name| text::count(all(&rows, name))),
+            tokens: ["input", "output"].map(|name| text::count(count(&rows, name))),
             first_byte: first.items.first().map(|view| {
                 [view.half_within_ms, view.p95_within_ms]
                     .map(|within| text::duration(u64::try_from(within).unwrap_or_default()))
@@ -298,6 +298,7 @@ mod tests {
             let view = AttemptsView {
                 period: String::new(),
                 name: "a b".to_owned(),
+                source: "s".to_owned(),
                 attempts,
                 failed,
                 ended: ended(ends),

@@ -1,6 +1,7 @@
 //! Usage of today that no price covers.
 
 use trilane::config::some_of;
+use trilane::limits::Window;
 
 use crate::cases::paging::PageParams;
 use crate::cases::usage::{self, UsageParams, UsageView};
@@ -9,7 +10,6 @@ use crate::ledger::Measure;
 use crate::pages::PageProblem;
 use crate::pages::overview::attention::Need;
 use crate::pages::text::{count, path_with};
-use crate::timestamp::moment;
 
 /// The models that are named.
 const NAMED: usize = 3;
@@ -21,16 +21,15 @@ const READ: u16 = 500;
 /// # Errors
 /// Those of the database.
 pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, PageProblem> {
-    let now = moment(state.now());
-    let today = now.get(..10).unwrap_or_default();
+    let today = state.period(Window::Day).to_string();
     let asked = UsageParams {
         by: "model".to_owned(),
-        since: Some(today.to_owned()),
+        since: Some(today.clone()),
         ..UsageParams::default()
     };
     let place = PageParams::first(READ);
     let sums = usage::list(state, caller, asked, place).await?.items;
-    Ok(need(&sums, today).into_iter().collect())
+    Ok(need(&sums, &today).into_iter().collect())
 }
 
 fn need(sums: &[UsageView], today: &str) -> Option<Need> {

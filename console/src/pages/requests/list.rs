@@ -1,8 +1,8 @@
 //! The recent requests.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
-use axum::response::Response;
+use axum::extract::RawQuery;
+
 use trilane::ledger::Ending;
 
 use super::row::RequestRow;
@@ -11,7 +11,7 @@ use crate::cases::requests::{self, RequestParams};
 use crate::cases::rights;
 use crate::cases::{Caller, ConsoleState};
 use crate::pages::form::Fields;
-use crate::pages::{PageProblem, PageShell, SignedIn, live, page, text};
+use crate::pages::{PageProblem, PageResult, PageShell, Visit, live, page, text};
 
 /// The requests of a page.
 const ROWS: u16 = 50;
@@ -96,20 +96,8 @@ impl RequestsPage {
 
 /// The path with the filters of a query, to which more can be added, and whether there are any.
 fn filtered(page: &str, fields: &Fields) -> (String, bool) {
-    let start = format!("{page}?");
-    let length = start.len();
-    let mut path = form_urlencoded::Serializer::for_suffix(start, length);
-    let mut is_filtered = false;
     let names = FILTERS.into_iter().map(|(name, _)| name);
-    for name in names.chain(["status", "outcome", "since", "until"]) {
-        if let Some(value) = fields.given(name) {
-            is_filtered = true;
-            path.append_pair(name, &value);
-        }
-    }
-    let path = path.finish();
-    let end = if is_filtered { "&" } else { "" };
-    (format!("{path}{end}"), is_filtered)
+    fields.filtered(page, names.chain(["status", "outcome", "since", "until"]))
 }
 
 async fn find(
@@ -147,11 +135,7 @@ async fn find(
 }
 
 /// The recent requests, as filtered.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    fields: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit, fields: Fields) -> PageResult {
     let found = find(&state, &signed_in.caller, &fields).await?;
     page(&RequestsPage {
         shell: signed_in.shell("Requests"),
@@ -162,11 +146,7 @@ pub async fn list(
 }
 
 /// The rows alone, again whenever they are others.
-pub async fn live(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    RawQuery(query): RawQuery,
-) -> Result<Response, PageProblem> {
+pub async fn live(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) -> PageResult {
     signed_in.caller.must(rights::SEE_REQUESTS)?;
     let fields = Fields::parse(query.unwrap_or_default().as_bytes());
     let (of, who) = (state.clone(), signed_in.caller.clone());

@@ -1,18 +1,17 @@
 //! One request.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
+
 use serde_json::Value;
 use trilane::money::Amount;
 use trilane::usage::{Call, Kind};
 
 use super::row::RequestRow;
-use crate::cases::ConsoleState;
 use crate::cases::one_request::{self, RequestDetail};
 use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure};
 use crate::ledger::Sum;
-use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+use crate::pages::{PageResult, PageShell, Visit, page, text};
 
 /// A part of the explanation: its title and its text.
 type ExplanationPart = (&'static str, String);
@@ -76,11 +75,7 @@ struct RequestPage {
 }
 
 /// One request.
-pub async fn one(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
     let detail = one_request::get(&state, &signed_in.caller, &id).await?;
     let line = match &detail.request.line {
         Value::Object(members) => LedgerLine::of(members.clone()),
@@ -158,7 +153,10 @@ fn attempts(line: &LedgerLine) -> Vec<AttemptShown> {
         let member = |name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default();
         let number = of.get("status").and_then(Value::as_u64);
         AttemptShown {
-            account: member("account").to_owned(),
+            account: match member("source") {
+                "" => member("account").to_owned(),
+                source => format!("{source}/{}", member("account")),
+            },
             state: ("bad", failure(member("kind")).to_owned()),
             status: status(number.unwrap_or_default()),
             reason: member("reason").replace('_', " "),

@@ -6,8 +6,8 @@ mod vendor;
 use core::borrow::Borrow;
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::extract::Path;
+use axum::response::{IntoResponse as _, Redirect};
 use http::HeaderMap;
 
 pub use models::{models, save_models};
@@ -18,16 +18,17 @@ use super::documents::seen;
 use super::form::Fields;
 use super::text::path_with;
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page, page,
-    text,
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
+    form_page, page, text,
 };
+use crate::cases::drafts::{self, ModelChangeView};
 use crate::cases::keys::{self, KeyListParams};
 use crate::cases::paging::PageParams;
 use crate::cases::problem::PlacedProblem;
 use crate::cases::rights;
 use crate::cases::setup::{self, DRAFT, SetupVendorView, SetupView};
 use crate::cases::vendor_models::VendorModel;
-use crate::cases::{ConsoleState, Role, drafts, envoys, key_models};
+use crate::cases::{ConsoleState, Role, envoys, key_models};
 use crate::prices::{one_line, protocol_named};
 use crate::vendors::{COMPATIBLE, PRESETS, VendorPreset, protocol_style};
 
@@ -51,6 +52,8 @@ struct StartPage {
     presets: Vec<(&'static str, String)>,
     /// The faults that a gateway would find in the draft.
     wrong: Vec<PlacedProblem>,
+    /// The keys that gain and lose models by the draft.
+    changes: Vec<ModelChangeView>,
     problems: FieldProblems,
     may_change: bool,
     can_seal: bool,
@@ -126,11 +129,7 @@ pub(super) async fn home(state: &ConsoleState, role: Role) -> Result<&'static st
 }
 
 /// Shows the remaining steps of the setup.
-pub async fn start(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    headers: HeaderMap,
-) -> Result<Response, PageProblem> {
+pub async fn start(Visit { state, signed_in }: Visit, headers: HeaderMap) -> PageResult {
     show(&state, &signed_in, &headers, FieldProblems::default()).await
 }
 
@@ -139,19 +138,18 @@ async fn show(
     signed_in: &SignedIn,
     headers: &HeaderMap,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let one = PageParams::first(1);
     let asked = KeyListParams::default();
     let keys = keys::list(state, &signed_in.caller, asked, one).await?;
     let envoys = envoys::list(state, &signed_in.caller, PageParams::default()).await?;
     let mut setup = setup::get(state, &signed_in.caller).await?;
-    let wrong = match &setup.draft {
+    let (wrong, changes) = match &setup.draft {
         Some(_) => {
-            drafts::check(state, &signed_in.caller, DRAFT)
-                .await?
-                .problems
+            let checked = drafts::check(state, &signed_in.caller, DRAFT).await?;
+            (checked.problems, checked.model_changes)
         }
-        None => Vec::new(),
+        None => Default::default(),
     };
     let vendors = core::mem::take(&mut setup.vendors);
     let host = headers.get(http::header::HOST);
@@ -181,6 +179,7 @@ async fn show(
                 })
                 .collect(),
             wrong,
+            changes,
             problems,
             may_change: signed_in.caller.may(rights::CHANGE_SETUP),
             can_seal: state.sealing_keys.is_some(),
@@ -199,12 +198,8 @@ async fn show(
 }
 
 /// Puts the draft in force.
-pub async fn publish(
-    State(state): State<ConsoleState>,
-    headers: HeaderMap,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn publish(headers: HeaderMap, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let problem = match drafts::publish(&state, &signed_in.caller, DRAFT, seen(&fields)).await {
         Ok(_) => return Ok(done("/start", Notice::Published)),
         Err(problem) => problem,
@@ -221,10 +216,7 @@ pub async fn publish(
 }
 
 /// Asks whether a vendor is to leave the draft.
-pub async fn confirm_remove(
-    signed_in: SignedIn,
-    Path(group): Path<String>,
-) -> Result<Response, PageProblem> {
+pub async fn confirm_remove(signed_in: SignedIn, Path(group): Path<String>) -> PageResult {
     signed_in.caller.must(rights::CHANGE_SETUP)?;
     page(&Confirm {
         shell: signed_in.shell(format!("Remove the vendor {group}?")),
@@ -238,12 +230,8 @@ pub async fn confirm_remove(
 }
 
 /// Takes a vendor out of the draft.
-pub async fn remove(
-    State(state): State<ConsoleState>,
-    Path(group): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    match setup::remove(&state, &sent.signed_in.caller, &group).await {
+pub async fn remove(Path(group): Path<String>, sent: SignedForm) -> PageResult {
+    match setup::remove(&sent.state, &sent.signed_in.caller, &group).await {
         Ok(_) => Ok(done("/start", Notice::Removed)),
         // Somebody else was quicker.
         Err(problem) if problem.status() == 404 => Ok(Redirect::to("/start").into_response()),

@@ -1,8 +1,8 @@
 //! The models of a vendor of the first run, with their prices.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
-use axum::response::Response;
+use axum::extract::RawQuery;
+
 use serde_json::json;
 use trilane::config::document::PricesDocument;
 use trilane::money::Price;
@@ -18,7 +18,8 @@ use crate::json_line::json_line;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, done, form_page,
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
+    form_page,
 };
 use crate::prices;
 use crate::vendors::LeftOut;
@@ -29,6 +30,7 @@ struct ModelRow {
     id: String,
     upstream: String,
     name: String,
+    created_at: String,
     taken: bool,
     free: bool,
     input: String,
@@ -71,6 +73,7 @@ impl ModelRow {
             id: model.id.clone(),
             upstream: model.upstream.clone().unwrap_or_default(),
             name: model.display_name.clone().unwrap_or_default(),
+            created_at: model.created_at.clone().unwrap_or_default(),
             taken,
             free: model.free,
             input: text(prices.and_then(|prices| prices.input.as_ref())),
@@ -94,6 +97,7 @@ impl ModelRow {
             id,
             upstream: text("upstream"),
             name: text("name"),
+            created_at: text("created"),
             taken: is_set("take"),
             free: is_set("free"),
             input: text("input"),
@@ -145,6 +149,7 @@ impl ModelRow {
             id: self.id.clone(),
             upstream: given(&self.upstream),
             display_name: given(&self.name),
+            created_at: given(&self.created_at),
             prices,
             free: self.free,
         })
@@ -222,7 +227,7 @@ struct StartModelsShown {
     differences: Vec<Difference>,
 }
 
-fn show(signed_in: &SignedIn, shown: StartModelsShown) -> Result<Response, PageProblem> {
+fn show(signed_in: &SignedIn, shown: StartModelsShown) -> PageResult {
     let failed = !shown.problems.is_empty();
     let group = shown.vendor.group.clone();
     form_page(
@@ -247,11 +252,7 @@ fn show(signed_in: &SignedIn, shown: StartModelsShown) -> Result<Response, PageP
 }
 
 /// The models that a vendor lists, those of the draft among them.
-pub async fn models(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    RawQuery(query): RawQuery,
-) -> Result<Response, PageProblem> {
+pub async fn models(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) -> PageResult {
     let group = open(&signed_in, query.as_deref())?;
     let vendor = find(&state, &signed_in, &group).await?;
     let ask = VendorAskBody {
@@ -285,12 +286,8 @@ pub async fn models(
 }
 
 /// Puts the models that were ticked into the draft.
-pub async fn save_models(
-    State(state): State<ConsoleState>,
-    RawQuery(query): RawQuery,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn save_models(RawQuery(query): RawQuery, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let group = open(&signed_in, query.as_deref())?;
     let mut vendor = find(&state, &signed_in, &group).await?;
     let mut problems = FieldProblems::default();

@@ -1,19 +1,19 @@
 //! A vendor of the first run: where it is, and its credential, which is tested before it is kept.
 
 use askama::Template;
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Redirect, Response};
+
+use axum::response::{IntoResponse as _, Redirect};
 use zeroize::Zeroizing;
 
 use super::title;
+use crate::cases::ApiProblem;
 use crate::cases::account_test::VendorTestView;
 use crate::cases::rights;
 use crate::cases::setup::{self, SetupVendorBody};
 use crate::cases::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
-use crate::cases::{ApiProblem, ConsoleState};
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
-use crate::pages::{FieldProblems, PageProblem, PageShell, SignedForm, SignedIn, form_page};
+use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page};
 use crate::vendors::{COMPATIBLE, VendorPreset};
 
 /// The fields that have problems shown at them.
@@ -47,7 +47,7 @@ fn show(
     problems: FieldProblems,
     told: Option<VendorTestView>,
     may_name: bool,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let preset = VendorPreset::named(fields.get("vendor")).ok_or_else(ApiProblem::not_found)?;
     let failed = !problems.is_empty() || told.is_some();
     let is_own = preset.name == COMPATIBLE;
@@ -68,11 +68,7 @@ fn show(
 }
 
 /// The form of a vendor: a new one of this kind, or one that is in the draft.
-pub async fn vendor(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn vendor(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     signed_in.caller.must(rights::CHANGE_SETUP)?;
     let fields = match asked.given("group") {
         Some(group) => {
@@ -102,11 +98,8 @@ pub async fn vendor(
 }
 
 /// Tests a vendor, and puts it into the draft if it works.
-pub async fn save_vendor(
-    State(state): State<ConsoleState>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn save_vendor(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     signed_in.caller.must(rights::CHANGE_SETUP)?;
     let value = fields.given("value").map(Zeroizing::new);
     let given = || value.as_ref().map(|value| value.to_string());

@@ -5,7 +5,7 @@ use crate::cases::teams::TeamView;
 use crate::cases::{ApiProblem, ConsoleState, key_models};
 use crate::pages::form::Fields;
 use crate::pages::keys::terms;
-use crate::pages::{FieldProblems, PageProblem, SignedIn};
+use crate::pages::{FieldProblems, PageProblem, SignedIn, limit_fields};
 
 /// The fields of a team's form; `allowance` is what the API calls what lies below it.
 const FIELDS: [&str; 8] = [
@@ -41,8 +41,8 @@ impl TeamForm {
     ) -> Result<Self, PageProblem> {
         let groups = key_models::groups(state, &signed_in.caller).await?;
         let groups: Vec<String> = groups.into_iter().map(|(id, _)| id).collect();
-        let numbers = terms::NUMBERS.map(|(name, title)| (format!("limits.{name}"), title));
-        let budgets = terms::BUDGETS.map(|(name, title)| (format!("limits.budget.{name}"), title));
+        let mut numbers = limit_fields::numbers();
+        numbers.extend(limit_fields::budgets());
         Ok(Self {
             action,
             is_new,
@@ -50,7 +50,7 @@ impl TeamForm {
             problems,
             groups: groups.join(", "),
             names: FIELDS.to_vec(),
-            numbers: numbers.into_iter().chain(budgets).collect(),
+            numbers,
         })
     }
 }

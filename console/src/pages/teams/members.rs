@@ -1,23 +1,17 @@
 //! The members of a team.
 
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
 
 use super::{SentForms, find, path_of, show_one};
-use crate::cases::ConsoleState;
 use crate::cases::rights;
 use crate::cases::team_members::{self, TeamMemberBody};
 use crate::pages::confirm::Confirm;
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, Notice, PageProblem, SignedForm, SignedIn, done, page};
+use crate::pages::{FieldProblems, Notice, PageResult, SignedForm, Visit, done, page};
 
 /// Adds a member, or says whether it is a manager.
-pub async fn set_member(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn set_member(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let body = TeamMemberBody {
         manager: fields.is_set("manager"),
     };
@@ -36,11 +30,10 @@ pub async fn set_member(
 
 /// Asks whether a member is to leave.
 pub async fn confirm_leave(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+    Visit { state, signed_in }: Visit,
     Path(id): Path<String>,
     asked: Fields,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     signed_in.caller.must(rights::CHANGE_TEAMS)?;
     let team = find(&state, &signed_in, &id).await?;
     let person = asked.get("person").to_owned();
@@ -59,13 +52,9 @@ pub async fn confirm_leave(
 }
 
 /// Takes a member out.
-pub async fn leave(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
+pub async fn leave(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     team_members::remove(
-        &state,
+        &sent.state,
         &sent.signed_in.caller,
         &id,
         sent.fields.get("person"),

@@ -4,8 +4,7 @@ mod form;
 mod members;
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::extract::Path;
 
 pub use self::members::{confirm_leave, leave, set_member};
 
@@ -14,8 +13,8 @@ use super::confirm::Confirm;
 use super::form::Fields;
 use super::text::path_with;
 use super::{
-    FieldProblems, Notice, PageProblem, PageShell, SignedForm, SignedIn, allowed, done, form_page,
-    page,
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit,
+    allowed, done, form_page, page,
 };
 use crate::cases::ConsoleState;
 use crate::cases::paging::PageParams;
@@ -90,7 +89,7 @@ async fn show_all(
     cursor: Option<String>,
     fields: Fields,
     problems: FieldProblems,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let place = PageParams::at(cursor, ROWS);
     let found = teams::list(state, &signed_in.caller, place).await?;
     let form = TeamForm::new(
@@ -114,11 +113,7 @@ async fn show_all(
 }
 
 /// All teams.
-pub async fn list(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    asked: Fields,
-) -> Result<Response, PageProblem> {
+pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     let fields = Fields::once()?;
     show_all(
         &state,
@@ -131,11 +126,8 @@ pub async fn list(
 }
 
 /// Adds a team.
-pub async fn create(
-    State(state): State<ConsoleState>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn create(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let mut problems = FieldProblems::default();
     let new = NewTeamBody {
         id: fields.get("id").to_owned(),
@@ -173,7 +165,7 @@ async fn show_one(
     signed_in: &SignedIn,
     id: &str,
     sent: SentForms,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let team = find(state, signed_in, id).await?;
     let place = PageParams::at(sent.cursor, ROWS);
     let found = team_members::list(state, &signed_in.caller, id, place).await?;
@@ -197,11 +189,10 @@ async fn show_one(
 
 /// One team.
 pub async fn one(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+    Visit { state, signed_in }: Visit,
     Path(id): Path<String>,
     asked: Fields,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     let sent = SentForms {
         cursor: asked.given("cursor"),
         ..SentForms::default()
@@ -210,12 +201,8 @@ pub async fn one(
 }
 
 /// Changes a team.
-pub async fn change(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    let SignedForm { signed_in, fields } = sent;
+pub async fn change(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
     let before = find(&state, &signed_in, &id).await?;
     let mut problems = FieldProblems::default();
     let change = TeamChangeBody {
@@ -237,10 +224,9 @@ pub async fn change(
 
 /// Asks whether a team is to be removed.
 pub async fn confirm_remove(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
+    Visit { state, signed_in }: Visit,
     Path(id): Path<String>,
-) -> Result<Response, PageProblem> {
+) -> PageResult {
     signed_in.caller.must(rights::CHANGE_TEAMS)?;
     let team = find(&state, &signed_in, &id).await?;
     page(&Confirm {
@@ -258,11 +244,7 @@ pub async fn confirm_remove(
 }
 
 /// Removes a team.
-pub async fn remove(
-    State(state): State<ConsoleState>,
-    Path(id): Path<String>,
-    sent: SignedForm,
-) -> Result<Response, PageProblem> {
-    teams::remove(&state, &sent.signed_in.caller, &id).await?;
+pub async fn remove(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    teams::remove(&sent.state, &sent.signed_in.caller, &id).await?;
     Ok(done("/teams", Notice::Removed))
 }

@@ -2,6 +2,7 @@
 
 use crate::cases::usage::UsageParams;
 use crate::pages::form::Fields;
+use crate::text;
 
 /// The columns that rows can be grouped by: the API's name, and the title.
 pub const COLUMNS: [(&str, &str); 12] = [
@@ -70,19 +71,15 @@ impl Asked {
 
     /// The path of this page, or of its file, with other values in place of those of some names.
     pub fn path(&self, page: &str, other: &[(&str, &str)]) -> String {
-        let start = format!("{page}?");
-        let length = start.len();
-        let mut path = form_urlencoded::Serializer::for_suffix(start, length);
         let names = ["by", "then", "since", "until"].into_iter();
-        for name in names.chain(FILTERS.map(|(name, _)| name)) {
+        let all = names.chain(FILTERS.map(|(name, _)| name)).map(|name| {
             let changed = other.iter().find(|(of, _)| *of == name);
             let value = changed.map_or_else(|| self.fields.get(name), |(_, value)| value);
-            // An empty beginning is one that was wanted so.
-            if !value.is_empty() || name == "since" {
-                path.append_pair(name, value);
-            }
-        }
-        path.finish()
+            (name, value)
+        });
+        // An empty beginning is one that was wanted so.
+        let all = all.filter(|(name, value)| !value.is_empty() || *name == "since");
+        text::path_with(page, &all.collect::<Vec<_>>())
     }
 
     /// Whether only a part of the usage is shown.

@@ -3,6 +3,7 @@
 use time::{Duration, OffsetDateTime};
 use trilane::money::Amount;
 
+use crate::cases::hour_counts::CountPeriod;
 use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::cases::{Caller, ConsoleState};
 use crate::pages::PageProblem;
@@ -33,7 +34,8 @@ pub async fn charts(
             .saturating_sub(since.unix_timestamp());
         seconds.div_euclid(3600)
     };
-    let column = since.map_or("month", |since| periods::length(hours(since)));
+    let length = since.map_or(CountPeriod::Month, |since| periods::length(hours(since)));
+    let column = length.name();
     let mut charts = Vec::new();
     for series in ["model", "outcome", "account"] {
         let of_series = UsageParams {
@@ -47,7 +49,7 @@ pub async fn charts(
         let Some(since) = since else {
             continue;
         };
-        let periods = periods::between(since, until, column);
+        let periods = periods::between(since, until, length);
         if series == "model" {
             let mut currencies: Vec<&str> = rows.iter().map(|row| row.currency.as_str()).collect();
             currencies.sort_unstable();

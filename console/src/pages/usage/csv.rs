@@ -1,14 +1,14 @@
 //! Usage as a file for spreadsheets.
 
-use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::extract::RawQuery;
+use axum::response::IntoResponse as _;
 use csv::{Terminator, WriterBuilder};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use super::asked::Asked;
-use crate::cases::{ApiProblem, ConsoleState, usage};
+use crate::cases::{ApiProblem, usage};
 use crate::ledger::Measure;
-use crate::pages::{PageProblem, SignedIn};
+use crate::pages::{PageResult, Visit};
 use crate::timestamp::moment;
 
 /// The rows that a file may have.
@@ -45,11 +45,7 @@ fn file(records: impl Iterator<Item = Vec<String>>) -> csv::Result<Vec<u8>> {
 }
 
 /// All rows, with every count and the exact charges.
-pub async fn table(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    RawQuery(query): RawQuery,
-) -> Result<Response, PageProblem> {
+pub async fn table(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) -> PageResult {
     let asked = Asked::parse(&query.unwrap_or_default(), &moment(state.now()));
     let rows = usage::all(&state, &signed_in.caller, &asked.params, MOST).await?;
     let rows = rows.ok_or_else(|| {

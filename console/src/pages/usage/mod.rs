@@ -6,4 +6,4 @@ mod csv;
 mod show;
 
 pub use csv::table;
-pub use show::show;
+pub use show::{charges, count, show};

@@ -1,17 +1,15 @@
 //! The page.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
-use axum::response::Response;
+use axum::extract::RawQuery;
 
 use super::asked::{Asked, COLUMNS, FILTERS};
 use super::charts;
-use crate::cases::ConsoleState;
 use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::pages::chart::Chart;
 use crate::pages::form::Fields;
-use crate::pages::{PageProblem, PageShell, SignedIn, page, text};
+use crate::pages::{PageResult, PageShell, Visit, page, text};
 use crate::timestamp::moment;
 
 /// The rows of a page.
@@ -95,27 +93,23 @@ impl UsagePage {
 }
 
 /// A count of rows that are shown as one.
-fn count(views: &[UsageView], name: &str) -> u64 {
-    let counts = views.iter().map(|view| view.count(name));
+pub fn count<'a>(views: impl IntoIterator<Item = &'a UsageView>, name: &str) -> u64 {
+    let counts = views.into_iter().map(|view| view.count(name));
     counts.fold(0_u64, u64::saturating_add)
 }
 
 /// Charges of rows that are shown as one: each currency has its own.
-fn charges(views: &[UsageView]) -> Vec<String> {
-    let charged = views.iter().filter(|view| !view.currency.is_empty());
-    charged
-        .map(|view| text::amount(&view.currency, &view.charge))
-        .collect()
+pub fn charges<'a>(views: impl IntoIterator<Item = &'a UsageView>) -> String {
+    let charged = views.into_iter().filter(|view| !view.currency.is_empty());
+    text::amounts(charged.map(|view| (view.currency.as_str(), view.charge.as_str())))
 }
 
 /// The estimated parts of them.
-fn estimated(views: &[UsageView]) -> Vec<String> {
+fn estimated(views: &[UsageView]) -> String {
     let estimated = views
         .iter()
         .filter(|view| !view.currency.is_empty() && view.estimated_charge != "0");
-    estimated
-        .map(|view| text::amount(&view.currency, &view.estimated_charge))
-        .collect()
+    text::amounts(estimated.map(|view| (view.currency.as_str(), view.estimated_charge.as_str())))
 }
 
 /// Cost and margin, each currency for itself; nothing where no cost is known.
@@ -171,8 +165,8 @@ fn row(asked: &Asked, views: &[UsageView], by: &[&'static str]) -> UsageTableRow
     UsageTableRow {
         values: values.collect(),
         counts: counts.collect(),
-        charge: charges(views).join(" + "),
-        estimated: (!estimated.is_empty()).then(|| estimated.join(" + ")),
+        charge: charges(views),
+        estimated: (!estimated.is_empty()).then_some(estimated),
         costs: costs(views),
     }
 }
@@ -198,11 +192,7 @@ fn together(page: ItemPage<UsageView>) -> (Vec<Vec<UsageView>>, Option<String>) 
 }
 
 /// Usage as asked for.
-pub async fn show(
-    State(state): State<ConsoleState>,
-    signed_in: SignedIn,
-    RawQuery(query): RawQuery,
-) -> Result<Response, PageProblem> {
+pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) -> PageResult {
     let now = moment(state.now());
     let asked = Asked::parse(&query.unwrap_or_default(), &now);
     let place = PageParams::at(asked.fields.given("cursor"), ROWS);

@@ -13,7 +13,7 @@ use super::stated::{Members, Per, Stated, above, at_times, members, search, some
 use super::{ReadModel, read_model, vendor};
 
 /// The kinds of models that the gateway serves.
-const MODES: [&str; 3] = ["chat", "responses", IMAGES];
+const MODES: [&str; 4] = ["chat", "responses", "embedding", IMAGES];
 const IMAGES: &str = "image_generation";
 /// The classes of service that names have at their end, and how a document names them.
 const TIERS: [(&str, &str); 3] = [

@@ -40,6 +40,7 @@ fn litellm_is_read_exactly() {
             "tiered_pricing": [{"range": [0, 32000], "input_cost_per_token": 1e-06}], "output_cost_per_reasoning_token": 3e-06,
             "input_cost_per_token_above_32k_tokens": 4e-06, "input_cost_per_token_above_128k_tokens": 5e-06},
         "text-embedding-9": {"litellm_provider": "openai", "mode": "embedding", "input_cost_per_token": 1e-08, "output_cost_per_token": 0.0},
+        "tts-9": {"litellm_provider": "openai", "mode": "audio_speech", "input_cost_per_token": 1e-08, "output_cost_per_token": 0.0},
         "noise": {"litellm_provider": "x", "mode": "chat", "input_cost_per_token": 1.9999999999999999e-07, "output_cost_per_token": 1e-06},
         "free": {"litellm_provider": "x", "mode": "chat", "input_cost_per_token": 0, "output_cost_per_token": 0.0},
         "long": {"litellm_provider": "x", "mode": "chat", "input_cost_per_token": 1.99999999999999999999999999999999999e-07, "output_cost_per_token": 1e-06},
@@ -51,12 +52,13 @@ fn litellm_is_read_exactly() {
             r#"anthropic claude-9 {"input": "3", "cache_write_5m": "3.75", "cache_write_1h": "6", "output": "15", "above": [{"input_tokens": 200000, "prices": {"input": "6", "cache_write_5m": "7.5", "cache_write_1h": "12", "output": "22.5"}}]}"#,
             r#"gemini gemini-9 {"input": "0.3", "output": "2.5"}"#,
             r#"openai gpt-9 {"input": "1.25", "cache_read": "0.125", "output": "10", "above": [{"input_tokens": 272000, "prices": {"input": "2.5", "cache_read": "0.125", "output": "10"}}], "tiers": {"flex": {"input": "0.625", "output": "5", "above": [{"input_tokens": 272000, "prices": {"input": "1.25", "output": "7.5"}}]}}} the list has other prices (input_cost_per_token_above_272k_tokens_batches), which are not counted"#,
+            r#"openai text-embedding-9 {"input": "0.01", "output": "0"}"#,
             r#"x qwen-9 {"input": "1", "output": "2", "reasoning": "3", "above": [{"input_tokens": 32000, "prices": {"input": "4", "output": "2"}}, {"input_tokens": 128000, "prices": {"input": "5", "output": "2"}}]} the list has other prices (tiered_pricing), which are not counted"#,
             "free: costs nothing there: say \"free\" in the document where that is so",
             "half: has no price of input and output",
             "long: its price input_cost_per_token, 1.99999999999999999999999999999999999e-07, is no number",
             "noise: its price input_cost_per_token, 1.9999999999999999e-07, has more than 6 fractional digits",
-            "text-embedding-9: is of a kind that the gateway does not serve",
+            "tts-9: is of a kind that the gateway does not serve",
         ]
     );
 }

@@ -17,7 +17,7 @@ use sqlx::AssertSqlSafe;
 pub use pseudonyms::Pseudonyms;
 pub use step::ErasureStep;
 
-use super::{Store, StoreError, Transaction, on_either};
+use super::{Store, StoreError, Transaction, execute, fetch, on_either};
 use crate::in_transaction;
 use crate::secret;
 
@@ -71,11 +71,12 @@ pub async fn lock(transaction: &mut Transaction) -> Result<(), StoreError> {
 /// # Errors
 /// Those of the database.
 pub async fn are_going_on(transaction: &mut Transaction) -> Result<bool, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM erasures WHERE person_id IS NOT NULL)")
-            .fetch_one(connection)
-            .await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "SELECT EXISTS (SELECT 1 FROM erasures WHERE person_id IS NOT NULL)",
+        ()
+    ))
 }
 
 /// Begins to erase a person's data: from now on there is a pseudonym. The transaction has the [`lock`].
@@ -97,19 +98,18 @@ pub async fn begin(
         ended_at: None,
     };
     let digest = pseudonyms::new_digest(transaction, person).await?;
-    on_either!(transaction, connection => {
-        sqlx::query(
-            "INSERT INTO erasures (pseudonym, digest, person_id, step, place, begun_at) VALUES ($1, $2, $3, $4, $5, $6)",
+    execute!(
+        transaction,
+        "INSERT INTO erasures (pseudonym, digest, person_id, step, place, begun_at) VALUES ($1, $2, $3, $4, $5, $6)",
+        (
+            &erasure.pseudonym,
+            &digest,
+            person,
+            erasure.step.name(),
+            &erasure.place,
+            now
         )
-        .bind(&erasure.pseudonym)
-        .bind(&digest)
-        .bind(person)
-        .bind(erasure.step.name())
-        .bind(&erasure.place)
-        .bind(now)
-        .execute(connection)
-        .await?;
-    });
+    )?;
     // Keys first: what they still did would only be more to erase.
     step::run(transaction, &erasure, person).await?;
     Ok(erasure)
@@ -141,11 +141,12 @@ pub async fn list(
 /// The first that there was; all others were tried.
 pub async fn run_all(store: &Store) -> Result<(), StoreError> {
     let mut transaction = store.read().await?;
-    let left: Vec<String> = on_either!(&mut transaction, connection => {
-        sqlx::query_scalar("SELECT pseudonym FROM erasures WHERE person_id IS NOT NULL ORDER BY begun_at")
-            .fetch_all(connection)
-            .await?
-    });
+    let left: Vec<String> = fetch!(
+        &mut transaction,
+        query_scalar.fetch_all,
+        "SELECT pseudonym FROM erasures WHERE person_id IS NOT NULL ORDER BY begun_at",
+        ()
+    );
     transaction.rollback().await;
     let mut done = Ok(());
     for pseudonym in left {
@@ -186,9 +187,12 @@ pub async fn go_on(
     let sql = format!(
         "UPDATE erasures SET step = step WHERE pseudonym = $1 AND person_id IS NOT NULL RETURNING {COLUMNS}"
     );
-    let row: Option<ErasureRow> = on_either!(transaction, connection => {
-        sqlx::query_as(AssertSqlSafe(sql)).bind(pseudonym).fetch_optional(connection).await?
-    });
+    let row: Option<ErasureRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        AssertSqlSafe(sql),
+        (pseudonym)
+    );
     let Some(erasure) = row.map(of).transpose()? else {
         return Ok(false);
     };

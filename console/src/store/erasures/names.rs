@@ -2,13 +2,21 @@
 
 use serde_json::Value;
 
-use crate::store::{StoreError, Transaction, on_either};
+use crate::store::{StoreError, Transaction, execute, fetch};
 
 /// The rows that one transaction looks at.
 const LOOKED_AT: i64 = 1000;
 
 /// Members of what the audit has that name a person.
-const MEMBERS: [&str; 6] = ["owner", "person", "created_by", "author", "actor", "set_by"];
+const MEMBERS: [&str; 7] = [
+    "owner",
+    "person",
+    "created_by",
+    "disabled_with",
+    "author",
+    "actor",
+    "set_by",
+];
 
 /// Erases the id in the makers of the next keys. The last key that was looked at; `None`: there was none.
 pub(super) async fn key_makers(
@@ -16,23 +24,24 @@ pub(super) async fn key_makers(
     (person, pseudonym): (&str, &str),
     after: &str,
 ) -> Result<Option<String>, StoreError> {
-    let last: Option<String> = on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT max(id) FROM (SELECT id FROM keys WHERE id > $1 ORDER BY id LIMIT $2) AS next")
-            .bind(after)
-            .bind(LOOKED_AT)
-            .fetch_one(connection)
-            .await?
-    });
+    let last: Option<String> = fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "SELECT max(id) FROM (SELECT id FROM keys WHERE id > $1 ORDER BY id LIMIT $2) AS next",
+        (after, LOOKED_AT)
+    );
     if let Some(last) = &last {
-        on_either!(transaction, connection => {
-            sqlx::query("UPDATE keys SET created_by = $2 WHERE created_by = $1 AND id > $3 AND id <= $4")
-                .bind(person)
-                .bind(pseudonym)
-                .bind(after)
-                .bind(last)
-                .execute(connection)
-                .await?;
-        });
+        execute!(
+            transaction,
+            "UPDATE keys SET created_by = $2 WHERE created_by = $1 AND id > $3 AND id <= $4",
+            (person, pseudonym, after, last)
+        )?;
+        // The old value of a key of theirs may be another owner's.
+        execute!(
+            transaction,
+            "UPDATE keys SET disabled_with = NULL WHERE disabled_with = $1 AND id > $2 AND id <= $3",
+            (person, after, last)
+        )?;
     }
     Ok(last)
 }
@@ -55,32 +64,23 @@ pub(super) async fn audit(
     after: &str,
 ) -> Result<Option<String>, StoreError> {
     let after: i64 = after.parse().unwrap_or_default();
-    let rows: Vec<ErasedAuditRow> = on_either!(transaction, connection => {
-        sqlx::query_as(
-            "SELECT id, actor, address, action, object, before, after FROM audit WHERE id > $1 ORDER BY id LIMIT $2",
-        )
-        .bind(after)
-        .bind(LOOKED_AT)
-        .fetch_all(connection)
-        .await?
-    });
+    let rows: Vec<ErasedAuditRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT id, actor, address, action, object, before, after FROM audit WHERE id > $1 ORDER BY id LIMIT $2",
+        (after, LOOKED_AT)
+    );
     let last = rows.last().map(|row| row.0.to_string());
     for row in rows {
         let erased = entry(row.clone(), both);
         if erased == row {
             continue;
         }
-        on_either!(transaction, connection => {
-            sqlx::query("UPDATE audit SET actor = $2, address = $3, object = $4, before = $5, after = $6 WHERE id = $1")
-                .bind(erased.0)
-                .bind(erased.1)
-                .bind(erased.2)
-                .bind(erased.4)
-                .bind(erased.5)
-                .bind(erased.6)
-                .execute(connection)
-                .await?;
-        });
+        execute!(
+            transaction,
+            "UPDATE audit SET actor = $2, address = $3, object = $4, before = $5, after = $6 WHERE id = $1",
+            (erased.0, erased.1, erased.2, erased.4, erased.5, erased.6)
+        )?;
     }
     Ok(last)
 }

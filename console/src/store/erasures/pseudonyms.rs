@@ -9,7 +9,7 @@ use hex::encode;
 use sha2::{Digest as _, Sha256};
 
 use crate::secret;
-use crate::store::{StoreError, Transaction, on_either};
+use crate::store::{StoreError, Transaction, execute, fetch};
 
 /// The lock of PostgreSQL.
 const LOCK: i64 = 0x0074_7269_6c61_6e68;
@@ -30,9 +30,12 @@ impl Pseudonyms {
     /// Those of the database.
     pub async fn read(transaction: &mut Transaction) -> Result<Self, StoreError> {
         Self::share(transaction).await?;
-        let rows: Vec<(String, String)> = on_either!(transaction, connection => {
-            sqlx::query_as("SELECT digest, pseudonym FROM erasures").fetch_all(connection).await?
-        });
+        let rows: Vec<(String, String)> = fetch!(
+            transaction,
+            query_as.fetch_all,
+            "SELECT digest, pseudonym FROM erasures",
+            ()
+        );
         if rows.is_empty() {
             return Ok(Self::default());
         }
@@ -77,9 +80,12 @@ fn digest(salt: &str, id: &str) -> String {
 }
 
 async fn salt(transaction: &mut Transaction) -> Result<Option<String>, StoreError> {
-    Ok(on_either!(transaction, connection => {
-        sqlx::query_scalar("SELECT salt FROM erasure_salt").fetch_optional(connection).await?
-    }))
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT salt FROM erasure_salt",
+        ()
+    ))
 }
 
 /// The digest of an id that is to be erased.
@@ -92,9 +98,11 @@ pub(super) async fn new_digest(
     }
     let salt = secret::NewSecret::session().map_err(StoreError::Other)?;
     let salt = salt.digest();
-    on_either!(transaction, connection => {
-        sqlx::query("INSERT INTO erasure_salt (one, salt) VALUES (1, $1)").bind(&salt).execute(connection).await?;
-    });
+    execute!(
+        transaction,
+        "INSERT INTO erasure_salt (one, salt) VALUES (1, $1)",
+        (&salt)
+    )?;
     Ok(digest(&salt, id))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trilane::limits::{member_id, member_parts};
+use trilane::limits::{SubjectKind, member_id, member_parts};
 
 use super::bounded::{OF_PERSON, for_engine};
 use crate::store::spend::{self, SpendKey};
@@ -47,8 +47,8 @@ pub(super) async fn spend(
         return Ok(false);
     };
     let (kind, other) = match member_parts(&subject) {
-        Some((_, team)) if kind == "member" => ("member", member_id(pseudonym, team)),
-        _ => ("owner", pseudonym.to_owned()),
+        Some((_, team)) if kind == SubjectKind::Member => (kind, member_id(pseudonym, team)),
+        _ => (SubjectKind::Owner, pseudonym.to_owned()),
     };
     let rows = spend::take_of(transaction, kind, &subject).await?;
     let charges: BTreeMap<_, _> = rows

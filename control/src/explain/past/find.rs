@@ -1,6 +1,7 @@
 //! Finds the ledger lines of the requests that the command line means.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -13,6 +14,8 @@ use crate::document::{STDIN, read_input};
 use crate::explain::args::ExplainArgs;
 use crate::failure::Failure;
 use crate::ledger_files;
+use crate::run_directory::RunDirectory;
+use crate::running_envoys;
 use crate::terminal::printable;
 use crate::usage::lines::{self, LineRead};
 use crate::usage::source::LedgerSource;
@@ -21,8 +24,6 @@ use crate::usage::source::LedgerSource;
 const MOST: usize = 10;
 /// The variable that names the ledger's file, here and for `trilane up`.
 const VARIABLE: &str = "TRILANE_LEDGER";
-/// The directory in which `make run` has its data directories, by port.
-const OF_RUNS: &str = "target/run";
 
 /// The lines, at least one.
 ///
@@ -71,17 +72,19 @@ fn found() -> Result<Vec<PathBuf>, Failure> {
         // One that is not there is told by its name.
         return Ok(if files.is_empty() { vec![file] } else { files });
     }
-    // That of `trilane up`, and those of `make run`.
-    let named = DataArg {
-        data: std::env::var_os(data_directory::VARIABLE).map(PathBuf::from),
-    };
-    let own = named.directory().ok();
-    let runs = std::fs::read_dir(OF_RUNS).into_iter().flatten().flatten();
-    let runs = runs.map(|run| DataDirectory::new(run.path()));
-    let data = own.into_iter().chain(runs);
-    let ledgers = data.map(|data| data.ledger());
+    let named = std::env::var_os(data_directory::VARIABLE).map(PathBuf::from);
+    let running = named.is_none().then(running);
+    let own = DataArg { data: named };
+    let own = [own.directory(), own.demo_directory()]
+        .into_iter()
+        .flatten();
+    let ledgers: BTreeSet<PathBuf> = own
+        .chain(running.into_iter().flatten())
+        .map(|data| data.ledger())
+        .collect();
     let files: Vec<PathBuf> = ledgers
-        .flat_map(|ledger| ledger_files::all(&ledger))
+        .iter()
+        .flat_map(|ledger| ledger_files::all(ledger))
         .collect();
     if files.is_empty() {
         return Err(Failure::Usage(format!(
@@ -90,6 +93,11 @@ fn found() -> Result<Vec<PathBuf>, Failure> {
         )));
     }
     Ok(files)
+}
+
+/// The data directories of the gateways that this user runs on this machine.
+fn running() -> impl Iterator<Item = DataDirectory> {
+    running_envoys::all().filter_map(|envoy| RunDirectory::data_of(&envoy.config_path))
 }
 
 /// The lines of a request by its id: the gateway's, the vendor's, or that of the vendor's response.

@@ -33,6 +33,7 @@ fn rendered(account: &Account) -> Value {
         secret: &secrets.reference("account~g~a".to_owned()),
         authorities: account.origin.tls.then_some(&authorities),
         only: true,
+        filter: Some("/trilane.wasm"),
         proxy: account.proxy.as_ref().map(|proxy| (proxy, "proxy/g/a")),
     };
     cluster(account, &identity)
@@ -155,4 +156,57 @@ fn what_comes_before_a_path() {
         assert_eq!(found["base"].as_str(), base, "{path}");
         assert_eq!(found["root"], root, "{path}");
     }
+}
+
+/// Only where another account may be asked is an answer judged, and then by the VM of the gateway's filter.
+#[test]
+fn who_is_judged() {
+    for (case, only, filter, judged) in [
+        ("one of several", false, Some("/trilane.wasm"), true),
+        ("the only one", true, Some("/trilane.wasm"), false),
+        ("one of several, without the filter", false, None, false),
+    ] {
+        let account = account("http://h", HttpVersion::One, 0, None);
+        let secrets = SecretSource::Files(Path::new("/"));
+        let cluster = cluster(
+            &account,
+            &Identity {
+                cluster: "account/g/a",
+                label: "account~g~a",
+                secret: &secrets.reference("account~g~a".to_owned()),
+                authorities: None,
+                only,
+                filter,
+                proxy: None,
+            },
+        );
+        let first = &options(&cluster)["http_filters"][0];
+        let is_judge = first["name"] == "envoy.filters.http.composite";
+        assert_eq!(is_judge, judged, "{case}");
+        if judged {
+            let envoy: Value =
+                yaml_serde::from_str(include_str!("../../../../envoy/envoy.yaml")).unwrap();
+            let (ours, all) = (vms(first), vms(&envoy));
+            assert!(
+                ours.len() == 1 && all.contains(&ours[0]),
+                "{case}: {ours:?} of {all:?}"
+            );
+        }
+    }
+}
+
+/// The VMs that a configuration names, wherever the filter's file is.
+fn vms(config: &Value) -> Vec<Value> {
+    let inner = match config {
+        Value::Object(members) => members.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => vec![],
+    };
+    let own = config.get("vm_config").cloned().map(|mut vm| {
+        vm["code"]["local"]["filename"] = json!("");
+        vm
+    });
+    own.into_iter()
+        .chain(inner.into_iter().flat_map(vms))
+        .collect()
 }

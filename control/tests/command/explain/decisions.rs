@@ -20,9 +20,10 @@ const SENT: &str = "forwarded";
 const UNKNOWN: &str = "401 invalid_api_key";
 
 #[rustfmt::skip]
-const CASES: [Case; 34] = [
+const CASES: [Case; 37] = [
     ("forwarded", "--key-id key_a POST /v1/chat/completions", CHAT,
         SENT, "model", "which is gpt-5.1; upstream it keeps the name"),
+    ("embeddings", "--key-id key_a POST /v1/embeddings", CHAT, SENT, "model", "gpt-5.1"),
     ("by its value", "--key-file key.txt POST /v1/responses", CHAT, SENT, "model", "gpt-5.1"),
     ("on the command line", "--key sk-dont-tell-a POST /v1/responses", CHAT, SENT, "model", "gpt-5.1"),
     ("in a header", "-H Authorization:~Bearer~sk-dont-tell-a POST /v1/responses", CHAT,
@@ -76,6 +77,10 @@ const CASES: [Case; 34] = [
         "404 model_not_found", "model", "models/x"),
     ("another model in the body", "--key-id key_c POST /v1beta/models/gemini-2.5-flash:generateContent",
         r#"{"model":"y"}"#, "400 model_mismatch", "model", "not the model in the path"),
+    ("background work", "--key-id key_a POST /v1/responses", r#"{"model":"gpt-5.1","background":true}"#,
+        "400 background_not_supported", "model", "background"),
+    ("no JSON behind the model", "--key-id key_a POST /v1/responses", r#"{"model":"gpt-5.1",]"#,
+        "400 invalid_body", "body", ""),
 ];
 
 #[test]

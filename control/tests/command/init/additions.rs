@@ -124,6 +124,55 @@ fn a_vendor_is_added_and_everything_else_stays_byte_for_byte() {
 }
 
 #[test]
+fn what_is_added_is_in_all_unless_it_is_to_be_apart() {
+    let (a, b) = (vendor::openai(), vendor::anthropic());
+    let (c, d) = (vendor::deepseek(), vendor::gemini());
+    let desk = Desk::new();
+    let added = |vendor: &str, more: &[&str]| {
+        let ran = init(&desk, &[at(vendor).as_slice(), more].concat());
+        assert_eq!(ran.code, 0, "{vendor}: {}", ran.err);
+        let checked = desk.run(&["check", "--strict", "data/gateway.json"]);
+        assert_eq!(checked.code, 0, "{vendor}: {}", checked.out);
+        ran.out
+    };
+    let models = |key: &str| {
+        let file = format!("data/{key}.key");
+        let ran = desk.run(&["models", "data/gateway.json", "--key-file", &file]);
+        ran.out
+    };
+    let first = added(&format!("openai={}", a.url("/v1")), &[]);
+    assert!(first.contains("of the group openai"), "{first}");
+    let more = &["--add", "--key-id", "second"];
+    let second = added(&format!("anthropic={}", b.url("")), more);
+    assert!(
+        second.contains("the key second of the group all"),
+        "{second}"
+    );
+    assert!(!second.contains("gain"), "nobody had more before: {second}");
+    let more = &["--add", "--key-id", "third"];
+    let third = added(&format!("deepseek={}", c.url("/v1")), more);
+    assert!(third.contains("1 key (second) gains deepseek-"), "{third}");
+    for (key, model) in [
+        ("second", "gpt-6-luna"),
+        ("second", "claude-opus-4-8"),
+        ("second", "deepseek-flash"),
+        ("third", "gpt-6-luna"),
+    ] {
+        assert!(models(key).contains(model), "{key}: {}", models(key));
+    }
+    assert!(!models("first").contains("deepseek"), "{}", models("first"));
+    let more = &["--add", "--apart", "--key-id", "fourth"];
+    let fourth = added(&format!("gemini={}", d.url("")), more);
+    assert!(
+        fourth.contains("the key fourth of the group gemini"),
+        "{fourth}"
+    );
+    assert!(!models("second").contains("gemini"), "{}", models("second"));
+    let without = init(&desk, &[at("gemini").as_slice(), &["--apart"]].concat());
+    assert_eq!(without.code, 2, "--apart is for --add");
+}
+
+#[test]
 fn what_cannot_be_added_to() {
     let vendor = vendor::openai();
     let address = format!("openai={}", vendor.url("/v1"));
@@ -174,4 +223,51 @@ fn a_replaced_document_is_kept_beside_the_new_one() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_ne!(desk.read("data/first.key"), first, "another key");
     assert_eq!(desk.read("data/first.key.before"), first);
+}
+
+#[test]
+fn another_key_of_a_vendor_that_is_there() {
+    let vendor = vendor::openai();
+    let address = format!("openai={}", vendor.url("/v1"));
+    let desk = Desk::new();
+    let first = init(&desk, &at(&address));
+    assert_eq!(first.code, 0, "{}", first.err);
+    let before = desk.read("data/gateway.json");
+    let asked = vendor.asked().len();
+    let args = [at(&address).as_slice(), &["--add", "--another-key"]].concat();
+    let ran = init(&desk, &args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out
+            .contains("group openai asks openai-1, then openai-2"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(vendor.asked().len(), asked + 1, "the credential is tested");
+    assert_eq!(
+        desk.read("data/credentials/openai-2").trim(),
+        super::CREDENTIAL
+    );
+    let now = desk.read("data/gateway.json");
+    let url = vendor.url("/v1");
+    let second = format!(
+        r#", {{"id": "openai-2", "url": "{url}", "credential": "openai-2", "priority": 1}}"#
+    );
+    assert_eq!(now.replace(&second, ""), before, "the rest stays");
+    let checked = desk.run(&["check", "--strict", "data/gateway.json"]);
+    assert_eq!(checked.code, 0, "{}", checked.out);
+    let other = vendor::openai();
+    let elsewhere = format!("compatible={}", other.url("/v1"));
+    let args = [at(&elsewhere).as_slice(), &["--add", "--another-key"]].concat();
+    let ran = init(&desk, &args);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.err
+            .contains("the document has no group with an account at 127.0.0.1:")
+            && ran.err.contains("leave --another-key out"),
+        "{}",
+        ran.err
+    );
+    assert!(other.asked().is_empty(), "the credential never left");
+    assert_eq!(desk.read("data/gateway.json"), now);
 }

@@ -35,7 +35,7 @@ fn each_writes_a_document_that_is_good_without_a_warning() {
             "A",
             json!([{"id": "gpt-6-luna"}, {"id": "gpt-6.2-sol"}]),
             &[
-                "openai: the credential works; 4 models",
+                "openai: the credential works; 5 models",
                 "  export OPENAI_BASE_URL=http://127.0.0.1:10000/v1",
                 "  model = \"gpt-6-luna\"",
             ],
@@ -161,7 +161,9 @@ fn an_address_of_ones_own() {
     assert!(ran.err.contains(" answers; 2 models"), "{}", ran.err);
     let document = desk.read("data/gateway.json");
     assert!(
-        document.contains(r#"{"id": "llama3.2:3b", "free": true}"#),
+        document.contains(
+            r#"{"id": "llama3.2:3b", "created_at": "2025-09-29T00:00:00Z", "free": true}"#
+        ),
         "{document}"
     );
     assert_eq!(desk.read("data/credentials/ollama-1").trim_end(), "none");

@@ -11,7 +11,7 @@ type ChoiceCase<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
 fn models_and_prices_are_chosen() {
     let vendor = vendor::openai();
     let address = format!("openai={}", vendor.url("/v1"));
-    let luna = r#"{"id": "gpt-6-luna", "prices": {"#;
+    let luna = r#"{"id": "gpt-6-luna", "created_at": "2025-09-29T00:00:00Z", "prices": {"#;
     let cases: [ChoiceCase<'_>; 5] = [
         (
             "those with a price",
@@ -22,8 +22,12 @@ fn models_and_prices_are_chosen() {
         (
             "all",
             &["--models", "all"],
-            &[luna, r#"{"id": "gpt-image-2"}"#],
-            &["text-embedding-3-small"],
+            &[
+                luna,
+                r#"{"id": "gpt-image-2", "created_at": "2025-09-29T00:00:00Z"}"#,
+                r#"{"id": "text-embedding-3-small", "created_at": "2025-09-29T00:00:00Z"}"#,
+            ],
+            &["tts-1"],
         ),
         (
             "named, with a price of the operator",
@@ -35,7 +39,7 @@ fn models_and_prices_are_chosen() {
             ],
             &[
                 luna,
-                r#"{"id": "gpt-image-2", "prices": {"input": "5", "cache_read": "1.25", "output": "40"}}"#,
+                r#"{"id": "gpt-image-2", "created_at": "2025-09-29T00:00:00Z", "prices": {"input": "5", "cache_read": "1.25", "output": "40"}}"#,
             ],
             &["gpt-6.2-sol"],
         ),
@@ -43,14 +47,14 @@ fn models_and_prices_are_chosen() {
             "the operator's instead of the catalogue's",
             &["--models", "gpt-6-luna", "--price", "gpt-6-luna=0.2/0.02/1"],
             &[
-                r#"{"id": "gpt-6-luna", "prices": {"input": "0.2", "cache_read": "0.02", "output": "1"}}"#,
+                r#"{"id": "gpt-6-luna", "created_at": "2025-09-29T00:00:00Z", "prices": {"input": "0.2", "cache_read": "0.02", "output": "1"}}"#,
             ],
             &[],
         ),
         (
             "free",
             &["--models", "gpt-image-2", "--free"],
-            &[r#"{"id": "gpt-image-2", "free": true}"#],
+            &[r#"{"id": "gpt-image-2", "created_at": "2025-09-29T00:00:00Z", "free": true}"#],
             &["prices"],
         ),
     ];
@@ -88,7 +92,7 @@ fn a_budget_needs_some_price_and_no_price_is_invented() {
         (
             &["--models", "all", "--budget-day", "1"],
             0,
-            "keys under a budget may not use them, for they have no known price: gpt-image-2.",
+            "keys under a budget may not use them, for they have no known price: text-embedding-3-small, gpt-image-2.",
         ),
         (&["--models", "nope"], 1, "openai lists no model nope"),
         (
@@ -101,20 +105,16 @@ fn a_budget_needs_some_price_and_no_price_is_invented() {
             2,
             "expected INPUT/CACHED/OUTPUT",
         ),
+        (&[], 0, "note: openai: left out: tts-1: for speech"),
         (
             &[],
             0,
-            "note: openai: left out: text-embedding-3-small: for embeddings",
+            "note: openai: not taken, for they have no known price: text-embedding-3-small, gpt-image-2. Take them with --models",
         ),
         (
-            &[],
-            0,
-            "note: openai: not taken, for they have no known price: gpt-image-2. Take them with --models",
-        ),
-        (
-            &["--models", "text-embedding-3-small"],
+            &["--models", "tts-1"],
             1,
-            "openai: text-embedding-3-small cannot be taken: for embeddings",
+            "openai: tts-1 cannot be taken: for speech",
         ),
         (
             &["--price", "gpt-6-luna=1/1/x"],

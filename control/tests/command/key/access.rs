@@ -61,7 +61,7 @@ fn a_key_is_created_with_it_and_listed() {
     assert_eq!(listed, all());
     let csv = key(&desk, &["list", "--format", "csv"]).out;
     assert!(
-        csv.contains("\r\nx,,,mixed,good,")
+        csv.contains("\r\nx,,mixed,good,")
             && csv.contains(",east,\"gpt-5.1, claude-opus-4-5\",0.15\r\n"),
         "{csv}"
     );

@@ -147,8 +147,8 @@ fn the_list() {
     assert_eq!(
         list[5],
         json!({
-            "id": "key_over", "owner": null, "team": null, "label": null, "group": "a", "models": null, "multiplier": null,
-            "state": "expired", "limits": null, "created_at": null, "expires_at": "2025-01-01T00:00:00Z",
+            "id": "key_over", "owner": null, "team": null, "group": "a", "models": null, "multiplier": null,
+            "state": "expired", "limits": null, "expires_at": "2025-01-01T00:00:00Z",
         })
     );
     assert_eq!(list[0]["expires_at"], Value::Null);

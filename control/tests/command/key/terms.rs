@@ -1,11 +1,11 @@
-//! Owner, label, limits and budgets of a key: where each is kept, changed and shown.
+//! Owner, limits and budgets of a key: where each is kept, changed and shown.
 
 use serde_json::{Value, json};
 
 use super::{key, says};
-use crate::desk::{DOCUMENT, Desk};
+use crate::desk::Desk;
 
-const CREATE: [&str; 23] = [
+const CREATE: [&str; 21] = [
     "create",
     "--id",
     "x",
@@ -13,8 +13,6 @@ const CREATE: [&str; 23] = [
     "b",
     "--owner",
     "Zoë, \"sales\"",
-    "--label",
-    "the secret laptop",
     "--rpm",
     "60",
     "--input-tpm",
@@ -59,82 +57,36 @@ fn what_is_given_is_kept_and_shown() {
     assert!(text.contains(style), "in the document's style: {text}");
     let state = listed(&desk, "x");
     assert_eq!(state["owner"], "Zoë, \"sales\"");
-    assert_eq!(state["label"], "the secret laptop");
     assert_eq!(state["limits"], limits());
-    let created = state["created_at"].as_str().unwrap().to_owned();
-    assert!(created.ends_with('Z') && created.len() == 20, "{created}");
     let other = listed(&desk, "key_a");
-    let absent = ["owner", "label", "limits", "created_at"].map(|name| other[name].clone());
-    assert_eq!(absent, [Value::Null, Value::Null, Value::Null, Value::Null]);
+    let absent = ["owner", "limits"].map(|name| other[name].clone());
+    assert_eq!(absent, [Value::Null, Value::Null]);
     let table = key(&desk, &["list"]).out;
     for part in [
-        "the secret laptop",
         "60 rpm, 200000 input tpm, 20000 output tpm, 8 concurrent",
         "20 a day, 200.00 a month",
-        &created,
     ] {
         assert!(table.contains(part), "{part}: {table}");
     }
     let csv = key(&desk, &["list", "--format", "csv"]).out;
-    let head =
-        "id,owner,label,group,state,limits,budget,created_at,expires_at,team,models,multiplier\r\n";
+    let head = "id,owner,group,state,limits,budget,expires_at,team,models,multiplier\r\n";
     assert!(csv.starts_with(head), "{csv}");
     assert!(
-        csv.contains("\r\nx,\"Zoë, \"\"sales\"\"\",the secret laptop,b,good,"),
+        csv.contains("\r\nx,\"Zoë, \"\"sales\"\"\",b,good,"),
         "{csv}"
     );
 }
 
-/// The label stays where the key was issued, and follows what becomes of the key.
 #[test]
-fn a_label_is_beside_the_document_alone() {
+fn an_owner_is_one_line_of_text() {
     let desk = Desk::new();
-    assert_eq!(key(&desk, &CREATE).code, 0);
-    assert!(!desk.read("gateway.json").contains("the secret laptop"));
-    let issued = "gateway.json.issued";
-    assert!(desk.read(issued).contains("the secret laptop"));
-    let value = desk.read("x.txt");
-    assert!(
-        !desk.read(issued).contains(value.trim()),
-        "no value is there"
-    );
-    let rotated = key(
-        &desk,
-        &["rotate", "--id", "x", "--overlap", "1h", "--format", "json"],
-    )
-    .json();
-    let old = rotated["old"]["id"].as_str().unwrap();
-    for id in ["x", old] {
-        let state = listed(&desk, id);
-        assert_eq!(
-            (&state["label"], &state["limits"]),
-            (&json!("the secret laptop"), &limits()),
-            "{id}"
-        );
-    }
-    for id in ["x", old] {
-        assert_eq!(key(&desk, &["remove", "--id", id]).code, 0, "{id}");
-    }
-    assert_eq!(desk.read(issued), "{}\n");
-    desk.write(issued, "no notes");
-    let ran = key(
-        &desk,
-        &["create", "--id", "y", "--group", "b", "--label", "z"],
-    );
-    assert!(
-        ran.code == 1 && ran.err.contains("where labels of keys are kept"),
-        "{ran:?}"
-    );
-    assert_eq!(desk.read("gateway.json"), DOCUMENT, "nothing was changed");
-    for (case, label) in [
+    for (case, owner) in [
         ("empty", ""),
         ("a control character", "a\nb"),
         ("long", &"x".repeat(129)),
     ] {
-        for option in ["--label", "--owner"] {
-            let args = ["create", "--id", "y", "--group", "b", option, label];
-            assert_eq!(key(&desk, &args).code, 2, "{option}: {case}");
-        }
+        let args = ["create", "--id", "y", "--group", "b", "--owner", owner];
+        assert_eq!(key(&desk, &args).code, 2, "{case}");
     }
 }
 

@@ -23,7 +23,7 @@ fn accounts_are_those_of_the_document() {
     };
     assert_eq!(source.cluster, "source/a");
     let accounts = source.accounts.as_ref().unwrap();
-    assert_eq!(accounts.failover.tries, 2);
+    assert_eq!(accounts.failover.tries, Some(2));
     assert_eq!(accounts.failover.total_seconds, 600, "the default");
     let shown: Vec<_> = accounts
         .accounts
@@ -66,7 +66,7 @@ fn accounts_are_those_of_the_document() {
     let marks = accounts.marks.clone();
     let mut cheaper = accounts.accounts.clone();
     cheaper.iter_mut().for_each(|account| account.cost = None);
-    let without = crate::config::account::Accounts::new("a", cheaper, accounts.failover);
+    let without = crate::config::account::Accounts::new("a", cheaper, accounts.failover, false);
     assert_eq!(without.marks, marks, "a cost is no other account");
 }
 

@@ -41,6 +41,12 @@ fn every_problem_of_keys_is_named() {
             "keys[0].multiplier: has more than 4 fractional digits",
         ),
         (
+            "max_multiplier",
+            "/keys/0/max_multiplier",
+            json!("0.12345"),
+            "keys[0].max_multiplier: has more than 4 fractional digits",
+        ),
+        (
             "no models",
             "/keys/0/models",
             json!([]),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::limits::budget::{Budget, SpentBy};
-use crate::limits::{Limits, Rate, Scope, Subject};
+use crate::limits::{Limits, Rate, Subject, SubjectKind};
 use crate::money::Amount;
 
 /// All limits that there are.
@@ -124,7 +124,7 @@ fn limits_are_those_of_the_document() {
             "{case}"
         );
         for group in compiled.policy.groups() {
-            let subject = want.map(|want| Subject::new(Scope::Group, &group.id, want));
+            let subject = want.map(|want| Subject::new(SubjectKind::Group, &group.id, want));
             assert_eq!(group.limits, subject, "{case}, {}", group.id);
         }
     }

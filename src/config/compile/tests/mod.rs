@@ -8,6 +8,7 @@ mod mixed;
 mod model;
 mod policy;
 mod prices;
+mod sequence;
 mod source;
 
 use serde_json::{Value, json};
@@ -109,7 +110,8 @@ fn references_are_resolved() {
     for (case, entry, want) in cases {
         let got = mixed
             .entry(entry)
-            .map(|e| (e.source.group.as_str(), e.multiplier.to_string()));
+            .and_then(|e| e.sources.first())
+            .map(|of| (of.source.group.as_str(), of.multiplier.to_string()));
         assert_eq!(got, want.map(|(id, m)| (id, m.to_owned())), "{case}");
     }
     assert_eq!(

@@ -61,6 +61,30 @@ fn every_problem_of_fields_at_the_top_is_named() {
             "limits_service.failure: must be \"open\"",
         ),
         (
+            "no origin",
+            "/cors",
+            json!({"origins": []}),
+            "cors.origins: must name 1 to 64 origins",
+        ),
+        (
+            "no origins",
+            "/cors",
+            json!({}),
+            "cors.origins: must name 1 to 64 origins",
+        ),
+        (
+            "an address of a page",
+            "/cors",
+            json!({"origins": ["https://a.example", "https://b.example/chat"]}),
+            "cors.origins[1]: must be an origin as browsers send it",
+        ),
+        (
+            "every origin and another",
+            "/cors",
+            json!({"origins": ["*", "https://a.example"]}),
+            "cors.origins[0]: stands for every origin",
+        ),
+        (
             "an unknown treatment of a ledger that cannot be written",
             "/ledger_unwritable",
             json!("wait"),
@@ -140,6 +164,53 @@ fn what_a_failing_limits_service_means() {
         let document = Document::parse(document.to_string().as_bytes()).unwrap();
         let (policy, _) = compile_policy(&document.without_keys()).unwrap();
         assert_eq!(policy.limits_service, want, "{case}: in the snapshot");
+    }
+}
+
+#[test]
+fn which_pages_may_read_answers() {
+    let listed = json!({"origins": ["https://a.example", "http://localhost:3000"]});
+    let cases = [
+        ("none", json!(null), "https://a.example", None),
+        (
+            "the first",
+            listed.clone(),
+            "https://a.example",
+            Some("https://a.example"),
+        ),
+        (
+            "the last",
+            listed.clone(),
+            "http://localhost:3000",
+            Some("http://localhost:3000"),
+        ),
+        (
+            "another port",
+            listed.clone(),
+            "http://localhost:3001",
+            None,
+        ),
+        (
+            "more behind it",
+            listed.clone(),
+            "https://a.example.org",
+            None,
+        ),
+        ("no page", listed, "null", None),
+        ("all", json!({"origins": ["*"]}), "null", Some("*")),
+    ];
+    for (case, cors, origin, want) in cases {
+        let mut document = sample();
+        document["cors"] = cors;
+        let allowed = |policy: &Policy| {
+            let cors = policy.cors.as_ref();
+            cors.and_then(|cors| cors.allowed(origin.as_bytes()))
+        };
+        let compiled = compile_value(&document).unwrap();
+        assert_eq!(allowed(&compiled.policy).as_deref(), want, "{case}");
+        let document = Document::parse(document.to_string().as_bytes()).unwrap();
+        let (policy, _) = compile_policy(&document.without_keys()).unwrap();
+        assert_eq!(allowed(&policy).as_deref(), want, "{case}: in the snapshot");
     }
 }
 

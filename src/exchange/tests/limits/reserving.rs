@@ -176,6 +176,26 @@ fn what_a_request_is_expected_to_cost() {
             "0.00003",
         ),
         (
+            "embeddings of protocol A",
+            request(
+                A,
+                "POST /v1/embeddings",
+                r#"{"model":"gpt-x","input":["","","",""],"n":9}"#,
+            ),
+            // 46 bytes.
+            "0.000024",
+        ),
+        (
+            "a compaction",
+            request(A, "POST /v1/responses/compact", r#"{"model":"gpt-x"}"#),
+            "0.065546",
+        ),
+        (
+            "the count of a compaction's input",
+            request(A, "POST /v1/responses/input_tokens", r#"{"model":"gpt-x"}"#),
+            "0",
+        ),
+        (
             "a call with a price of its own",
             request(C, generate("predict"), r#"{"contents":[]}"#),
             // And what it may write.
@@ -194,10 +214,10 @@ fn what_a_request_is_expected_to_cost() {
             matches!(outcome, Outcome::Continue(_)),
             "{case}: {outcome:?}"
         );
-        let reserved = client.reserved(&world, Scope::Key);
+        let reserved = client.reserved(&world, SubjectKind::Key);
         assert_eq!(reserved.to_string(), want, "{case}");
         exchange.on_done(&FakeEnd("downstream"), &world).unwrap();
-        let after = client.reserved(&world, Scope::Key);
+        let after = client.reserved(&world, SubjectKind::Key);
         assert_eq!(after, Amount::ZERO, "{case}: given back");
     }
 }
@@ -214,7 +234,7 @@ fn who_has_to_wait_is_told_so() {
     assert!(matches!(outcome, Outcome::Continue(_)));
     let (mut second, outcome) = capped.send(&in_force, &world);
     assert!(matches!(outcome, Outcome::Continue(_)), "the other half");
-    assert_eq!(capped.reserved(&world, Scope::Key).to_string(), "1");
+    assert_eq!(capped.reserved(&world, SubjectKind::Key).to_string(), "1");
     let (mut third, outcome) = capped.send(&in_force, &world);
     let refused = reply(outcome, "reserved");
     assert_eq!(refused.status, 429);
@@ -226,7 +246,7 @@ fn who_has_to_wait_is_told_so() {
     assert_eq!(left, Some("1"), "nothing is spent");
     let record = third.on_done(&FakeEnd(FINISHED), &world).unwrap();
     let reserved = Limit::Reserved(Window::Day);
-    assert_eq!(record.limit, Some((Scope::Key, reserved)));
+    assert_eq!(record.limit, Some((SubjectKind::Key, reserved)));
     // One fails, which costs nothing: another takes its place.
     second.on_response_head(&OfUpstream(500), true, &world);
     second.on_done(&FakeEnd(FINISHED), &world).unwrap();
@@ -239,7 +259,7 @@ fn who_has_to_wait_is_told_so() {
         let record = exchange.on_done(&FakeEnd(FINISHED), &world).unwrap();
         assert_eq!(record.settled.spent.len(), 1);
     }
-    assert_eq!(capped.reserved(&world, Scope::Key), Amount::ZERO);
+    assert_eq!(capped.reserved(&world, SubjectKind::Key), Amount::ZERO);
 }
 
 /// A body that is longer than the window, whose cap stands behind all of it.
@@ -251,7 +271,7 @@ fn the_rest_of_a_long_body_is_reserved_before_its_last_bytes_go() {
         let (mut exchange, _) = B.begin(in_force, world);
         let outcome = exchange.on_request_body(begin.as_bytes(), false, world);
         assert!(matches!(outcome, Outcome::Continue(_)), "the head leaves");
-        let early = B.reserved(world, Scope::Key);
+        let early = B.reserved(world, SubjectKind::Key);
         let outcome = exchange.on_request_body(end(cap).as_bytes(), true, world);
         (exchange, early, outcome)
     };
@@ -260,11 +280,11 @@ fn the_rest_of_a_long_body_is_reserved_before_its_last_bytes_go() {
     let (mut first, early, outcome) = send(&in_force, &world, 40_000);
     assert!(matches!(outcome, Outcome::Continue(_)), "{outcome:?}");
     assert_eq!(early.to_string(), "0.493818");
-    let all = B.reserved(&world, Scope::Key).to_string();
+    let all = B.reserved(&world, SubjectKind::Key).to_string();
     assert_eq!(all, "1.202328", "all of it");
     let (mut second, _, outcome) = send(&in_force, &world, 90_000);
     assert!(matches!(outcome, Outcome::Continue(_)), "{outcome:?}");
-    let all = B.reserved(&world, Scope::Key).to_string();
+    let all = B.reserved(&world, SubjectKind::Key).to_string();
     assert_eq!(all, "2.702328", "at most a half each");
     second.on_done(&FakeEnd("downstream"), &world).unwrap();
     let (mut other, _, outcome) = send(&in_force, &world, 16_000);
@@ -279,7 +299,7 @@ fn the_rest_of_a_long_body_is_reserved_before_its_last_bytes_go() {
     for exchange in [&mut first, &mut other] {
         exchange.on_done(&FakeEnd("downstream"), &world).unwrap();
     }
-    assert_eq!(B.reserved(&world, Scope::Key), Amount::ZERO);
+    assert_eq!(B.reserved(&world, SubjectKind::Key), Amount::ZERO);
 }
 
 /// Bodies within the window wait for the cap, wherever it stands.
@@ -291,7 +311,7 @@ fn the_head_waits_for_the_cap() {
     assert_eq!(outcome, Outcome::Pause);
     let outcome = exchange.on_request_body(br#""max_tokens":1000}"#, true, &world);
     assert!(matches!(outcome, Outcome::Continue(_)));
-    let reserved = B.reserved(&world, Scope::Key).to_string();
+    let reserved = B.reserved(&world, SubjectKind::Key).to_string();
     assert_eq!(reserved, "0.03006");
     exchange.on_done(&FakeEnd("downstream"), &world).unwrap();
 }

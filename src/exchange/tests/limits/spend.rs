@@ -37,7 +37,7 @@ fn fed_as(
     (in_force, limited)
 }
 
-fn tell(world: &Limited, scope: Scope, id: &str, per_day: Option<&str>, elsewhere: &str) {
+fn tell(world: &Limited, scope: SubjectKind, id: &str, per_day: Option<&str>, elsewhere: &str) {
     let amount = |text| Amount::parse(text).unwrap();
     let told = FleetSpend {
         budget: per_day.map(|per_day| Budget {
@@ -54,10 +54,10 @@ fn tell(world: &Limited, scope: Scope, id: &str, per_day: Option<&str>, elsewher
 }
 
 /// Those whose budgets a feed alone tells, by how a refusal names them.
-const PEOPLE: [(Scope, &str, &str); 3] = [
-    (Scope::Member, "ann@blue", "owner in its team"),
-    (Scope::Owner, "ann", "owner"),
-    (Scope::Team, "blue", "team"),
+const PEOPLE: [(SubjectKind, &str, &str); 3] = [
+    (SubjectKind::Member, "ann@blue", "owner in its team"),
+    (SubjectKind::Owner, "ann", "owner"),
+    (SubjectKind::Team, "blue", "team"),
 ];
 
 #[test]
@@ -97,7 +97,7 @@ fn people_whose_budget_is_spent_elsewhere() {
         assert_eq!(reply.status, 429, "{scope:?}");
         let code = header(&reply, "x-trilane-error");
         assert_eq!(code, Some("insufficient_quota"), "{scope:?}");
-        let left = (scope != Scope::Team).then_some("0");
+        let left = (scope != SubjectKind::Team).then_some("0");
         let told = header(&reply, "x-trilane-budget-remaining-day");
         assert_eq!(told, left, "{scope:?}: a team's is not told of");
         let said = String::from_utf8(reply.body).unwrap();
@@ -117,7 +117,7 @@ fn keys_of_a_member_spend_one_budget() {
     });
     limited.shared.set(COMPLETE, &[1], None).unwrap();
     for id in ["ann@blue", "ann@red"] {
-        tell(&limited, Scope::Member, id, Some("0.004"), "0");
+        tell(&limited, SubjectKind::Member, id, Some("0.004"), "0");
     }
     let (mut exchange, outcome) = B.send(&in_force, &limited);
     assert!(reply_of(&outcome).is_none(), "nothing is spent yet");
@@ -186,18 +186,18 @@ fn keys_that_count_as_one_spend_one_budget() {
 }
 
 /// No budget, and one of each subject.
-const BUDGETS_OF: [Option<Scope>; 6] = [
+const BUDGETS_OF: [Option<SubjectKind>; 6] = [
     None,
-    Some(Scope::Key),
-    Some(Scope::Member),
-    Some(Scope::Owner),
-    Some(Scope::Team),
-    Some(Scope::Group),
+    Some(SubjectKind::Key),
+    Some(SubjectKind::Member),
+    Some(SubjectKind::Owner),
+    Some(SubjectKind::Team),
+    Some(SubjectKind::Group),
 ];
 
 /// A policy in which of each source one model has a price, and the others have none; a key's or a group's budget, where
 /// `of` says so, else one of its people, which was told.
-fn partly_priced(of: Option<Scope>) -> (InForce, Limited) {
+fn partly_priced(of: Option<SubjectKind>) -> (InForce, Limited) {
     let (_, mut limited) = limited(&Value::Null, &Value::Null);
     let mut document = document();
     document["spend_feed"] = json!({"cluster": "agent"});
@@ -206,13 +206,13 @@ fn partly_priced(of: Option<Scope>) -> (InForce, Limited) {
     for key in document["keys"].as_array_mut().unwrap() {
         key["owner"] = json!("ann");
         key["team"] = json!("blue");
-        if of == Some(Scope::Key) {
+        if of == Some(SubjectKind::Key) {
             key["limits"] = budget.clone();
         }
     }
     let prices = json!({"input": "1", "output": "2"});
     for group in document["groups"].as_array_mut().unwrap() {
-        if of == Some(Scope::Group) {
+        if of == Some(SubjectKind::Group) {
             group["limits"] = budget.clone();
         }
         if group["protocol"] == "Mixed" {
@@ -327,11 +327,11 @@ fn a_model_without_a_price_takes_nothing_else_down() {
             assert_eq!(header(&reply, "retry-after"), None, "{case}");
             let said = String::from_utf8(reply.body).unwrap();
             let whose = match scope {
-                Scope::Key => "this key",
-                Scope::Member => "this key's owner in its team",
-                Scope::Owner => "this key's owner",
-                Scope::Team => "this key's team",
-                Scope::Group => "this key's group",
+                SubjectKind::Key => "this key",
+                SubjectKind::Member => "this key's owner in its team",
+                SubjectKind::Owner => "this key's owner",
+                SubjectKind::Team => "this key's team",
+                SubjectKind::Group => "this key's group",
             };
             let want = format!(
                 "The model {model} has no price, so the budget of {whose} cannot count it."
@@ -342,7 +342,7 @@ fn a_model_without_a_price_takes_nothing_else_down() {
             );
             let record = exchange.on_done(&FakeEnd(FINISHED), &world).unwrap();
             assert_eq!(record.ending, Ending::Refused, "{case}");
-            let reserved = request.reserved(&world, Scope::Key);
+            let reserved = request.reserved(&world, SubjectKind::Key);
             assert_eq!(reserved, Amount::ZERO, "{case}: nothing is kept");
         }
     }
@@ -406,7 +406,7 @@ fn lists_of_keys_under_a_budget_leave_models_without_prices_out() {
     }
     // As long as nobody knows whether there is a budget, nothing is shown that one could not count.
     let (_, world) = limited(&Value::Null, &Value::Null);
-    let owner = [Subject::of_people(Scope::Owner, "ann")];
+    let owner = [Subject::of_people(SubjectKind::Owner, "ann")];
     assert!(world.has_budget(&owner));
     world.shared.set(COMPLETE, &[1], None).unwrap();
     assert!(!world.has_budget(&owner));

@@ -10,7 +10,7 @@ const ENVOYS: usize = 3;
 const TODAY: &str = "2026-11-22";
 
 /// A subject whose spend is reported, and the budget that a feed gives it.
-type SpendReport = (Scope, &'static str, Option<Amount>);
+type SpendReport = (SubjectKind, &'static str, Option<Amount>);
 
 /// The ledger line of a request that is over.
 struct ChargeLine {
@@ -124,10 +124,16 @@ fn subjects(per_day: &str) -> [(Subject, SpendReport); 4] {
     let given = Some(amount(per_day));
     let people = |scope| Subject::of_people(scope, "same");
     [
-        (key(limits).told(), (Scope::Key, "same", None)),
-        (people(Scope::Owner), (Scope::Owner, "same", given)),
-        (people(Scope::Team), (Scope::Team, "same", given)),
-        (group(limits).told(), (Scope::Group, "same", None)),
+        (key(limits).told(), (SubjectKind::Key, "same", None)),
+        (
+            people(SubjectKind::Owner),
+            (SubjectKind::Owner, "same", given),
+        ),
+        (
+            people(SubjectKind::Team),
+            (SubjectKind::Team, "same", given),
+        ),
+        (group(limits).told(), (SubjectKind::Group, "same", None)),
     ]
 }
 
@@ -260,7 +266,7 @@ fn nothing_is_counted_before_the_feed_has_told_everything() {
 fn what_has_no_budget_costs_nothing_but_a_look() {
     let envoy = FleetEnvoy::start("0a");
     envoy.shared.set(COMPLETE, &[1], None).unwrap();
-    let owner = Subject::of_people(Scope::Owner, "ann");
+    let owner = Subject::of_people(SubjectKind::Owner, "ann");
     let reservation = envoy.limiter.admit(
         core::slice::from_ref(&owner),
         tokens(1, 1),
@@ -278,9 +284,9 @@ fn what_has_no_budget_costs_nothing_but_a_look() {
     );
 
     // With one, what has no prices is not forwarded.
-    SpendTotals::default().tell(0, &envoy, (Scope::Owner, "ann", Some(amount("5"))));
+    SpendTotals::default().tell(0, &envoy, (SubjectKind::Owner, "ann", Some(amount("5"))));
     let admit = |unpriced| {
-        let subject = Subject::of_people(Scope::Owner, "ann");
+        let subject = Subject::of_people(SubjectKind::Owner, "ann");
         let estimate = Estimate {
             unpriced,
             ..tokens(0, 0)
@@ -289,13 +295,13 @@ fn what_has_no_budget_costs_nothing_but_a_look() {
             .limiter
             .admit(&[subject], estimate, &envoy.shared, NOON)
     };
-    let unpriced = AdmitError::Unpriced(Scope::Owner);
+    let unpriced = AdmitError::Unpriced(SubjectKind::Owner);
     assert_eq!(admit(true).err(), Some(unpriced));
     let settled = envoy
         .limiter
         .settle(admit(false).unwrap(), used(0, 0, "2"), &envoy.shared, NOON);
     let spent = BudgetSpent {
-        scope: Scope::Owner,
+        scope: SubjectKind::Owner,
         in_day: amount("2"),
         in_month: amount("2"),
     };

@@ -24,14 +24,14 @@ fn subjects(per_day: &str, shared: &FakeSharedData) -> [Subject; 4] {
         budget: Some(limits.budget),
         elsewhere: SpentElsewhere::default(),
     };
-    for scope in [Scope::Owner, Scope::Team] {
+    for scope in [SubjectKind::Owner, SubjectKind::Team] {
         let name = told_name(scope, "same");
         shared.set(&name, &told.encode(), None).unwrap();
     }
     [
         key(limits),
-        Subject::of_people(Scope::Owner, "same"),
-        Subject::of_people(Scope::Team, "same"),
+        Subject::of_people(SubjectKind::Owner, "same"),
+        Subject::of_people(SubjectKind::Team, "same"),
         group(limits).told(),
     ]
 }
@@ -208,7 +208,8 @@ fn which_requests_fit_beside_others() {
             .collect();
         let before = shared.values.borrow().clone();
         let got = admit(comes).map(|reservation| held.into_iter().chain([reservation]));
-        let want = want.map(|window| violated(Scope::Key, Limit::Reserved(window), 5 * SECOND));
+        let want =
+            want.map(|window| violated(SubjectKind::Key, Limit::Reserved(window), 5 * SECOND));
         assert_eq!(got.as_ref().err(), want.as_ref(), "{case}");
         if let Ok(all) = got {
             for reservation in all {
@@ -235,13 +236,13 @@ fn what_is_spent_elsewhere_leaves_less_room() {
         budget: None,
         elsewhere: SpentElsewhere(vec![(Period::parse("2026-11-22").unwrap(), amount("4"))]),
     };
-    let name = told_name(Scope::Key, "same");
+    let name = told_name(SubjectKind::Key, "same");
     shared.set(&name, &told.encode(), None).unwrap();
     let limiter = Limiter::new(1);
     let admit = |charge| limiter.admit(&subject, costs(charge), &shared, NOON);
     let _first = admit("0.5").unwrap();
     let rejected = admit("0.6").unwrap_err();
-    let want = violated(Scope::Key, Limit::Reserved(Window::Day), 5 * SECOND);
+    let want = violated(SubjectKind::Key, Limit::Reserved(Window::Day), 5 * SECOND);
     assert_eq!(rejected, want);
     assert!(admit("0.5").is_ok());
 }
@@ -258,7 +259,7 @@ fn who_is_rejected_by_one_subject_reserves_of_none() {
         admit(&subjects[1..], "2").unwrap(),
     ];
     let rejected = admit(&subjects, "1.5").unwrap_err();
-    let want = violated(Scope::Group, Limit::Reserved(Window::Day), 5 * SECOND);
+    let want = violated(SubjectKind::Group, Limit::Reserved(Window::Day), 5 * SECOND);
     assert_eq!(rejected, want);
     assert_eq!(reserved(&subjects[0], &shared, NOON), "0");
     let both = admit(&subjects, "1").unwrap();
@@ -338,7 +339,7 @@ fn what_is_known_later_is_reserved_later() {
         .admit(&subjects[1..], costs("2"), &shared, NOON)
         .unwrap();
     let rejected = other.extend(&mut second, amount("3"), &shared, NOON);
-    let want = violated(Scope::Group, Limit::Reserved(Window::Day), 5 * SECOND);
+    let want = violated(SubjectKind::Group, Limit::Reserved(Window::Day), 5 * SECOND);
     assert_eq!(rejected, Err(want), "the key has room, the group has not");
     assert_eq!(reserved(), ["6", "7"]);
     let _ = other.settle(second, used(0, 0, ""), &shared, NOON);
@@ -356,7 +357,7 @@ fn what_is_known_later_is_reserved_later() {
         .unwrap();
     let _ = other.settle(third, used(0, 0, "2"), &shared, NOON);
     let rejected = one.extend(&mut fourth, amount("1"), &shared, NOON);
-    let spent = violated(Scope::Group, Limit::Budget(Window::Day), DAY / 2);
+    let spent = violated(SubjectKind::Group, Limit::Budget(Window::Day), DAY / 2);
     assert_eq!(rejected, Err(spent));
     let _ = one.settle(fourth, used(0, 0, ""), &shared, NOON);
     assert_eq!(reserved(), ["0", "0"]);

@@ -49,7 +49,9 @@ impl Issued {
                 (Output, self.output),
                 (Reasoning, self.reasoning),
             ],
-            Wire::CachedContent => panic!("answers no prompt"),
+            Wire::CachedContent | Wire::Embeddings | Wire::Compaction => {
+                panic!("answers no prompt")
+            }
         };
         let list = list.into_iter();
         list.filter(|(_, tokens)| *tokens > 0).collect()
@@ -106,7 +108,9 @@ impl Issued {
                 format!("\"candidatesTokenCount\":{output}"),
                 format!("\"thoughtsTokenCount\":{reasoning}"),
             ],
-            Wire::CachedContent => panic!("answers no prompt"),
+            Wire::CachedContent | Wire::Embeddings | Wire::Compaction => {
+                panic!("answers no prompt")
+            }
         }
     }
 }
@@ -254,7 +258,9 @@ fn stream(wire: Wire, first: Issued, last: Issued, choices: &[u8]) -> String {
                     format!("\"usageMetadata\":{usage}"),
                 ]
             }
-            (Wire::CachedContent, _) => panic!("answers no prompt"),
+            (Wire::CachedContent | Wire::Embeddings | Wire::Compaction, _) => {
+                panic!("answers no prompt")
+            }
         };
         let json = writer.object(members);
         let json = writer.escape(&json);

@@ -70,6 +70,13 @@ fn what_the_model_wrote() {
             r#"{"output":[{"type":"reasoning","summary":[{"text":"ab"}],"content":[{"text":"c"}],"encrypted_content":"AAAA"},{"type":"message","content":[{"text":"de","annotations":[{"title":"x"}]},{"refusal":"f"}]},{"type":"function_call","name":"n","arguments":"{}"},{"type":"custom_tool_call","input":"gh"},{"type":"code_interpreter_call","code":"i"},{"type":"image_generation_call","result":"AAAA"},{"type":"shell_call","action":{"commands":["ls"]}},{"type":"apply_patch_call","operation":{"diff":"+a"}}],"instructions":"x"}"#.to_owned(),
             17,
         ),
+        // Of a compaction what the client wrote is repeated.
+        (
+            Wire::Compaction,
+            r#"{"output":[{"type":"message","role":"user","content":[{"type":"input_text","text":"abc"}]},{"type":"compaction","encrypted_content":"AAAA"}]}"#.to_owned(),
+            4,
+        ),
+        (Wire::Embeddings, r#"{"data":[{"embedding":"AAAA"},{"embedding":[1,2]}]}"#.to_owned(), 0),
         // Messages.
         (Wire::Messages, block(r#"{"type":"text_delta","text":"abc"}"#), 3),
         (Wire::Messages, block(r#"{"type":"thinking_delta","thinking":"abc"}"#), 3),

@@ -12,7 +12,7 @@ use trilane::config::policy::GroupKind;
 use trilane::config::snapshot::InForce;
 use trilane::config::{Document, compile};
 use trilane::exchange::{
-    AccountStates, Clock, Exchange, LedgerState, Outcome, Quotas, ResponseHeaders, StreamEnd,
+    AccountStates, Clock, Exchange, LedgerState, Outcome, Quotas, ResponseHeaders, StreamEnd, Trace,
 };
 use trilane::failover::{AccountEvent, Registry, RequestAttempts, States};
 use trilane::head::Head;
@@ -246,6 +246,9 @@ impl Quotas for Memory {
         Figures::default()
     }
 }
+
+/// Nobody asks.
+impl Trace for Memory {}
 
 /// The policies do not ask for it.
 impl LedgerState for Memory {}

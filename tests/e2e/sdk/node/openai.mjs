@@ -26,6 +26,11 @@ const responsesUsage = (usage) => ({
   cached: usage.input_tokens_details.cached_tokens,
   reasoning: usage.output_tokens_details.reasoning_tokens,
 });
+const embeddings = (made) => ({
+  vectors: made.data.map((item) => item.embedding),
+  model: made.model,
+  usage: { input: made.usage.prompt_tokens, total: made.usage.total_tokens },
+});
 const images = (made) => ({
   images: made.data.length,
   png: made.data.every((item) => Buffer.from(item.b64_json, "base64").subarray(1, 4).toString() === "PNG"),
@@ -83,6 +88,26 @@ export const calls = {
       last: events.at(-1).type,
       usage: responsesUsage(events.at(-1).response.usage),
     };
+  },
+
+  async compact(order) {
+    const made = await client(order).responses.compact({ model: order.model, input: "ping" }, extra(order));
+    return { object: made.object, types: made.output.map((item) => item.type), usage: responsesUsage(made.usage) };
+  },
+
+  async input_tokens(order) {
+    const made = await client(order).responses.inputTokens.count({ model: order.model, input: "ping" }, extra(order));
+    return { object: made.object, tokens: made.input_tokens };
+  },
+
+  async embeddings(order) {
+    const asked = { model: order.model, input: ["ping", "pong"] };
+    return embeddings(await client(order).embeddings.create(asked, extra(order)));
+  },
+
+  async embeddings_as_numbers(order) {
+    const asked = { model: order.model, input: "ping", encoding_format: "float" };
+    return embeddings(await client(order).embeddings.create(asked, extra(order)));
   },
 
   async image_generate(order) {

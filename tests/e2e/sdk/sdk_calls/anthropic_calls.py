@@ -98,18 +98,6 @@ def count_tokens(order: Order) -> dict[str, Any]:
     return {"input": counted.input_tokens}
 
 
-def models_list(order: Order) -> dict[str, Any]:
-    """All pages of two."""
-    page = _client(order).models.list(limit=2, extra_headers=order.headers)
-    pages = []
-    while True:
-        pages.append([model.id for model in page.data])
-        if not page.has_next_page():
-            break
-        page = page.get_next_page()
-    return {"ids": [name for names in pages for name in names], "pages": len(pages), "longest": max(map(len, pages))}
-
-
 def models_iterate(order: Order) -> dict[str, Any]:
     """The SDK turns the pages itself."""
     models = list(_client(order).models.list(limit=2, extra_headers=order.headers))
@@ -130,7 +118,6 @@ CALLS = {
         messages_helper,
         messages_async,
         count_tokens,
-        models_list,
         models_iterate,
         model_retrieve,
     )

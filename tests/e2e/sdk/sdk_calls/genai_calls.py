@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from typing import Any
 
 from google import genai
@@ -104,27 +103,10 @@ def model_get(order: Order) -> dict[str, Any]:
         return {"name": model.name, "display_name": model.display_name, "generates": generates}
 
 
-def files_list(order: Order) -> dict[str, Any]:
-    with _client(order) as client:
-        return {"names": [file.name for file in client.files.list(config=_config(order))]}
-
-
-def caches_list(order: Order) -> dict[str, Any]:
-    with _client(order) as client:
-        return {"names": [cache.name for cache in client.caches.list(config=_config(order))]}
-
-
-def file_upload(order: Order) -> dict[str, Any]:
-    with _client(order) as client:
-        file = client.files.upload(file=io.BytesIO(b"Hello"), config=_config(order, mime_type="text/plain"))
-        return {"name": file.name}
-
-
 CALLS = {
     call.__name__: call
     for call in (
         *(generate, generate_stream, generate_async, count_tokens, embed, models_list, model_get),
-        *(files_list, caches_list, file_upload),
     )
 }
 

@@ -113,6 +113,35 @@ def responses_stream(order: Order) -> dict[str, Any]:
     }
 
 
+def compact(order: Order) -> dict[str, Any]:
+    made = _client(order).responses.compact(model=order.model, input="ping", **_extra(order))
+    return {"object": made.object, "types": [item.type for item in made.output], "usage": _responses_usage(made.usage)}
+
+
+def input_tokens(order: Order) -> dict[str, Any]:
+    made = _client(order).responses.input_tokens.count(model=order.model, input="ping", **_extra(order))
+    return {"object": made.object, "tokens": made.input_tokens}
+
+
+def _embeddings(made: Any) -> dict[str, Any]:
+    return {
+        "vectors": [list(item.embedding) for item in made.data],
+        "model": made.model,
+        "usage": {"input": made.usage.prompt_tokens, "total": made.usage.total_tokens},
+    }
+
+
+def embeddings(order: Order) -> dict[str, Any]:
+    return _embeddings(_client(order).embeddings.create(model=order.model, input=["ping", "pong"], **_extra(order)))
+
+
+def embeddings_as_numbers(order: Order) -> dict[str, Any]:
+    made = _client(order).embeddings.create(
+        model=order.model, input="ping", encoding_format="float", **_extra(order)
+    )
+    return _embeddings(made)
+
+
 def _images(made: Any) -> dict[str, Any]:
     return {
         "images": len(made.data),
@@ -148,6 +177,10 @@ CALLS = {
         chat_async,
         responses,
         responses_stream,
+        compact,
+        input_tokens,
+        embeddings,
+        embeddings_as_numbers,
         image_generate,
         image_edit,
         models_list,

@@ -35,6 +35,24 @@ async fn json_answers() {
             "m",
         ),
         (
+            "POST /v1/responses/compact",
+            r#"{"input":"x","model":"m"}"#,
+            "/object",
+            "response.compaction",
+        ),
+        (
+            "POST /v1/responses/input_tokens",
+            r#"{"input":"x","model":"m"}"#,
+            "/object",
+            "response.input_tokens",
+        ),
+        (
+            "POST /v1/embeddings",
+            r#"{"input":"x","model":"m","encoding_format":"base64"}"#,
+            "/data/0/embedding",
+            "AACAPgAAAL8AAEA/",
+        ),
+        (
             "POST /v1/images/generations",
             r#"{"prompt":"x","n":2}"#,
             "/output_format",
@@ -130,6 +148,18 @@ async fn counts_and_embeddings() {
             2,
         ),
         ("POST /v1/images/generations", r#"{"n":3}"#, "/data", 3),
+        (
+            "POST /v1/embeddings",
+            r#"{"model":"m","input":["a","b"]}"#,
+            "/data",
+            2,
+        ),
+        (
+            "POST /v1/embeddings",
+            r#"{"model":"m","input":[[1,2],[3]]}"#,
+            "/data",
+            2,
+        ),
         ("GET /v1beta/files", "", "/files", 0),
     ] {
         let answer = send(Http::One, simulator.first, request(line, &[], body))

@@ -4,7 +4,6 @@ mod command;
 mod endings;
 mod endpoints;
 mod journal;
-mod scenarios;
 mod steering;
 mod streams;
 mod support;

@@ -1,0 +1,260 @@
+//! The models that keys gain and lose by a document, beside the one in force.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use trilane::config::{Compiled, Document, compile, some_of};
+use trilane::keys::KeyAccess;
+
+use super::budget_losses::own_models;
+use crate::store::{StoreError, Transaction, group_keys};
+
+/// The most models that a sentence names.
+const NAMED: usize = 20;
+
+/// A model as keys see it: its id, and the protocol that clients speak to it.
+type Shown = BTreeSet<(String, char)>;
+
+/// The models that some keys gain and lose.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct ModelChange {
+    /// The ids of the models that they gain.
+    pub gained: Vec<String>,
+    /// The ids of the models that they lose.
+    pub lost: Vec<String>,
+}
+
+/// Keys that gain and lose the same models.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangedKeys {
+    /// The number of these keys.
+    pub count: u64,
+    /// The ids of the first of them.
+    pub named: Vec<String>,
+}
+
+/// The changes, with the keys that each concerns.
+pub type KeyChanges = BTreeMap<ModelChange, ChangedKeys>;
+
+/// The models that the groups of a document show, and the keys that it names.
+struct Groups {
+    groups: HashMap<String, Shown>,
+    keys: Vec<(String, Shown)>,
+}
+
+impl Groups {
+    fn of(compiled: &Compiled) -> Self {
+        let groups = compiled.policy.groups().iter().map(|group| {
+            let models = group.kind.usable().map(|(source, model)| {
+                let protocol = source.protocol.to_string().chars().next();
+                (model.id.to_string(), protocol.unwrap_or_default())
+            });
+            (group.id.to_string(), models.collect())
+        });
+        let mut all = Self {
+            groups: groups.collect(),
+            keys: Vec::new(),
+        };
+        let keys = compiled.keys.iter().map(|(_, key)| {
+            let models = all.models(&key.group, key.access.as_deref());
+            (key.id.to_string(), models)
+        });
+        all.keys = keys.collect();
+        all
+    }
+
+    /// Those of a document as gateways get it; `None` where it is none that they take.
+    fn read(served: &str) -> Option<Self> {
+        let document = Document::parse(served.as_bytes()).ok()?;
+        Some(Self::of(&compile(&document).ok()?))
+    }
+
+    /// The models of a key of this group with this of its own.
+    fn models(&self, group: &str, access: Option<&KeyAccess>) -> Shown {
+        let models = self.groups.get(group).into_iter().flatten();
+        let models = models.filter(|(id, _)| access.is_none_or(|access| access.allows(id)));
+        models.cloned().collect()
+    }
+}
+
+impl ModelChange {
+    /// `None` where nothing changes.
+    fn new(before: &Shown, after: &Shown) -> Option<Self> {
+        let all: Vec<&(String, char)> = before.union(after).collect();
+        let name = |(id, protocol): &(String, char)| {
+            let is_plain = all.iter().filter(|(other, _)| other == id).count() < 2;
+            if is_plain {
+                id.clone()
+            } else {
+                format!("{id} (protocol {protocol})")
+            }
+        };
+        let change = Self {
+            gained: after.difference(before).map(name).collect(),
+            lost: before.difference(after).map(name).collect(),
+        };
+        (change != Self::default()).then_some(change)
+    }
+
+    /// Says it, with the keys that it concerns.
+    pub fn sentence(&self, keys: &ChangedKeys) -> String {
+        let named = keys.named.join(", ");
+        let named = match keys.count.saturating_sub(keys.named.len() as u64) {
+            0 => format!(" ({named})"),
+            _ if named.is_empty() => String::new(),
+            more => format!(" ({named} and {more} more)"),
+        };
+        let (s, es) = if keys.count == 1 {
+            ("", "s")
+        } else {
+            ("s", "")
+        };
+        let parts = [
+            (format!("gain{es}"), &self.gained),
+            (format!("lose{es}"), &self.lost),
+        ];
+        let parts = parts.iter().filter(|(_, models)| !models.is_empty());
+        let parts: Vec<String> = parts
+            .map(|(verb, models)| format!("{verb} {}", some_of(models, NAMED)))
+            .collect();
+        format!("{} key{s}{named} {}", keys.count, parts.join(", and "))
+    }
+}
+
+impl ChangedKeys {
+    fn add(&mut self, count: u64, ids: impl IntoIterator<Item = String>) {
+        self.count = self.count.saturating_add(count);
+        let room = NAMED.saturating_sub(self.named.len());
+        self.named.extend(ids.into_iter().take(room));
+    }
+}
+
+/// The changes for the keys that documents name.
+pub fn of_named(before: &Compiled, after: &Compiled) -> KeyChanges {
+    named(&Groups::of(before), &Groups::of(after))
+}
+
+fn named(before: &Groups, after: &Groups) -> KeyChanges {
+    let mut changes = KeyChanges::new();
+    let had: HashMap<&str, &Shown> = before
+        .keys
+        .iter()
+        .map(|(id, had)| (id.as_str(), had))
+        .collect();
+    for (id, has) in &after.keys {
+        // A key that is new gains nothing that anybody had not meant it to have.
+        let change = had.get(id.as_str());
+        if let Some(change) = change.and_then(|had| ModelChange::new(had, has)) {
+            changes.entry(change).or_default().add(1, [id.clone()]);
+        }
+    }
+    changes
+}
+
+/// The changes for all keys: those that the documents name, as gateways get them, and those of the console. None where one of the
+/// documents is none that gateways take.
+///
+/// # Errors
+/// Those of the database.
+pub async fn of_all(
+    transaction: &mut Transaction,
+    before: &str,
+    after: &str,
+) -> Result<KeyChanges, StoreError> {
+    let Some((before, after)) = Groups::read(before).zip(Groups::read(after)) else {
+        return Ok(KeyChanges::new());
+    };
+    let mut changes = named(&before, &after);
+    let groups: BTreeSet<&String> = before.groups.keys().chain(after.groups.keys()).collect();
+    for group in groups {
+        let all = |of: &Groups| of.models(group, None);
+        if all(&before) == all(&after) {
+            continue;
+        }
+        for keys in group_keys::of(transaction, group).await? {
+            let own = own_models(keys.models.as_deref());
+            let had = before.models(group, own.as_ref());
+            if let Some(change) = ModelChange::new(&had, &after.models(group, own.as_ref())) {
+                changes
+                    .entry(change)
+                    .or_default()
+                    .add(keys.count, keys.named);
+            }
+        }
+    }
+    Ok(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A document whose groups have these models: `a`, and through `all` both `a` and `b`.
+    fn document(a: &[&str], b: &[&str]) -> Compiled {
+        let models = |ids: &[&str]| ids.iter().map(|id| json!({"id": id})).collect::<Value>();
+        let shown = |ids: &[&str], entry: &str| -> Vec<Value> {
+            let ids = ids.iter();
+            ids.map(|id| json!({"id": id, "entry": entry})).collect()
+        };
+        let key = |id: &str, group: &str, digit: &str| json!({"id": id, "sha256": digit.repeat(64), "group": group});
+        let mut own = key("own", "a", "2");
+        own["models"] = json!(["x"]);
+        let all = [shown(a, "responses"), shown(b, "vb_messages")].concat();
+        let text = json!({
+            "groups": [
+                {"id": "a", "protocol": "A", "multiplier": "1", "cluster": "a", "models": models(a)},
+                {"id": "b", "protocol": "B", "multiplier": "1", "cluster": "b", "models": models(b)},
+                {"id": "all", "protocol": "Mixed", "lists": "by_protocol", "models": all,
+                 "entries": {"responses": {"source": "a"}, "vb_messages": {"source": "b"}}},
+            ],
+            "keys": [key("first", "a", "0"), key("second", "a", "1"), own, key("mixed", "all", "3")],
+        });
+        let document = Document::parse(text.to_string().as_bytes());
+        document.and_then(|document| compile(&document)).unwrap()
+    }
+
+    #[test]
+    fn which_keys_gain_or_lose_what() {
+        let before = document(&["x", "y"], &["m"]);
+        for (case, after, want) in [
+            ("nothing", before.clone(), &[][..]),
+            (
+                "one more",
+                document(&["x", "y", "z"], &["m"]),
+                &["3 keys (first, second, mixed) gain z"],
+            ),
+            (
+                "one for another",
+                document(&["x", "z"], &["m"]),
+                &["3 keys (first, second, mixed) gain z, and lose y"],
+            ),
+            (
+                "at another protocol too",
+                document(&["x", "y"], &["m", "x"]),
+                &["1 key (mixed) gains x (protocol B)"],
+            ),
+        ] {
+            let changes = of_named(&before, &after);
+            let told: Vec<String> = changes
+                .iter()
+                .map(|(change, keys)| change.sentence(keys))
+                .collect();
+            assert_eq!(told, want, "{case}");
+        }
+    }
+
+    #[test]
+    fn many_keys_are_counted() {
+        let change = ModelChange {
+            gained: Vec::new(),
+            lost: vec!["x".to_owned()],
+        };
+        let mut keys = ChangedKeys::default();
+        keys.add(1000, (0..30).map(|number| format!("k{number}")));
+        keys.add(1, ["z".to_owned()]);
+        let told = change.sentence(&keys);
+        assert!(told.starts_with("1001 keys (k0, k1, "), "{told}");
+        assert!(told.ends_with("k19 and 981 more) lose x"), "{told}");
+    }
+}

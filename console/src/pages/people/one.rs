@@ -1,0 +1,230 @@
+//! One person: what they can be recognized by, what they spend, and an end to it.
+
+use askama::Template;
+use axum::extract::Path;
+use trilane::limits::{SubjectKind, Window};
+
+use super::{ROLES, page_of, path_of};
+use crate::cases::keys::{self as all_keys, KeyListParams, KeyView};
+use crate::cases::paging::PageParams;
+use crate::cases::people::{self, PersonAccessView, PersonChangeBody, PersonView};
+use crate::cases::person_sessions::{self, SessionView};
+use crate::cases::rights;
+use crate::cases::spend::{self, SpendParams};
+use crate::cases::tokens::{self, TokenListParams, TokenView};
+use crate::cases::{ConsoleState, Role};
+use crate::pages::form::Fields;
+use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
+use crate::pages::me::sums;
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
+    form_page, page, text,
+};
+use crate::timestamp::moment;
+
+/// The keys, the tokens and the sessions of the page.
+const ROWS: u16 = 20;
+
+/// A key of the person.
+struct PersonKey {
+    path: String,
+    name: String,
+    hint: Option<String>,
+    group: String,
+    team: Option<String>,
+    state: (&'static str, &'static str),
+    spent: String,
+    last_used: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "person.html")]
+struct PersonPage {
+    shell: PageShell,
+    person: PersonView,
+    name: String,
+    path: String,
+    access: PersonAccessView,
+    today: String,
+    month: String,
+    keys: Vec<PersonKey>,
+    more_keys: bool,
+    all_keys: String,
+    new_key: String,
+    usage: String,
+    requests: String,
+    /// `None`: whoever looks sees the tokens of others as a number only.
+    tokens: Option<Vec<TokenView>>,
+    more_tokens: bool,
+    sessions: Vec<SessionView>,
+    more_sessions: bool,
+    may_change: bool,
+    may_create: bool,
+    fields: Fields,
+    problems: FieldProblems,
+    roles: Vec<(&'static str, &'static str)>,
+}
+
+#[derive(Template)]
+#[template(path = "person_disable.html")]
+struct DisablePage {
+    shell: PageShell,
+    name: String,
+    page: String,
+    access: PersonAccessView,
+    /// Whether it is whoever looks at it.
+    is_own: bool,
+}
+
+/// The name of a person for people: the name, or the id.
+fn name(person: &PersonView) -> &str {
+    if person.name.is_empty() {
+        &person.id
+    } else {
+        &person.name
+    }
+}
+
+fn access(person: &PersonView) -> PersonAccessView {
+    person.access.unwrap_or_default()
+}
+
+fn key_line(key: &KeyView, now: &str) -> PersonKey {
+    PersonKey {
+        path: key_path(&key.id),
+        name: name_of(key).to_owned(),
+        hint: key.hint.clone(),
+        group: key.group.clone(),
+        team: key.team.clone(),
+        state: state_of(key, now),
+        spent: spent_text(key),
+        last_used: key.last_used_at.clone(),
+    }
+}
+
+async fn spent(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    person: &str,
+    window: Window,
+) -> Result<String, PageProblem> {
+    let asked = SpendParams {
+        kind: SubjectKind::Owner,
+        subject: person.to_owned(),
+        period: state.period(window).to_string(),
+    };
+    let found = spend::get(state, &signed_in.caller, asked).await?;
+    Ok(sums(&found.spent))
+}
+
+/// Shows a person; with the form of name and role if that was sent, and the faults of what was.
+pub(super) async fn show(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    id: &str,
+    sent: Option<(Option<Fields>, FieldProblems)>,
+) -> PageResult {
+    let caller = &signed_in.caller;
+    let person = people::get(state, caller, id).await?;
+    let first = || PageParams::first(ROWS);
+    let of_person = KeyListParams {
+        owner: Some(person.id.clone()),
+        with: Some("use".to_owned()),
+        ..KeyListParams::default()
+    };
+    let keys = all_keys::list(state, caller, of_person, first()).await?;
+    let sees_tokens = caller.role == Role::Admin || caller.id == person.id;
+    let tokens = if sees_tokens {
+        let of_person = TokenListParams {
+            person: Some(person.id.clone()),
+        };
+        Some(tokens::list(state, caller, of_person, first()).await?)
+    } else {
+        None
+    };
+    let sessions = person_sessions::list(state, caller, &person.id, first()).await?;
+    let now = moment(state.now());
+    let (fields, problems) = sent.unwrap_or_default();
+    let stored = || {
+        Fields::default()
+            .with("name", &person.name)
+            .with("role", &person.role)
+    };
+    let fields = fields.unwrap_or_else(stored);
+    let failed = !problems.is_empty();
+    let of = [("owner", person.id.as_str())];
+    form_page(
+        &PersonPage {
+            shell: signed_in.shell(name(&person)),
+            name: name(&person).to_owned(),
+            path: path_of("", &person.id),
+            access: access(&person),
+            today: spent(state, signed_in, id, Window::Day).await?,
+            month: spent(state, signed_in, id, Window::Month).await?,
+            keys: keys.items.iter().map(|key| key_line(key, &now)).collect(),
+            more_keys: keys.next.is_some(),
+            all_keys: text::path_with("/keys", &of),
+            new_key: text::path_with("/new-key", &of),
+            usage: text::path_with("/usage", &of),
+            requests: text::path_with("/requests", &of),
+            more_tokens: tokens.as_ref().is_some_and(|found| found.next.is_some()),
+            tokens: tokens.map(|found| found.items),
+            more_sessions: sessions.next.is_some(),
+            sessions: sessions.items,
+            may_change: caller.may(rights::CHANGE_PEOPLE) && person.role != Role::Agent.name(),
+            may_create: caller.may(rights::CHANGE_KEYS) && !person.disabled,
+            fields,
+            problems,
+            roles: ROLES.to_vec(),
+            person,
+        },
+        failed,
+    )
+}
+
+/// One person.
+pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
+    show(&state, &signed_in, &id, None).await
+}
+
+/// Asks whether a person is to be disabled, and counts what ends with that.
+pub async fn confirm_disable(
+    Visit { state, signed_in }: Visit,
+    Path(id): Path<String>,
+) -> PageResult {
+    signed_in.caller.must(rights::CHANGE_PEOPLE)?;
+    let person = people::get(&state, &signed_in.caller, &id).await?;
+    page(&DisablePage {
+        shell: signed_in.shell("Disable the person"),
+        name: name(&person).to_owned(),
+        page: page_of(&person.id),
+        access: access(&person),
+        is_own: signed_in.caller.id == person.id,
+    })
+}
+
+async fn set(sent: SignedForm, id: &str, disabled: bool, notice: Notice) -> PageResult {
+    let (state, signed_in, _) = sent.parts();
+    let change = PersonChangeBody {
+        name: None,
+        role: None,
+        disabled: Some(disabled),
+    };
+    match people::change(&state, &signed_in.caller, id, change).await {
+        Ok(_) => Ok(done(&page_of(id), notice)),
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            show(&state, &signed_in, id, Some((None, problems))).await
+        }
+    }
+}
+
+/// Disables a person, with all that they can be recognized by.
+pub async fn disable(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    set(sent, &id, true, Notice::PersonDisabled).await
+}
+
+/// Enables a person, with the keys that were disabled with them.
+pub async fn enable(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    set(sent, &id, false, Notice::PersonEnabled).await
+}

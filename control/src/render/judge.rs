@@ -1,0 +1,90 @@
+//! The judge of answers among the filters of an account's cluster, for groups with several accounts.
+//!
+//! It runs for requests that the gateway's filter marks, because another account may be asked, and for answers that may be
+//! other than their status says. All others pay for a look at two headers.
+
+use serde_json::{Value, json};
+use trilane::exchange::JUDGE_HEADER;
+
+use super::envoy::{any, extension};
+
+/// The name of the filter and the id of its root.
+const JUDGE: &str = "judge";
+
+/// The filter, in the file `wasm` as Envoy sees it.
+pub fn judge(wasm: &str) -> Value {
+    let wasm = extension(
+        "filters.http.wasm",
+        any(
+            "extensions.filters.http.wasm.v3.Wasm",
+            json!({"config": {
+                "name": JUDGE,
+                "root_id": JUDGE,
+                // Without this it never sees the body of an answer that it holds.
+                "allow_on_headers_stop_iteration": true,
+                "failure_policy": "FAIL_RELOAD",
+                "reload_config": {"backoff": {"base_interval": "0.1s"}},
+                "vm_config": vm(wasm),
+            }}),
+        ),
+    );
+    let skip = any(
+        "extensions.filters.common.matcher.action.v3.SkipFilter",
+        json!({}),
+    );
+    let delegate = json!({
+        "@type": "type.googleapis.com/envoy.extensions.common.matching.v3.ExtensionWithMatcher",
+        "extension_config": wasm,
+        "xds_matcher": {"matcher_list": {"matchers": [{
+            "predicate": {"not_matcher": suspect()},
+            "on_match": {"action": {"name": "skip", "typed_config": skip}},
+        }]}},
+    });
+    let filters = json!([{"name": JUDGE, "typed_config": delegate}]);
+    let run = any(
+        "extensions.filters.http.composite.v3.ExecuteFilterAction",
+        json!({"filter_chain": {"typed_config": filters}}),
+    );
+    extension(
+        "filters.http.composite",
+        any(
+            "extensions.filters.http.composite.v3.Composite",
+            json!({"matcher": {"matcher_list": {"matchers": [{
+                "predicate": header("Request", JUDGE_HEADER, json!({"exact": "1"})),
+                "on_match": {"action": {"name": JUDGE, "typed_config": run}},
+            }]}}}),
+        ),
+    )
+}
+
+/// The VM of the gateway's filter, word for word: one more would cost memory.
+fn vm(wasm: &str) -> Value {
+    json!({
+        "vm_id": "trilane",
+        "configuration": {"@type": "type.googleapis.com/google.protobuf.StringValue", "value": "filter"},
+        "runtime": "envoy.wasm.runtime.v8",
+        "code": {"local": {"filename": wasm}},
+    })
+}
+
+/// The answers that may be other than their status says.
+fn suspect() -> Value {
+    let status = |status: &str| header("Response", ":status", json!({"exact": status}));
+    let stream = header(
+        "Response",
+        "content-type",
+        json!({"prefix": "text/event-stream"}),
+    );
+    let empty = header("Response", "content-length", json!({"exact": "0"}));
+    let good = json!({"and_matcher": {"predicate": [status("200"), {"or_matcher": {"predicate": [stream, empty]}}]}});
+    json!({"or_matcher": {"predicate": [status("400"), status("403"), status("404"), good]}})
+}
+
+/// A header of the `side` (`Request`, `Response`) has a value.
+fn header(side: &str, name: &str, value: Value) -> Value {
+    let input = format!("type.matcher.v3.Http{side}HeaderMatchInput");
+    json!({"single_predicate": {
+        "input": {"name": name, "typed_config": any(&input, json!({"header_name": name}))},
+        "value_match": value,
+    }})
+}

@@ -1,0 +1,185 @@
+use super::*;
+use AttemptFailure::{NoModel, Overloaded, RateLimited, ServerError, Unauthorized};
+use Verdict::{Failed, Held, Passes};
+
+const CREDIT: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please"}}"#;
+const START: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n";
+const PING: &str = ": a comment\n\nevent: ping\ndata: {\"type\": \"ping\"}\n\n";
+const CREATED: &str = "data: {\"type\":\"response.created\"}\r\n\r\ndata: {\"type\":\"response.in_progress\"}\r\n\r\n";
+
+#[test]
+fn heads() {
+    // (case, status, event stream, nothing follows; the verdict)
+    let cases = [
+        ("a plain answer", 200, false, false, Passes),
+        ("a stream", 200, true, false, Held),
+        (
+            "a stream without a byte",
+            200,
+            true,
+            true,
+            Failed(ServerError),
+        ),
+        ("nothing at all", 200, false, true, Failed(ServerError)),
+        ("no content", 204, false, true, Passes),
+        ("an error of the request", 400, false, false, Held),
+        ("the same as a stream", 400, true, false, Held),
+        ("no such thing", 404, false, false, Held),
+        ("forbidden", 403, false, false, Held),
+        ("without a word", 404, false, true, Passes),
+        ("unprocessable", 422, false, false, Passes),
+        ("a limit", 429, false, false, Passes),
+        ("a fault", 500, false, false, Passes),
+    ];
+    for (case, status, stream, end, want) in cases {
+        let mut judge = Judge::default();
+        assert_eq!(judge.on_head(status, stream, end), want, "{case}");
+        assert_eq!(judge == Judge::Idle, want != Held, "{case}: what follows");
+    }
+}
+
+/// Whole answers: (case, status, its body, the verdict).
+fn answers() -> Vec<(&'static str, u16, String, Verdict)> {
+    let event = |data: &str| format!("data: {data}\n\n");
+    vec![
+        ("no credit", 400, CREDIT.to_owned(), Failed(Unauthorized)),
+        (
+            "the request's fault",
+            400,
+            r#"{"error":{"type":"invalid_request_error","message":"max_tokens: must be positive"}}"#
+                .to_owned(),
+            Passes,
+        ),
+        (
+            "no such model",
+            404,
+            r#"{"error":{"code":"model_not_found"}}"#.to_owned(),
+            Failed(NoModel),
+        ),
+        ("an empty stream", 200, String::new(), Failed(ServerError)),
+        ("a preamble alone", 200, START.to_owned(), Failed(ServerError)),
+        (
+            "overloaded at once",
+            200,
+            "event: error\n".to_owned()
+                + &event(r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#),
+            Failed(Overloaded),
+        ),
+        (
+            "overloaded behind a preamble",
+            200,
+            START.to_owned() + PING + &event(r#"{"type":"error","error":{"type":"overloaded_error"}}"#),
+            Failed(Overloaded),
+        ),
+        (
+            "an error of the request in a stream",
+            200,
+            event(r#"{"type":"error","error":{"type":"invalid_request_error","message":"x"}}"#),
+            Passes,
+        ),
+        (
+            "a failed response",
+            200,
+            CREATED.to_owned()
+                + &event(r#"{"type":"response.failed","response":{"error":{"code":"server_error","message":"x"}}}"#),
+            Failed(ServerError),
+        ),
+        (
+            "a response that failed by its prompt",
+            200,
+            CREATED.to_owned()
+                + &event(r#"{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"x"}}}"#),
+            Passes,
+        ),
+        (
+            "a chunk that is an error",
+            200,
+            event(r#"{"error":{"message":"x","code":429}}"#),
+            Failed(RateLimited),
+        ),
+        (
+            "a chunk that is an error, without its blank line",
+            200,
+            r#"data: {"error":{"message":"x","code":502}}"#.to_owned(),
+            Failed(ServerError),
+        ),
+        (
+            "text",
+            200,
+            START.to_owned() + &event(r#"{"type":"content_block_start"}"#),
+            Passes,
+        ),
+        (
+            "text that speaks of an error",
+            200,
+            event(r#"{"choices":[{"delta":{"content":"{\"error\":{\"code\":429}}"}}]}"#),
+            Passes,
+        ),
+        ("no JSON", 200, event("[DONE]"), Passes),
+        (
+            "text, then an error",
+            200,
+            event(r#"{"choices":[]}"#) + &event(r#"{"error":{"code":500}}"#),
+            Passes,
+        ),
+    ]
+}
+
+/// However an answer comes in pieces, it is judged as the whole, or goes on before its end.
+#[test]
+fn answers_split_at_every_byte() {
+    for (case, status, body, want) in answers() {
+        for split in 0..=body.len() {
+            let mut judge = Judge::default();
+            judge.on_head(status, status == 200, false);
+            let (first, _) = body.as_bytes().split_at(split);
+            let mut verdict = judge.on_body(first, false);
+            if verdict == Held {
+                verdict = judge.on_body(body.as_bytes(), true);
+            }
+            assert_eq!(verdict, want, "{case}, split at {split}");
+            assert_eq!(
+                judge,
+                Judge::Idle,
+                "{case}, split at {split}: it is judged once"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_too_long_goes_on() {
+    // (case, status, the bytes so far; the verdict)
+    let comment = format!(": {}\n", "x".repeat(98)).repeat(MAX_PREAMBLE / 100 + 1);
+    let long = " ".repeat(MAX_ANSWER + 1);
+    let cases = [
+        ("an error", 400, long.get(1..).unwrap(), Held),
+        ("an error", 400, long.as_str(), Passes),
+        (
+            "a preamble",
+            200,
+            comment.get(..MAX_PREAMBLE - 1).unwrap(),
+            Held,
+        ),
+        (
+            "a preamble",
+            200,
+            comment.get(..MAX_PREAMBLE).unwrap(),
+            Passes,
+        ),
+    ];
+    for (case, status, bytes, want) in cases {
+        let mut judge = Judge::default();
+        judge.on_head(status, status == 200, false);
+        let got = judge.on_body(bytes.as_bytes(), false);
+        assert_eq!(got, want, "{case} of {} bytes", bytes.len());
+    }
+}
+
+#[test]
+fn after_its_time_an_answer_passes() {
+    let mut judge = Judge::default();
+    judge.on_head(400, false, false);
+    judge.let_go();
+    assert_eq!(judge.on_body(CREDIT.as_bytes(), true), Passes);
+}
