@@ -33,7 +33,7 @@ ARCHITECTURES = {62: "amd64", 183: "arm64"}
 RUNTIME = {
     "type": "envoy_proxy",
     "abiVersions": ["0.2.1"],
-    "config": {"rootIds": ["attempts", "config-loader", "gateway", "tries"]},
+    "config": {"rootIds": ["attempts", "config-loader", "gateway", "judge", "tries"]},
 }
 
 

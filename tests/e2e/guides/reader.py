@@ -19,7 +19,7 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
 class Reader:
-    """A terminal in which a page's blocks are run one after the other: what one exports the next one has."""
+    """A terminal in which a page's blocks are run one after the other: what one exports, and its variables in lower case, the next one has."""
 
     def __init__(self, home: Path, changes: Iterable[tuple[str, str]] = (), **environment: str) -> None:
         """`changes` are made to every block: what is another place, or another address, in a test."""
@@ -45,7 +45,8 @@ class Reader:
     def does(self, text: str, *, given: str = "", cwd: Path = ROOT) -> str:
         """Runs a block with this on standard input; what it printed."""
         before = f"set -eu -o pipefail\n[ ! -e {self._exported} ] || . {self._exported}"
-        whole = f"{before}\n{self.changed(text)}\nexport -p > {self._exported}\n"
+        after = f"{{ export -p; declare -p $(compgen -v | grep '^[a-z]') || true; }} > {self._exported} 2>&1"
+        whole = f"{before}\n{self.changed(text)}\n{after}\n"
         done = subprocess.run(
             ["bash", "-c", whole],
             input=given, cwd=cwd, env=self._environment, capture_output=True, text=True, timeout=240, check=False,
