@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 from e2e.console.running import Api, Console
+from e2e.guides.samples import sample
 from stack import SAMPLE_DOCUMENT
 from waiting import until
 
@@ -142,3 +143,5 @@ def test_what_is_told(tmp_path: Path) -> None:
         assert {one["reason"] for one in told} == {"not_kept"}
         assert receiver.facts("budget.threshold") == [budget], "it was told once"
         assert not receiver.wrong, receiver.wrong
+        shown = {one["type"]: one.keys() for one in sample("console-people")}
+        assert shown == {one["type"]: one.keys() for one in receiver.told}, "the page shows each of them"
