@@ -10,7 +10,7 @@ from pathlib import Path
 
 from e2e.envoy_wheel import envoy_wheel
 from pages import Block, blocks
-from stack import COMMAND, HERE
+from stack import COMMAND, HERE, Child
 
 ROOT = HERE.parent
 DOCS = ROOT / "docs"
@@ -53,6 +53,11 @@ class Reader:
         )  # fmt: skip
         assert done.returncode == 0, f"{self.changed(text)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def begins(self, text: str, log: Path, *, cwd: Path = ROOT) -> Child:
+        """Runs a command that goes on until it is stopped."""
+        environment = " ".join(f"{name}={shlex.quote(value)}" for name, value in self._environment.items())
+        return Child(["bash", "-c", f"cd {shlex.quote(str(cwd))} && exec env -i {environment} {self.changed(text)}"], log)
 
 
 def shell(page: Path) -> list[Block]:
