@@ -1,4 +1,4 @@
-"""`install.sh`: what it refuses. The keys are made here."""
+"""`install.sh`: what it refuses; what docs/release.md says of checking a release. The keys are made here."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
+import dist
 import publish
 import pytest
+from pages import blocks
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "release.md"
 VERSION = "1.2.3"
 pytestmark = pytest.mark.skipif(shutil.which("minisign") is None, reason="minisign is not here: apt install minisign")
 
@@ -31,6 +34,7 @@ def published(place: Path, key: Path | None) -> Path:
         (source / "bin" / name).write_text(f"#!/bin/sh\necho {name} {VERSION}\n")
         (source / "bin" / name).chmod(0o755)
     (source / "build.json").write_text('{"version": "1.2.3", "commit": "c0ffee", "rustc": "1"}')
+    (source / "SHA256SUMS").write_bytes(dist.checksums(source))
     with tarfile.open(place / f"{source.name}.tar.gz", "w:gz") as archive:
         archive.add(source, source.name)
     (place / f"trilane-{VERSION}-py3-none-any.whl").write_bytes(b"wheel")
@@ -67,6 +71,24 @@ def test_a_verified_release_is_installed(tmp_path: Path, tools: Path) -> None:
     assert "is verified and installed" in done.stdout
     said = subprocess.run([tmp_path / "bin/trilane"], capture_output=True, text=True, check=True).stdout
     assert said in (f"trilane {VERSION}\n", f"trilane-arm64 {VERSION}\n")
+
+
+def test_the_commands_of_the_page(tmp_path: Path) -> None:
+    """What checks a release: by hand, by the script, and what is in the archive."""
+    checking = [block.text for block in blocks(PAGE.read_text(encoding="utf-8"), "sh") if block.heading == "Checking it"]
+    assert len(checking) == 4 and "make release" in checking.pop(), "tests/release/test_reproducible.py builds it again"
+    key = secret_key(tmp_path / "key")
+    place = published(tmp_path / "out", key)
+    shutil.copy(f"{key}.pub", place / "minisign.pub")
+    shutil.rmtree(place / f"trilane-{VERSION}")
+    said = []
+    for text in checking:
+        text = text.replace("https://…/0.1.0", str(place)).replace("0.1.0", VERSION)
+        done = subprocess.run(["bash", "-euc", text], cwd=place, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+        said.append(done.stdout)
+    assert "Signature and comment signature verified" in said[0] and f"trilane-{VERSION}.tar.gz: OK" in said[0]
+    assert (tmp_path / ".local/bin/trilane").exists() and (place / f"trilane-{VERSION}/build.json").exists()
 
 
 def flip(file: Path) -> None:

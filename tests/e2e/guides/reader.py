@@ -19,7 +19,8 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
 class Reader:
-    """A terminal in which a page's blocks are run one after the other: what one exports, and its variables in lower case, the next one has."""
+    """A terminal in which a page's blocks are run one after the other: what one exports, its variables in lower
+    case and its functions, the next one has."""
 
     def __init__(self, home: Path, changes: Iterable[tuple[str, str]] = (), **environment: str) -> None:
         """`changes` are made to every block: what is another place, or another address, in a test."""
@@ -45,7 +46,7 @@ class Reader:
     def does(self, text: str, *, given: str = "", cwd: Path = ROOT) -> str:
         """Runs a block with this on standard input; what it printed."""
         before = f"set -eu -o pipefail\n[ ! -e {self._exported} ] || . {self._exported}"
-        after = f"{{ export -p; declare -p $(compgen -v | grep '^[a-z]') || true; }} > {self._exported} 2>&1"
+        after = f"{{ export -p; declare -f; declare -p $(compgen -v | grep '^[a-z]') || true; }} > {self._exported} 2>&1"
         whole = f"{before}\n{self.changed(text)}\n{after}\n"
         done = subprocess.run(
             ["bash", "-c", whole],

@@ -13,7 +13,7 @@ from e2e.guides.reader import DOCS
 from e2e.guides.samples import sample
 from stack import COMMAND
 
-#: How many parts of a document there are on a page; what else it shows as JSON, tests of it compare with what there is.
+#: How many parts of a document there are on a page, beside pages of feeds, answers and lines of the ledger.
 PARTS = {
     "keys-feed": 1,
     "limits": 3,
@@ -78,10 +78,9 @@ def around(part: dict[str, Any]) -> dict[str, Any]:
         protocol = "B" if part["id"].startswith("claude") else "A"
         return {"groups": [source("one", protocol, set()) | {"models": [part]}], "keys": []}
     document = {"groups": [], "keys": [], **part}
-    for group in document["groups"]:
-        if group["protocol"] == "Mixed" and "entries" not in group:
-            group |= {"entries": {"responses": {"source": "one"}}, "models": [{"id": "gpt-5.1", "entry": "responses"}]}
-    document["groups"] = [each for group in document["groups"] for each in (with_sources(group) if "entries" in group else [group])]
+    # A group that is shown for its limits has no more than these.
+    shortened = {"entries": {"responses": {"source": "one"}}, "models": [{"id": "gpt-5.1", "entry": "responses"}]}
+    document["groups"] = [each for group in document["groups"] for each in with_sources(shortened | group)]
     # A document has at least one group, and those of its keys.
     for name in {"one", *(each["group"] for each in document["keys"])} - {each["id"] for each in document["groups"]}:
         document["groups"].append(source(name, "A", {"gpt-5.1"}))

@@ -1,25 +1,31 @@
-"""docs/console-running.md and the console's part of docs/operations.md, done as they say: a console, the agents of two Envoys, approvals; and
-keys by the SQL of docs/keys-feed.md and docs/limits.md in its database; docs/release.md drains a gateway."""
+"""docs/console-running.md and the console's part of docs/operations.md, done as they say: a console, the agents of two Envoys, approvals; keys
+by the SQL of docs/keys-feed.md and docs/limits.md in its database; the gateway is drained as docs/release.md says."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import datetime, timezone
 from pathlib import Path
 
 import fetch
 import httpx
 import pytest
+from e2e.browser.seeded import line
 from e2e.console.running import Api
 from e2e.guides.reader import DOCS, Reader, shell
+from pages import blocks
 from ports import free_port
 from stack import SAMPLE_DOCUMENT, WASM, Child
 from waiting import until
 
 #: The page's fingerprint.
 FINGERPRINT = "1f3a-77c0-2b9e-40d1-9c55"
+BY_SQL = pytest.mark.skipif(shutil.which("sqlite3") is None, reason="sqlite3 is not here: apt install sqlite3")
 
 
 class Console:
@@ -125,15 +131,16 @@ def test_an_envoy_of_ones_own(console: Console) -> None:
     assert f"{console.place}/run/trilane/ads.sock" in written and "trilane_agent" in written
 
 
+@BY_SQL
 def test_keys_by_sql(console: Console) -> None:
     """What each statement makes of a key, the API says."""
-    single, many = blocks_of("keys-feed", "sqlite3 $db")
+    single, many = blocks_of("keys-feed", "db ")
     lines = single.splitlines(keepends=True)
     console.does("export KEY=tl-of-somebody")
     seen = {}
-    for number, line in enumerate(lines):
-        console.does(line)
-        if "sqlite3" in line and "DELETE" not in line:
+    for number, command in enumerate(lines):
+        console.does(command)
+        if command.startswith("db ") and "DELETE" not in command:
             seen[number] = console.api.get("/keys/key_01")
     first, *_, last = seen.values()
     assert first["group"] == "mixed" and not first["disabled"]
@@ -152,13 +159,23 @@ def test_keys_by_sql(console: Console) -> None:
     assert (found["key_02"]["owner"], found["key_02"]["models"], found["key_02"]["disabled"]) == ("ann", ["gpt-5.1"], True)
 
 
+@BY_SQL
 def test_what_was_spent_by_sql(console: Console) -> None:
-    (text,) = blocks_of("limits", "sqlite3 $db")
+    (text,) = blocks_of("limits", "db ")
     spent = {"at": "2026-11-22T10:15:30Z", "in_day": "1.25", "in_month": "20.500301"}
     (console.place / "spent.json").write_text(json.dumps({"keys": {"key_01": spent, "key_02": spent}, "groups": {}}))
-    console.does(f"db=/var/lib/trilane/console.db\n{text}")
+    console.does(text)
     assert console.api.get("/keys/key_01")["limits"]["budget"] == {"per_month": "50", "spent": spent}
     assert "limits" not in console.api.get("/keys/key_02")
+
+
+@BY_SQL
+def test_the_charges_of_each_model(console: Console) -> None:
+    """The statement of docs/console-inside.md."""
+    (statement,) = [block.text for block in blocks((DOCS / "console-inside.md").read_text(encoding="utf-8"), "sql")]
+    now = datetime.now(timezone.utc).replace(microsecond=0)
+    console.api.take_in("edge-3", line(now, "key_01", "ann", "claude-opus-4-5", "1.5"))
+    assert "claude-opus-4-5|" in console.does(f"db {shlex.quote(statement)}")
 
 
 def test_a_gateway_is_drained(console: Console) -> None:

@@ -1,4 +1,4 @@
-"""docs/real-vendor.md: each `trilane init` on it does what the page says, with stand-ins at the vendors' addresses."""
+"""docs/real-vendor.md: each `trilane init` on it does what the page says, with stand-ins at the vendors' addresses. Its other commands are README.md's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pages import blocks
 from stack import COMMAND
 from vendors import AnthropicVendor, DeepSeekVendor, GeminiVendor, LocalServer, OpenAIVendor, OpenRouterVendor
 
-PAGE = Path(__file__).parents[3] / "docs" / "real-vendor.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "real-vendor.md"
 PRESETS = {
     "openai": OpenAIVendor,
     "anthropic": AnthropicVendor,
@@ -53,6 +54,13 @@ def test_each_init_on_the_page(tmp_path: Path) -> None:
             assert "works; " in run.stderr or "answers; " in run.stderr, run.stderr
             checked = [str(COMMAND), "check", "--strict", str(directory / "gateway.json")]
             subprocess.run(checked, check=True, capture_output=True)
+
+
+def test_the_other_commands_are_those_of_the_readme() -> None:
+    """tests/e2e/guides/test_readme.py runs them."""
+    mine, theirs = ([line for block in blocks(page.read_text(encoding="utf-8"), "sh") for line in block.text.splitlines()] for page in (PAGE, ROOT / "README.md"))
+    others = [line for line in mine if not line.startswith("trilane init --") and line not in theirs]
+    assert others == ["claude", "export OPENAI_API_KEY=… ANTHROPIC_API_KEY=… GEMINI_API_KEY=…"], "the agent, and what the test above sets"
 
 
 def with_ids(arguments: list[str], command: list[str], local: str) -> list[str]:
