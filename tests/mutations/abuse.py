@@ -353,8 +353,8 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "dearer classes at the plain price",
         _model_check,
-        "        self.check_class(scanner)?;",
-        "        let _ = self.check_class(scanner);",
+        "        check_class(prices, scanner)?;",
+        "        let _ = check_class(prices, scanner);",
     ),
     Mutation(
         "dearer places at the plain price",
@@ -371,7 +371,7 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "embeddings have an output",
         _estimating,
-        "Some(Operation::Embeddings | Operation::CreateCache) => Estimate::of_reading(input()),",
+        "Some(operation) if operation.only_reads() => Estimate::of_reading(input()),",
         "Some(Operation::CreateCache) => Estimate::of_reading(input()),",
     ),
     # ---- Charges

@@ -20,7 +20,7 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "an account is asked twice",
         _request,
-        "let fresh = |index| !progress.asked.contains(index);",
+        "let fresh = |account| !progress.asked.contains(&place(account));",
         "let fresh = |_| true;",
     ),
     Mutation(
@@ -86,15 +86,15 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "every attempt passes the hop",
         _request,
-        "let direct = states.has_answered(marks) || !has_hop;",
+        "let direct = (of_source.has_answered(marks) && first.source == 0 && !may_wait) || !has_hop;",
         "let direct = !has_hop;",
     ),
     # ---- What ejects
     Mutation(
         "a failed direct attempt counts against nobody",
         _report,
-        "        registry.note(event, source, accounts, index, host);",
-        "        let _ = (source, accounts, index, registry, host, event);",
+        "        registry.note(event, &source.group, accounts, place.account, host);",
+        "        let _ = (source, accounts, place, registry, host, event);",
     ),
     Mutation(
         "an answer does not wipe out failures",
@@ -147,8 +147,8 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "an attempt does not wait for the body",
         _attempt,
-        "if attempts.asked() > 0 && !attempts.has_whole_body() {",
-        "if attempts.asked() > 999 && !attempts.has_whole_body() {",
+        "if attempts.awaits_body(&|source| states_of(source, host), host.steady_us()) {",
+        "if attempts.awaits_body(&|source| states_of(source, host), host.steady_us()) && attempts.asked() > 999 {",
     ),
     # ---- What leads elsewhere
     Mutation(
@@ -160,8 +160,8 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "3xx is an answer, by way of the hop",
         _attempt,
-        "if status < 300 {",
-        "if status < 400 {",
+        "if status < 300 && judged.is_none() {",
+        "if status < 400 && judged.is_none() {",
     ),
     Mutation(
         "3xx does not count against an account that was asked directly",

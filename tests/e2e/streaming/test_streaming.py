@@ -212,6 +212,10 @@ def test_a_cut_stream_does_not_look_whole(
 ) -> None:
     """HTTP/1 without its last chunk, HTTP/2 with a reset: no client takes it for the end."""
     answer = cut_streams[name, wire, cut].result(timeout=60)
+    if cut == "body" and answer.status == 502:
+        # All accounts broke off in their first event while it was held: the client gets a proper error instead.
+        assert answer.complete and answer.header("x-trilane-error") == "bad_gateway", answer
+        return
     assert answer.status == 200, answer
     assert not answer.complete, f"{name} over {wire}: looks whole"
     if wire.endswith("h2"):
