@@ -275,6 +275,14 @@ impl BodyScanner {
         }
     }
 
+    /// Whether something has been read that a vendor keeps for an account; see [`JsonScanner::holds_state`]. A form names nothing.
+    pub fn holds_state(&self) -> bool {
+        match self {
+            Self::Json(scanner) => scanner.holds_state(),
+            Self::Multipart(_) => false,
+        }
+    }
+
     /// The members read so far that choose a model, provider or price elsewhere and are refused unless a source lets them
     /// pass. In a form lists of models are among them.
     pub fn steering(&self) -> SteeringSet {

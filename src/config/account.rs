@@ -63,6 +63,11 @@ impl Accounts {
             .map(|(_, region)| region)
     }
 
+    /// Whether accounts say with which others they share what a vendor keeps for them.
+    pub fn have_states(&self) -> bool {
+        self.accounts.iter().any(|account| account.state.is_some())
+    }
+
     /// The account with this id.
     pub fn named(&self, id: &str) -> Option<&Account> {
         self.accounts.iter().find(|account| account.id == id)
@@ -153,6 +158,9 @@ pub struct Account {
     pub region: Option<SmolStr>,
     /// A factor on the list price, by which its responses cost; `None` where that is not known.
     pub cost: Option<Multiplier>,
+    /// The label of the accounts that share what a vendor keeps for an account: responses, encrypted reasoning, files. `None` for
+    /// one that shares it with no other.
+    pub state: Option<SmolStr>,
 }
 
 impl Account {
@@ -240,6 +248,8 @@ pub struct Failover {
     pub set_aside_seconds: u32,
     /// For how long at the most, in seconds, where a vendor asks for it.
     pub set_aside_max_seconds: u32,
+    /// For how long after an answer a vendor keeps the prompt, in seconds: a conversation that has moved stays for so long.
+    pub prompt_cache_seconds: u32,
 }
 
 impl Failover {
@@ -267,6 +277,7 @@ impl Default for Failover {
             failures: 1,
             set_aside_seconds: 10,
             set_aside_max_seconds: 300,
+            prompt_cache_seconds: 300,
         }
     }
 }

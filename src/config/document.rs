@@ -106,6 +106,7 @@ objects! {
         proxy: String,
         region: String,
         cost: String,
+        state: String,
     }
 
     /// The conditions of failover to another account, and of the ejection of a failing account.
@@ -119,6 +120,7 @@ objects! {
         failures: u32,
         set_aside_seconds: u32,
         set_aside_max_seconds: u32,
+        prompt_cache_seconds: u32,
     }
 
     /// One entry of a Mixed group.

@@ -80,7 +80,7 @@ impl AdmittedRequest {
                     && !sent_whole
                     && let Some(several) = &upstream.several
                 {
-                    several.on_body_end(environment);
+                    several.on_body_end(&upstream.body, environment);
                 }
             }
         }

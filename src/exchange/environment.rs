@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::step::Trace;
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
-use crate::failover::{AccountEvent, KeyMark, RequestAttempts, States};
+use crate::failover::{AccountEvent, KeyMark, Move, Moved, RequestAttempts, States};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
 };
@@ -62,6 +62,12 @@ pub trait AccountStates {
     fn note(&self, _event: AccountEvent, _source: &str, _accounts: &Accounts, _index: usize) {}
     /// Notes that a key uses a source.
     fn note_use(&self, _source: &str, _key: KeyMark) {}
+    /// Finds out where a conversation has moved.
+    fn moved(&self, _conversation: u64) -> Option<Moved> {
+        None
+    }
+    /// Notes where a conversation of a source was answered.
+    fn note_move(&self, _change: Move, _source: &str) {}
     /// Remembers the attempts of a request by its id, for those who see them. Gives whether they are.
     fn begin_attempts(&self, _id: &SmolStr, _attempts: &Rc<RequestAttempts>) -> bool {
         true

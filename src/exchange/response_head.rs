@@ -231,7 +231,8 @@ fn rejection_of(fault: AccountFault, admitted: &AdmittedRequest, clock: &impl Cl
                 failed.account == account.id && of_source.is_none_or(|id| *id == source.group)
             })
         };
-        if !failed.iter().all(FailedAttempt::rejects_account) || !attempts.eligible().all(is_asked)
+        if !failed.iter().all(FailedAttempt::rejects_account)
+            || !attempts.eligible(clock.now_us()).all(is_asked)
         {
             return failure_of(admitted, clock);
         }

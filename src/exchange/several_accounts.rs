@@ -108,13 +108,17 @@ impl SeveralAccounts {
             path: Some(path_less_version(later.path().as_bytes())),
         });
         let sources: Vec<PlannedSource> = core::iter::once(first).chain(later).collect();
-        let attempts = Rc::new(RequestAttempts::new(AttemptPlan {
+        let attempts = RequestAttempts::new(AttemptPlan {
             bounds: bounds(accounts, &sources, began_us),
             sources,
             key: self.key,
             model: body.models().model().map(|model| ModelMark::of(&model.id)),
             affinity: self.affinity,
-        }));
+        });
+        let moved = states(&source.group)
+            .may_have_moved(now_us)
+            .then(|| environment.moved(attempts.conversation()));
+        let attempts = Rc::new(attempts.of_moved(moved.flatten()));
         // An id that another request has, where Envoy lets clients choose them, leads to that one's attempts: this one
         // must not come to the hop, make others, or end them.
         self.id = self
@@ -124,7 +128,7 @@ impl SeveralAccounts {
         let is_found = self.id.is_some();
         let has_hop = is_found && environment.has_hop();
         if body.sent_whole {
-            attempts.end_body(self.terms(), now_us);
+            attempts.end_body(self.terms(), body.scanner().holds_state(), now_us);
         }
         let dispatch = attempts.dispatch(&states, now_us, has_hop);
         let retried = dispatch.as_ref().is_some_and(|it| it.retried) && is_found;
@@ -153,9 +157,9 @@ impl SeveralAccounts {
     }
 
     /// The last byte of the body has come.
-    pub(super) fn on_body_end(&self, clock: &impl Clock) {
+    pub(super) fn on_body_end(&self, body: &RequestBody, clock: &impl Clock) {
         if let Some(attempts) = self.attempts() {
-            attempts.end_body(self.terms(), clock.now_us());
+            attempts.end_body(self.terms(), body.scanner().holds_state(), clock.now_us());
         }
     }
 
@@ -172,11 +176,18 @@ impl SeveralAccounts {
     }
 
     /// A response below 300 has come.
-    pub(super) fn on_success(&self, environment: &impl AccountStates) {
-        if let Some(attempts) = self.attempts()
-            && attempts.must_note_answer()
-        {
+    pub(super) fn on_success(&self, environment: &(impl AccountStates + Clock)) {
+        // One by way of the hop was noted there.
+        let Some(attempts) = self.attempts().filter(|it| !it.by_hop()) else {
+            return;
+        };
+        if attempts.must_note_answer() {
             note(AccountEvent::Answered, attempts, environment);
+        }
+        if let Some(first) = attempts.sources().first()
+            && let Some(change) = attempts.moves(|| environment.now_us())
+        {
+            environment.note_move(change, &first.source.group);
         }
     }
 

@@ -143,7 +143,7 @@ impl Attempt {
         if place.source > 0 && !of_source.know_use(attempts.key(), now_us) {
             states::note_use(&source.group, attempts.key(), host);
         }
-        attempts.begin(place, true, &of_source, now_us);
+        attempts.begin(place, true, &states, now_us);
         let course = AttemptDecision::To {
             cluster: cluster.clone(),
             path: attempts.path(place).map(<[u8]>::to_vec),
@@ -162,6 +162,11 @@ impl Attempt {
         let (status, judged) = (host.status(), host.judged());
         if status < 300 && judged.is_none() {
             note(AccountEvent::Answered, &attempts, place, registry, host);
+            if let Some(first) = attempts.sources().first()
+                && let Some(change) = attempts.moves(|| host.steady_us())
+            {
+                registry.note_move(change, &first.source.group, host);
+            }
             return false;
         }
         let Some(account) = attempts.account(place) else {

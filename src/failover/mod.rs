@@ -8,9 +8,10 @@
 //! |---|---|
 //! | `order` | in which order a conversation asks the accounts: by priority, then by weighted rendezvous hashing |
 //! | `ejection` | when an account is ejected, and for how long |
+//! | [`moved`] | which conversations are elsewhere than at their first account, and for how long |
 //! | `active_keys` | whether a source is used by more than one key, so that one alone need not be believed |
 //! | `states` | what all workers know of a source's accounts, in shared data |
-//! | `request` | the attempts of one request so far |
+//! | `request` | the attempts of one request so far, and the account that comes next |
 //! | `attempt` | an attempt by way of the hop: made or not, at which account, followed by another or not |
 //! | `report` | what Envoy's log of a failed attempt means |
 //! | [`judge`] | whether an answer that looks good, or blames the request, is a failure of its account |
@@ -29,6 +30,7 @@ mod fault;
 #[cfg(test)]
 mod fixtures;
 pub mod judge;
+pub mod moved;
 mod order;
 mod recent_states;
 mod registry;
@@ -39,6 +41,7 @@ mod told_wait;
 
 pub use active_keys::KeyMark;
 pub use fault::{AccountFault, MAX_ANSWER};
+pub use moved::{Move, Moved};
 pub use registry::Registry;
 pub use report::{AttemptReport, note_report};
 pub use request::{

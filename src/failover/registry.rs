@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use smol_str::SmolStr;
 
 use super::active_keys::KeyMark;
+use super::moved::{self, Move};
 use super::recent_states::RecentStates;
 use super::request::RequestAttempts;
 use super::states::{self, AccountEvent, States};
@@ -78,6 +79,12 @@ impl Registry {
     /// Notes that a key uses a source, for all workers.
     pub fn note_use(&self, source: &str, key: KeyMark, host: &(impl SharedData + Clocks)) {
         states::note_use(source, key, host);
+        self.states.forget(source);
+    }
+
+    /// Notes where a conversation of a source was answered, for all workers.
+    pub fn note_move(&self, change: Move, source: &str, host: &(impl SharedData + Clocks)) {
+        moved::note(change, source, host.steady_us(), host);
         self.states.forget(source);
     }
 

@@ -369,9 +369,9 @@ mod tests {
         for (case, status, flags, transport_failure, ended, now, certain) in cases {
             let attempts = request(&source, 0, 2);
             if let Some(ended) = ended {
-                attempts.end_body(Vec::new(), ended * S);
+                attempts.end_body(Vec::new(), false, ended * S);
             }
-            attempts.begin(at(1), false, &Default::default(), 100 * S);
+            attempts.begin(at(1), false, &|_| std::rc::Rc::default(), 100 * S);
             let report = AttemptReport {
                 request_id: Vec::new(),
                 cluster: "account/s/a1".to_owned(),

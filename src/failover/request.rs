@@ -1,12 +1,15 @@
 //! The attempts of one request: at the accounts of a source, or of several sources in sequence.
 
+mod choice;
+
 use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hasher};
 use std::rc::Rc;
 
 use smol_str::SmolStr;
 
 use super::active_keys::KeyMark;
-use super::order;
+use super::moved::{Move, Moved};
 use super::states::{AccountEvent, ModelMark, States};
 use crate::config::account::{Account, Accounts, HOP_CLUSTER, Marks};
 use crate::config::policy::Source;
@@ -73,10 +76,17 @@ pub struct AccountPlace {
 /// Reads what is known of the accounts of the source with this id.
 pub type ReadStates<'a> = &'a dyn Fn(&str) -> Rc<States>;
 
+/// The time for which it is known where a conversation is whose state an account's vendor keeps, in microseconds: a day.
+const STATE_LIFE_US: u64 = 86_400_000_000;
+
 /// The attempts of one request, shared by its exchange and by the filters that see its attempts.
 #[derive(Debug)]
 pub struct RequestAttempts {
     plan: AttemptPlan,
+    /// The place at which the conversation was answered last, where that was not its first account, and when.
+    moved: Option<(AccountPlace, Moved)>,
+    /// Whether accounts say with which others they share what a vendor keeps for them.
+    have_states: bool,
     progress: RefCell<AttemptProgress>,
 }
 
@@ -93,6 +103,10 @@ struct AttemptProgress {
     asked_us: u64,
     /// The time at which the last byte of the body came, in microseconds of the steady clock; `None` while more is to come.
     whole_us: Option<u64>,
+    /// Whether the body names something that a vendor keeps for an account; `None` while more of it is to come.
+    holds_state: Option<bool>,
+    /// Whether the last account is another than the conversation's first.
+    is_moved: bool,
     /// The terms of attempts at each source after the first, `None` where it does not fit; none while the body is not known.
     later: Vec<Option<LaterTerms>>,
     /// Whether an answer of the first account must be noted.
@@ -118,10 +132,80 @@ impl AttemptProgress {
 impl RequestAttempts {
     /// Of a request whose first attempt is still to be dispatched.
     pub fn new(plan: AttemptPlan) -> Self {
+        let mut accounts = plan
+            .sources
+            .iter()
+            .filter_map(|it| it.source.accounts.as_ref());
         Self {
+            have_states: accounts.any(|accounts| accounts.have_states()),
             plan,
+            moved: None,
             progress: RefCell::default(),
         }
+    }
+
+    /// The same of a conversation that has moved, where its account is among those of the request.
+    pub fn of_moved(self, moved: Option<Moved>) -> Self {
+        let place = moved.and_then(|moved| {
+            let mut places = self.places();
+            let place = places.find(|place| self.number(*place) == Some(moved.account))?;
+            Some((place, moved))
+        });
+        Self {
+            moved: place,
+            ..self
+        }
+    }
+
+    /// The conversation, with this model, among those of all sources.
+    pub fn conversation(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(self.plan.affinity);
+        if let Some(first) = self.plan.sources.first() {
+            hasher.write(first.source.group.as_bytes());
+        }
+        hasher.write_u64(self.plan.model.map_or(0, ModelMark::number));
+        hasher.finish()
+    }
+
+    /// The number of an account among those of all sources.
+    fn number(&self, place: AccountPlace) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(self.source(place)?.group.as_bytes());
+        hasher.write_u64(self.marks(place)?.id);
+        Some(hasher.finish())
+    }
+
+    /// The change to note of the conversation's place, now that the last account has answered; `None` where there is nothing new.
+    pub fn moves(&self, now_us: impl FnOnce() -> u64) -> Option<Move> {
+        let progress = self.progress.try_borrow().ok()?;
+        if !progress.is_moved && self.moved.is_none() {
+            return None;
+        }
+        let (place, now_us) = (*progress.asked.last()?, now_us());
+        let to = self.number(place).filter(|_| progress.is_moved);
+        let known = self.moved.map(|(_, moved)| moved);
+        let is_known = to.is_some_and(|to| known.is_some_and(|known| known.covers(to, now_us)));
+        let life_us = if self.have_states {
+            STATE_LIFE_US
+        } else {
+            self.cache_life_us()
+        };
+        let conversation = self.conversation();
+        let change = Move {
+            conversation,
+            to,
+            life_us,
+        };
+        (!is_known && life_us > 0).then_some(change)
+    }
+
+    /// The time for which a vendor keeps the conversation's prompt after an answer, in microseconds.
+    fn cache_life_us(&self) -> u64 {
+        let first = self.plan.sources.first();
+        let accounts = first.and_then(|first| first.source.accounts.as_ref());
+        let seconds = accounts.map_or(0, |accounts| accounts.failover.prompt_cache_seconds);
+        u64::from(seconds).saturating_mul(1_000_000)
     }
 
     /// The sources, in the order in which they are asked.
@@ -159,11 +243,11 @@ impl RequestAttempts {
         let (account, marks) = (self.account(first)?, self.marks(first)?);
         let retried = self.plan.bounds.attempts > 1 || account.retries > 0;
         let of_source = states(&self.source(first)?.group);
-        // Another source may be better, once the whole body is known: the hop waits for it.
-        let may_wait = has_hop && self.awaits_other_source(&of_source, marks, now_us);
+        // Another account may be better, once the whole body is known: the hop waits for it.
+        let may_wait = has_hop && self.may_wait(first, states, now_us);
         let direct = (of_source.has_answered(marks) && first.source == 0 && !may_wait) || !has_hop;
         if direct {
-            self.begin(first, false, &of_source, now_us);
+            self.begin(first, false, states, now_us);
             let mut progress = self.progress.try_borrow_mut().ok()?;
             progress.note_answer = !of_source.knows_no_failure(marks);
             progress.hop_is_foreign = !has_hop;
@@ -176,27 +260,6 @@ impl RequestAttempts {
         Some(Dispatch { cluster, retried })
     }
 
-    /// Whether an account is ejected, and the end of the body may bring another source in its place.
-    fn awaits_other_source(&self, states: &States, marks: &Marks, now_us: u64) -> bool {
-        self.plan.sources.len() > 1
-            && !self.has_whole_body()
-            && states.is_set_aside(marks, self.plan.model, now_us)
-    }
-
-    /// Whether the next attempt waits for the end of the body: one after a failed one, and one at an ejected account where
-    /// another source may serve the whole body.
-    pub fn awaits_body(&self, states: ReadStates<'_>, now_us: u64) -> bool {
-        if self.has_whole_body() {
-            return false;
-        }
-        let is_other_better = || {
-            let next = self.next(states, now_us)?;
-            let of_source = states(&self.source(next)?.group);
-            Some(self.awaits_other_source(&of_source, self.marks(next)?, now_us))
-        };
-        self.asked() > 0 || is_other_better().unwrap_or(false)
-    }
-
     /// The model's name at an account's source, where the body that goes upstream has another one.
     pub fn renamed(&self, place: AccountPlace) -> Option<SmolStr> {
         let progress = self.progress.try_borrow().ok()?;
@@ -204,80 +267,29 @@ impl RequestAttempts {
         terms.model.clone()
     }
 
-    /// The accounts that the request may go to, or has gone to.
-    pub fn eligible(&self) -> impl Iterator<Item = (&Source, &Account)> {
-        let count = self.plan.sources.len();
-        let fits = self.progress.try_borrow().map_or_else(
-            |_| Vec::new(),
-            |it| (0..count).map(|source| it.fits(source)).collect(),
-        );
-        let sources = self.plan.sources.iter().zip(fits).filter(|(_, fits)| *fits);
-        sources.flat_map(|(planned, _)| {
-            let accounts = planned.source.accounts.iter();
-            let accounts = accounts.flat_map(|it| &it.accounts);
-            accounts.map(|account| (&*planned.source, account))
-        })
-    }
-
-    /// The account that would be asked next: the last one again if its connection failed and it is to have another
-    /// attempt, else one that was not asked.
-    pub fn next(&self, states: ReadStates<'_>, now_us: u64) -> Option<AccountPlace> {
-        let progress = self.progress.try_borrow().ok()?;
-        if let Some(last) = progress.asked.last().copied() {
-            let retries = self.account(last).map_or(0, |it| it.retries);
-            let failure = progress.failed.last();
-            let broken = failure.is_some_and(|it| it.kind == AttemptFailure::Connection);
-            if broken && progress.times <= retries {
-                return Some(last);
-            }
-            if progress.asked.len() >= self.plan.bounds.attempts {
-                return None;
-            }
-        }
-        let mut ejected = None;
-        for (source, planned) in self.plan.sources.iter().enumerate() {
-            let place = |account| AccountPlace { source, account };
-            let fresh = |account| !progress.asked.contains(&place(account));
-            let accounts = planned.source.accounts.as_deref();
-            let Some(accounts) = accounts.filter(|_| progress.fits(source)) else {
-                continue;
-            };
-            let of_source = states(&planned.source.group);
-            match order::first(
-                accounts,
-                self.plan.affinity,
-                &of_source,
-                self.plan.model,
-                now_us,
-                fresh,
-            ) {
-                Some((account, false)) => return Some(place(account)),
-                Some((account, true)) => ejected = ejected.or(Some(place(account))),
-                None => {}
-            }
-        }
-        // A past failure makes no client wait.
-        ejected
-    }
-
     /// An account is asked now.
-    pub fn begin(&self, place: AccountPlace, by_hop: bool, states: &States, now_us: u64) {
+    pub fn begin(&self, place: AccountPlace, by_hop: bool, states: ReadStates<'_>, now_us: u64) {
         self.ask(place, by_hop);
-        let marks = self.marks(place);
+        let of_account = self.marks(place).zip(self.source(place));
+        let notes_end = of_account
+            .is_some_and(|(marks, source)| !states(&source.group).knows_no_failure(marks));
+        let is_moved = self.is_moved(place, states, now_us);
         if let Ok(mut progress) = self.progress.try_borrow_mut() {
             progress.asked_us = now_us;
-            progress.note_end = marks.is_some_and(|marks| !states.knows_no_failure(marks));
+            progress.is_moved = is_moved;
+            progress.note_end = notes_end;
         }
     }
 
     /// The last byte of the body has come: attempts at each source after the first have these terms, `None` where it does not
-    /// fit.
-    pub fn end_body(&self, later: Vec<Option<LaterTerms>>, now_us: u64) {
+    /// fit. `holds_state`: the body names something that a vendor keeps for an account.
+    pub fn end_body(&self, later: Vec<Option<LaterTerms>>, holds_state: bool, now_us: u64) {
         if let Ok(mut progress) = self.progress.try_borrow_mut()
             && progress.whole_us.is_none()
         {
             progress.whole_us = Some(now_us);
             progress.later = later;
+            progress.holds_state = Some(holds_state);
         }
     }
 

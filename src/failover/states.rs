@@ -1,6 +1,7 @@
 //! State of a source's accounts that all workers of an Envoy share, in shared data: one value for each source.
 //!
-//! A value begins with the [`ActiveKeys`] of the source, 32 bytes, and the number of accounts that are known, 8 bytes. Then there are
+//! A value begins with the [`ActiveKeys`] of the source, 32 bytes, the time until when conversations may be [moved](super::moved),
+//! 8 bytes, and the number of accounts that are known, 8 bytes. Then there are
 //! entries of 52 bytes, one for each of these accounts: its id, the way in which it has answered, the terms of its ejection, all by their [`Marks`]; then
 //! failures, ejections, the end of the last ejection, interruptions, the key behind them. An entry whose way or terms are
 //! others than the document's says nothing of them. Behind them there are entries of the same form for
@@ -26,10 +27,15 @@ const TRIES: usize = 8;
 /// first.
 const MOST_LIMITED: usize = 64;
 
+/// How much longer than it matters it is known that a conversation has moved, in microseconds.
+const MOVED_SLACK_US: u64 = 1_000_000;
+
 /// The known state of a source's accounts and of the keys that use it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct States {
     keys: ActiveKeys,
+    /// Until when a conversation of the source may be elsewhere than at its first account, in microseconds of the steady clock.
+    moved_until_us: u64,
     /// Whole entries of accounts, as the value has them.
     accounts: Vec<u8>,
     /// Whole entries of models that accounts are at a limit with.
@@ -46,6 +52,11 @@ impl ModelMark {
         let mut hasher = DefaultHasher::new();
         hasher.write(id.as_bytes());
         Self(hasher.finish())
+    }
+
+    /// The hash.
+    pub fn number(self) -> u64 {
+        self.0
     }
 
     /// The number by which it is known together with an account.
@@ -148,12 +159,14 @@ impl States {
     fn new(value: &[u8]) -> Self {
         let read = || {
             let (keys, rest) = value.split_first_chunk::<ACTIVE_KEYS>()?;
+            let (moved_until_us, rest) = rest.split_first_chunk()?;
             let (count, rest) = rest.split_first_chunk()?;
             let (entries, _) = rest.as_chunks::<ENTRY>();
             let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
             let (accounts, limited) = entries.split_at_checked(count)?;
             Some(Self {
                 keys: ActiveKeys::read(keys),
+                moved_until_us: u64::from_le_bytes(*moved_until_us),
                 accounts: accounts.as_flattened().to_vec(),
                 limited: limited.as_flattened().to_vec(),
             })
@@ -164,9 +177,10 @@ impl States {
     /// The value.
     fn to_bytes(&self) -> Vec<u8> {
         let entries = self.accounts.len().saturating_add(self.limited.len());
-        let head = ACTIVE_KEYS.saturating_add(size_of::<u64>());
+        let head = ACTIVE_KEYS.saturating_add(2 * size_of::<u64>());
         let mut bytes = Vec::with_capacity(head.saturating_add(entries));
         self.keys.write(&mut bytes);
+        bytes.extend_from_slice(&self.moved_until_us.to_le_bytes());
         let count = self.accounts.len() / ENTRY;
         bytes.extend_from_slice(&(count as u64).to_le_bytes());
         bytes.extend_from_slice(&self.accounts);
@@ -177,6 +191,17 @@ impl States {
     /// Whether a use of the source by this key need not be noted.
     pub fn know_use(&self, key: KeyMark, now_us: u64) -> bool {
         self.keys.know(key, now_us)
+    }
+
+    /// Whether a conversation of the source may be elsewhere than at its first account.
+    pub fn may_have_moved(&self, now_us: u64) -> bool {
+        now_us < self.moved_until_us
+    }
+
+    /// Whether some account is set aside, for all requests or for those to a model.
+    pub fn set_some_aside(&self, now_us: u64) -> bool {
+        let mut entries = self.entries().chain(entries(&self.limited));
+        entries.any(|entry| entry.ejection.is_in_force(now_us))
     }
 
     fn entries(&self) -> impl Iterator<Item = AccountState> {
@@ -229,10 +254,13 @@ impl States {
                 ..AccountState::new(marks)
             });
         match seconds {
-            Some(seconds) => entry
-                .ejection
-                .on_told_wait(seconds, &source.failover, now_us),
-            None => entry.ejection.on_failure(&source.failover, now_us),
+            Some(seconds @ 1..) => {
+                entry
+                    .ejection
+                    .on_told_wait(seconds, &source.failover, now_us);
+            }
+            // It may be asked again at once: one that goes on so counts as failing.
+            Some(0) | None => entry.ejection.on_failure(&source.failover, now_us),
         }
         limited.push(entry);
         limited.sort_by_key(|entry| core::cmp::Reverse(entry.ejection.until_us));
@@ -343,6 +371,7 @@ impl States {
         }
         Self {
             keys: self.keys,
+            moved_until_us: self.moved_until_us,
             accounts,
             limited: self.limited.clone(),
         }
@@ -382,6 +411,27 @@ pub fn note_use(source: &str, key: KeyMark, host: &(impl SharedData + Clocks)) {
         }
     }
     // Its next request is noted.
+}
+
+/// Notes that a conversation of a source has moved, which matters for so many microseconds from now.
+pub fn note_moved(source: &str, now_us: u64, life_us: u64, shared: &impl SharedData) {
+    let name = name(source);
+    let until_us = now_us.saturating_add(life_us);
+    for _ in 0..TRIES {
+        let (bytes, version) = shared.get(&name);
+        let states = States::new(&bytes.unwrap_or_default());
+        if states.moved_until_us >= until_us {
+            return;
+        }
+        let states = States {
+            // Not each of many is written down.
+            moved_until_us: until_us.saturating_add(MOVED_SLACK_US),
+            ..states
+        };
+        if shared.set(&name, &states.to_bytes(), version).is_ok() {
+            return;
+        }
+    }
 }
 
 /// Notes what became of an attempt at the account with this index, and tells operators of its ejection.

@@ -10,7 +10,7 @@ use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
 use crate::exchange::{AccountStates, Clock, LedgerState, Quotas, Trace};
-use crate::failover::{AccountEvent, KeyMark, RequestAttempts, States};
+use crate::failover::{AccountEvent, KeyMark, Move, Moved, RequestAttempts, States, moved};
 use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
@@ -120,6 +120,15 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
 
     fn note_use(&self, source: &str, key: KeyMark) {
         self.worker.requests.note_use(source, key, self.host);
+    }
+
+    fn moved(&self, conversation: u64) -> Option<Moved> {
+        moved::find(conversation, self.host)
+    }
+
+    fn note_move(&self, change: Move, source: &str) {
+        let requests = &self.worker.requests;
+        requests.note_move(change, source, self.host);
     }
 
     fn begin_attempts(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {

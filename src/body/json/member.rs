@@ -29,6 +29,8 @@ pub(super) enum KnownMember {
     Steering(SteeringId),
     /// A member that lets the upstream choose the model.
     ModelRouting,
+    /// A name of what a vendor keeps for an account.
+    State,
     /// A word that decides nothing.
     Word(Word),
     /// A switch that ends reasoning by `false` or nought.
@@ -73,6 +75,11 @@ const TOP: Others = &[
     ("quality", KnownMember::Word(Word::Quality)),
     ("image_config", KnownMember::Scope(KeyScope::ImageConfig)),
     ("audio", KnownMember::Scope(KeyScope::Audio)),
+    ("previous_response_id", KnownMember::State),
+    ("conversation", KnownMember::State),
+    ("container", KnownMember::State),
+    ("cachedContent", KnownMember::State),
+    ("cached_content", KnownMember::State),
 ];
 const CONFIG: Others = &[
     ("routingConfig", KnownMember::ModelRouting),
@@ -103,6 +110,8 @@ const TOOL: Others = &[
     ("tools", KnownMember::Scope(KeyScope::Tool)),
     ("size", KnownMember::Word(Word::Size)),
     ("quality", KnownMember::Word(Word::Quality)),
+    ("container", KnownMember::State),
+    ("vector_store_ids", KnownMember::State),
 ];
 const RUNNER: Others = &[("model", KnownMember::Model(ModelRole::Runs))];
 const FALLBACK: Others = &[
@@ -327,6 +336,7 @@ impl JsonScanner {
             KnownMember::ModelRouting if byte != b'n' => {
                 return Err(BodyError::NotSupported(Field::ModelRouting));
             }
+            KnownMember::State if byte != b'n' => self.rare().holds_state = true,
             KnownMember::Word(word) if byte == b'"' => {
                 self.key.clear();
                 self.text = StringRole::Word(word);
@@ -338,6 +348,7 @@ impl JsonScanner {
             | KnownMember::Scope(_)
             | KnownMember::Models
             | KnownMember::Steering(_)
+            | KnownMember::State
             | KnownMember::ModelRouting => {}
         }
         Ok(())

@@ -47,6 +47,8 @@ pub(super) struct Rare {
     pub image_tool_unnamed: bool,
     /// The members that choose elsewhere and are refused.
     pub steering: SteeringSet,
+    /// Whether something is named that a vendor keeps for an account.
+    pub holds_state: bool,
     /// The parts of the input that are no text.
     pub parts: Option<Parts>,
 }
@@ -100,6 +102,13 @@ impl JsonScanner {
     pub fn image_tool_unnamed(&self) -> bool {
         let rare = self.rare.as_ref();
         rare.is_some_and(|rare| rare.image_tool_unnamed)
+    }
+
+    /// Whether something is named that a vendor keeps for an account: an earlier response, a conversation, encrypted reasoning,
+    /// a file, a container, a cache.
+    pub fn holds_state(&self) -> bool {
+        let rare = self.rare.as_ref();
+        rare.is_some_and(|rare| rare.holds_state)
     }
 
     /// The members that choose a model, provider or price elsewhere, but for the models, which are named like others.

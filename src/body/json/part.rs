@@ -32,6 +32,8 @@ pub(super) enum PartHint {
     FileUrl,
     /// The id of a file.
     FileId,
+    /// What only the account can read that made it.
+    State,
     /// An image that was made, if it looks like one.
     Result,
     /// An object that has a part's data or address.
@@ -64,6 +66,7 @@ impl PartHint {
             b"file_data" => Self::FileData,
             b"file_url" | b"fileUri" | b"file_uri" => Self::FileUrl,
             b"file_id" => Self::FileId,
+            b"encrypted_content" => Self::State,
             b"result" | b"b64_json" => Self::Result,
             b"source" | b"input_audio" | b"inlineData" | b"inline_data" => Self::Holder,
             b"input" | b"args" | b"response" | b"arguments" | b"parameters" | b"schema" => {
@@ -341,6 +344,12 @@ impl JsonScanner {
         if !hint.may_be_part() || (needs_holder && self.holder != self.depth()) {
             return;
         }
+        if matches!(hint, PartHint::FileId | PartHint::State) {
+            self.rare().holds_state = true;
+        }
+        if hint == PartHint::State {
+            return;
+        }
         self.text = StringRole::Part;
         let parts = self.rare().parts.get_or_insert_with(Parts::new);
         parts.hint = hint;
@@ -384,10 +393,15 @@ impl JsonScanner {
     /// The closing quote of such a string, just before `end`.
     pub(super) fn end_part(&mut self, end: u64) {
         if let Some(parts) = self.parts() {
+            let is_kept = parts.hint == PartHint::FileUrl && parts.head().starts_with(KEPT_FILES);
             parts.settle(Some(end.saturating_sub(1)));
+            self.rare().holds_state |= is_kept;
         }
     }
 }
+
+/// The beginning of the address of a file that Google keeps for an account.
+const KEPT_FILES: &[u8] = b"https://generativelanguage.googleapis.com/";
 
 /// By how much an escape of six bytes is longer than a character outside ASCII is in UTF-8.
 const UNICODE_EXCESS: u64 = 3;

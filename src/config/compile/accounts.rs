@@ -24,6 +24,7 @@ const TRIES: RangeInclusive<u32> = 1..=10;
 const RETRIES: RangeInclusive<u32> = 0..=3;
 const FAILURES: RangeInclusive<u32> = 1..=100;
 const SECONDS: RangeInclusive<u32> = 1..=3600;
+const CACHE_SECONDS: RangeInclusive<u32> = 0..=86_400;
 
 /// Compiles the accounts; `None` for a group with a cluster of its own. `in_sequence`: other sources are asked before or after
 /// this one.
@@ -126,6 +127,10 @@ fn compile_account(
         &format!("{path}.credential"),
         problems,
     );
+    let state = document.state.as_deref();
+    let state = state.and_then(|label| {
+        names::id(&Some(label.to_owned()), &format!("{path}.state"), problems).map(SmolStr::from)
+    });
     let cost = document.cost.as_deref();
     let cost = cost.map(|text| multiplier(Some(text), &format!("{path}.cost"), problems));
     let mut number = |value, default, range, field: &str| {
@@ -147,6 +152,7 @@ fn compile_account(
         proxy,
         region,
         cost,
+        state,
     }
 }
 
@@ -304,6 +310,12 @@ fn failover(
             document.set_aside_max_seconds,
             default.set_aside_max_seconds,
             "set_aside_max_seconds",
+        ),
+        prompt_cache_seconds: read(
+            document.prompt_cache_seconds,
+            default.prompt_cache_seconds,
+            CACHE_SECONDS,
+            "prompt_cache_seconds",
         ),
         failures: read(document.failures, default.failures, FAILURES, "failures"),
     }

@@ -114,6 +114,16 @@ impl AccountStates for FakeWorld {
         }
     }
 
+    fn moved(&self, conversation: u64) -> Option<failover::Moved> {
+        failover::moved::find(conversation, self.accounts.0.as_ref()?)
+    }
+
+    fn note_move(&self, change: failover::Move, source: &str) {
+        if let Some(host) = &self.accounts.0 {
+            self.requests.note_move(change, source, host);
+        }
+    }
+
     fn begin_attempts(&self, id: &SmolStr, attempts: &Rc<RequestAttempts>) -> bool {
         self.requests.begin(id, attempts)
     }

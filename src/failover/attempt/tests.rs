@@ -240,7 +240,7 @@ fn attempts_of_a_request() {
         let registry = Registry::default();
         let attempts = Rc::new(request(&source, 1, *tries));
         registry.begin(&"id".into(), &attempts);
-        attempts.end_body(Vec::new(), 0);
+        attempts.end_body(Vec::new(), false, 0);
         for (place, (in_time, does, (account, is_final))) in ends.iter().enumerate() {
             let host = FakeAttempt {
                 host: FakeHost::of(&process),
@@ -380,7 +380,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
         for (held, end, at_us) in *parts {
             assert_eq!(course, Some(AttemptDecision::Wait), "{case}");
             if *end {
-                attempts.end_body(Vec::new(), host.steady_us());
+                attempts.end_body(Vec::new(), false, host.steady_us());
             }
             process.steady_us.set((*at_us).max(host.steady_us()));
             course = second.on_request_body(*held, *end, &host);
@@ -453,7 +453,7 @@ fn silence_before_the_body_ends() {
         let attempts = Rc::new(request(&source, 1, 2));
         registry.begin(&"id".into(), &attempts);
         if whole {
-            attempts.end_body(Vec::new(), host.steady_us());
+            attempts.end_body(Vec::new(), false, host.steady_us());
         }
         let mut attempt = Attempt::default();
         attempt.on_request(&registry, &host);

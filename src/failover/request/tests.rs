@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::super::ejection::Ejection;
 use super::super::fixtures::{UNTIL_US, at, request, source, source_named, source_of};
+use super::super::order;
 use super::super::states;
 use super::super::states::AccountEvent;
 use super::*;
@@ -197,7 +198,7 @@ proptest! {
             Rc::clone(&states[number])
         };
         let later: Vec<_> = fit.iter().take(sources.len() - 1).map(|fits| fits.then_some(LaterTerms { model: None })).collect();
-        attempts.end_body(later.clone(), 0);
+        attempts.end_body(later.clone(), false, 0);
         let mut asked: Vec<AccountPlace> = Vec::new();
         while let Some(place) = attempts.next(&read, 5) {
             prop_assert!(!asked.contains(&place), "{place:?} again");
@@ -234,7 +235,7 @@ fn another_source_waits_for_the_body() {
         let (attempts, states) = sequence(&[vec![ejected], vec![false]], 2);
         let read = |source: &str| Rc::clone(&states[usize::from(source == "s1")]);
         if whole {
-            attempts.end_body(renamed(), 0);
+            attempts.end_body(renamed(), false, 0);
         }
         assert_eq!(attempts.awaits_body(&read, 5), waits, "{case}");
         let next = attempts.next(&read, 5).unwrap();

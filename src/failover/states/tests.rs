@@ -272,7 +272,7 @@ fn accounts_that_are_gone_are_forgotten() {
     let (bytes, _) = SharedData::get(&host, "trilane/accounts/s");
     assert_eq!(
         bytes.unwrap().len(),
-        ACTIVE_KEYS + size_of::<u64>() + 2 * ENTRY
+        ACTIVE_KEYS + 2 * size_of::<u64>() + 2 * ENTRY
     );
 }
 
@@ -295,11 +295,7 @@ fn a_limit_is_of_one_model_and_as_long_as_the_vendor_asks() {
             &[AccountEvent::Limited(x, Some(86_400))],
             60,
         ),
-        (
-            "not at all, which is never meant",
-            &[AccountEvent::Limited(x, Some(0))],
-            1,
-        ),
+        ("at once again", &[AccountEvent::Limited(x, Some(0))], 0),
         (
             "the longer of two",
             &[
@@ -312,6 +308,11 @@ fn a_limit_is_of_one_model_and_as_long_as_the_vendor_asks() {
             "one that does not say",
             &[AccountEvent::Limited(x, None)],
             0,
+        ),
+        (
+            "at once again, three times",
+            &[AccountEvent::Limited(x, Some(0)); 3],
+            10,
         ),
         (
             "three that do not say",

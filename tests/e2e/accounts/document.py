@@ -96,7 +96,12 @@ def source(
             account(protocol, name, tier, **changes.get(name, {})) for name, tier in zip(ACCOUNTS, of_tier)
         ],
         # Short enough that no test has to wait for it.
-        "failover": {"set_aside_seconds": set_aside, "set_aside_max_seconds": set_aside, **(failover or {})},
+        "failover": {
+            "set_aside_seconds": set_aside,
+            "set_aside_max_seconds": set_aside,
+            "prompt_cache_seconds": 0,
+            **(failover or {}),
+        },
         "models": MODELS[protocol],
         **({"count_tokens": True} if protocol == "B" else {}),
         **fields,

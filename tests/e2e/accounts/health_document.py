@@ -27,7 +27,7 @@ BARE = "health.bare"
 SOURCES = (HEALTH, BROKEN, SHORT, ALONE, BARE)
 
 #: Four tries, a second for each answer, and a second out of use after a failure.
-PACE = {"tries": 4, "answer_seconds": 1, "stream_answer_seconds": 1, "set_aside_seconds": 1, "set_aside_max_seconds": 1}
+PACE = {"tries": 4, "answer_seconds": 1, "stream_answer_seconds": 1, "set_aside_seconds": 1, "set_aside_max_seconds": 1, "prompt_cache_seconds": 0}
 
 
 def key_of(source: str) -> dict[str, str]:

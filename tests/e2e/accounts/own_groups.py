@@ -32,7 +32,14 @@ def document_of(*groups: Group) -> dict[str, Any]:
         {"id": f"key.{group['id']}", "sha256": hashlib.sha256(key_of(group).encode()).hexdigest(), "group": group["id"]}
         for group in groups
     ]
-    return {"currency": "USD", "groups": list(groups), "keys": keys}
+    return {"currency": "USD", "groups": [_at_home(group) for group in groups], "keys": keys}
+
+
+def _at_home(group: Group) -> Group:
+    """The same, whose conversations return as soon as their account is good, so that each case begins there."""
+    if not group.get("accounts"):
+        return group
+    return {**group, "failover": {"prompt_cache_seconds": 0, **group.get("failover", {})}}
 
 
 def key_of(group: Group) -> str:

@@ -24,7 +24,7 @@ from e2e.support import run_dir
 
 #: How accounts fail: what the simulator is told, and the kind in the record.
 FAILURES: dict[str, tuple[dict[str, str], str]] = {
-    "limited": ({"x-sim-status": "429", "x-sim-retry-after": "30", "x-sim-limits": "1"}, "rate_limited"),
+    "limited": ({"x-sim-status": "429", "x-sim-retry-after": "0", "x-sim-limits": "1"}, "rate_limited"),
     "overloaded": ({"x-sim-status": "503"}, "overloaded"),
     "cut": ({"x-sim-cut": "head"}, "connection"),
     "hanging": ({"x-sim-stall": "head"}, "no_answer"),
@@ -64,7 +64,7 @@ MODULES = {"A": openai_cases, "B": anthropic_cases, "C": genai_cases}
 
 @pytest.fixture(scope="module")
 def desk() -> Iterator[Desk]:
-    """Accounts `a1` to `a4`, asked in this order by every request: none of them is ever set aside."""
+    """Accounts `a1` to `a4`, asked in this order by every request: none is ever set aside, as a 429 asks for no time."""
     directory = run_dir("sdk-failover")
     credentials = Credentials(directory / "credentials")
     limits = {"failures": 100, "answer_seconds": 3, "stream_answer_seconds": 3}

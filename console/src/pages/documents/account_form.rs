@@ -12,7 +12,7 @@ use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, Visit, form_page};
 
 /// The fields that are texts.
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 10] = [
     "id",
     "url",
     "credential",
@@ -22,11 +22,12 @@ const TEXTS: [&str; 9] = [
     "proxy",
     "region",
     "cost",
+    "state",
 ];
 /// The fields that are whole numbers.
 const NUMBERS: [&str; 3] = ["weight", "priority", "retries"];
 /// The fields that have problems shown at them.
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "id",
     "url",
     "credential",
@@ -39,6 +40,7 @@ const FIELDS: [&str; 12] = [
     "priority",
     "retries",
     "cost",
+    "state",
 ];
 
 #[derive(Template)]

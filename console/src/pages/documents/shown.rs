@@ -258,7 +258,7 @@ fn account(of: &Value) -> AccountShown {
         let number = of.get(name).and_then(Value::as_u64);
         number.unwrap_or(without).to_string()
     };
-    let others = ["header", "http", "ca", "proxy", "region", "cost"].into_iter();
+    let others = ["header", "http", "ca", "proxy", "region", "state", "cost"].into_iter();
     let others = others.filter(|name| !text_at(of, name).is_empty());
     AccountShown {
         id: text_at(of, "id").to_owned(),

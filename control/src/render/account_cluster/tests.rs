@@ -21,6 +21,7 @@ fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> A
         proxy: proxy.map(|url| Origin::parse(url).unwrap()),
         region: None,
         cost: None,
+        state: None,
     }
 }
 

@@ -278,3 +278,39 @@ fn a_part_counts_while_it_comes() {
     assert_eq!(scanner.input_size().images, 1);
     assert_eq!(scanner.input_size().text_bytes, start.len() as u64 + 3);
 }
+
+#[test]
+fn what_a_vendor_keeps_for_an_account_is_found() {
+    #[rustfmt::skip]
+    let cases = [
+        ("nothing", r#"{"model":"m","input":"hi"}"#, false),
+        ("an earlier response", r#"{"model":"m","previous_response_id":"resp_1"}"#, true),
+        ("none", r#"{"previous_response_id":null,"conversation":null,"container":null}"#, false),
+        ("a conversation", r#"{"conversation":{"id":"conv_1"}}"#, true),
+        ("a container", r#"{"container":"container_1"}"#, true),
+        ("a container of a tool", r#"{"tools":[{"type":"code_interpreter","container":"cntr_1"}]}"#, true),
+        ("vectors", r#"{"tools":[{"type":"file_search","vector_store_ids":["vs_1"]}]}"#, true),
+        ("a cache", r#"{"cachedContent":"cachedContents/1"}"#, true),
+        ("reasoning", r#"{"input":[{"type":"reasoning","summary":[],"encrypted_content":"gAAA"}]}"#, true),
+        ("reasoning, escaped", r#"{"input":[{"summary":"\"","encrypted_content":"gA\u0041"}]}"#, true),
+        ("no reasoning", r#"{"input":[{"type":"reasoning","encrypted_content":null}]}"#, false),
+        ("a file", r#"{"messages":[{"content":[{"type":"file","file":{"file_id":"file-1"}}]}]}"#, true),
+        ("a file of protocol B", r#"{"messages":[{"content":[{"type":"document","source":{"type":"file","file_id":"f"}}]}]}"#, true),
+        ("a file of protocol C", r#"{"contents":[{"parts":[{"fileData":{"fileUri":"https://generativelanguage.googleapis.com/v1beta/files/a"}}]}]}"#, true),
+        ("an address", r#"{"contents":[{"parts":[{"fileData":{"fileUri":"https://www.youtube.com/watch?v=a"}}]}]}"#, false),
+        ("a client's text", r#"{"messages":[{"content":"\"previous_response_id\":\"x\",\"encrypted_content\":\"y\""}]}"#, false),
+        ("arguments of a tool", r#"{"messages":[{"content":[{"type":"tool_use","input":{"file_id":"f"}}]}]}"#, false),
+        ("a schema", r#"{"tools":[{"name":"f","input_schema":{"properties":{"container":{"type":"string"}}}}]}"#, false),
+    ];
+    for (case, text, want) in cases {
+        for cut in 0..=text.len() {
+            let mut scanner = JsonScanner::new();
+            let (head, tail) = text.as_bytes().split_at(cut);
+            for chunk in [head, tail] {
+                assert_eq!(scanner.feed(chunk), Ok(()), "{case}, cut at {cut}");
+            }
+            assert_eq!(scanner.finish(), Ok(()), "{case}");
+            assert_eq!(scanner.holds_state(), want, "{case}, cut at {cut}");
+        }
+    }
+}

@@ -212,6 +212,18 @@ fn every_problem_of_an_account_is_named() {
             json!({"tries": 11}),
             "groups[1].failover.tries: must be between".to_owned(),
         ),
+        (
+            "a label with a blank",
+            with("state", json!("my org")),
+            json!(null),
+            format!("{at}.state: "),
+        ),
+        (
+            "a day and a second",
+            with("weight", json!(1)),
+            json!({"prompt_cache_seconds": 86_401}),
+            "groups[1].failover.prompt_cache_seconds: must be between".to_owned(),
+        ),
     ];
     for (case, accounts, failover, want) in cases {
         let problems = compile_value(&with_accounts(accounts, failover)).expect_err(case);
