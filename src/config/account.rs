@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 
 use super::base::Base;
 use super::origin::Origin;
+use crate::limits::{Limits, Subject};
 use crate::money::Multiplier;
 use crate::protocol::Protocol;
 
@@ -22,6 +23,8 @@ pub struct Accounts {
     pub marks: Vec<Marks>,
     /// The Envoy cluster of each account, in the same order.
     pub clusters: Vec<SmolStr>,
+    /// The counters of each account that has limits or is chosen by its load, in the same order.
+    subjects: Vec<Option<Subject>>,
     /// Whether other sources are asked before or after these.
     in_sequence: bool,
 }
@@ -39,11 +42,22 @@ impl Accounts {
             _ => account_cluster(group, &account.id),
         };
         let clusters = accounts.iter().map(|account| of(account).into()).collect();
+        let subject = |account: &Account| {
+            let mut limits = account.limits;
+            if failover.order == AccountOrder::LeastBusy {
+                // Only what is limited is counted.
+                limits.concurrent_requests.get_or_insert(Limits::MAX);
+            }
+            let subject = || Subject::of_account(group, &account.id, limits);
+            (!limits.is_unlimited()).then(subject)
+        };
+        let subjects = accounts.iter().map(subject).collect();
         Self {
             accounts,
             failover,
             marks,
             clusters,
+            subjects,
             in_sequence,
         }
     }
@@ -61,6 +75,16 @@ impl Accounts {
             .enumerate()
             .filter(move |(at, region)| !earlier(*at, *region))
             .map(|(_, region)| region)
+    }
+
+    /// The counters of an account, by its place; `None` where nothing of it is counted.
+    pub fn subject(&self, account: usize) -> Option<&Subject> {
+        self.subjects.get(account)?.as_ref()
+    }
+
+    /// The counters of all accounts, in the document's order.
+    pub fn subjects(&self) -> impl Iterator<Item = Option<&Subject>> {
+        self.subjects.iter().map(Option::as_ref)
     }
 
     /// Whether accounts say with which others they share what a vendor keeps for them.
@@ -161,6 +185,8 @@ pub struct Account {
     /// The label of the accounts that share what a vendor keeps for an account: responses, encrypted reasoning, files. `None` for
     /// one that shares it with no other.
     pub state: Option<SmolStr>,
+    /// The bounds of its use: requests and tokens a minute, and requests at a time.
+    pub limits: Limits,
 }
 
 impl Account {
@@ -250,6 +276,31 @@ pub struct Failover {
     pub set_aside_max_seconds: u32,
     /// For how long after an answer a vendor keeps the prompt, in seconds: a conversation that has moved stays for so long.
     pub prompt_cache_seconds: u32,
+    /// The order of the accounts of one priority.
+    pub order: AccountOrder,
+}
+
+/// The order in which the accounts of one priority are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AccountOrder {
+    /// Each conversation has its own.
+    #[default]
+    Conversation,
+    /// The least busy first, for requests that name no session; by conversation for others.
+    LeastBusy,
+}
+
+impl AccountOrder {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Conversation, Self::LeastBusy];
+
+    /// The name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Conversation => "conversation",
+            Self::LeastBusy => "least_busy",
+        }
+    }
 }
 
 impl Failover {
@@ -278,6 +329,7 @@ impl Default for Failover {
             set_aside_seconds: 10,
             set_aside_max_seconds: 300,
             prompt_cache_seconds: 300,
+            order: AccountOrder::Conversation,
         }
     }
 }

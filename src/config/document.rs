@@ -107,6 +107,7 @@ objects! {
         region: String,
         cost: String,
         state: String,
+        limits: LimitsDocument,
     }
 
     /// The conditions of failover to another account, and of the ejection of a failing account.
@@ -121,6 +122,7 @@ objects! {
         set_aside_seconds: u32,
         set_aside_max_seconds: u32,
         prompt_cache_seconds: u32,
+        order: String,
     }
 
     /// One entry of a Mixed group.

@@ -68,6 +68,7 @@ impl AdmittedRequest {
                 // What was to be released goes nowhere.
                 upstream.body.sent_json &= reserved.is_ok();
                 upstream.reservation = reserved?;
+                local::reserve_account(upstream, environment)?;
                 upstream.dispatch(&mut edits.headers, endpoint, environment);
                 edits.descriptors = upstream.ask_service(caller);
             } else {

@@ -20,12 +20,7 @@ const SESSION_HEADERS: [&str; 4] = [
 /// The key's id is always in it, so that no client can choose the account of another, nor all of
 /// them gather on one.
 pub(super) fn affinity(key: &str, head: &Head) -> u64 {
-    let session = SESSION_HEADERS
-        .into_iter()
-        .find_map(|name| match head.single(name) {
-            Occurrence::Once(value) if !value.is_empty() => Some(value),
-            _ => None,
-        });
+    let session = session(head);
     // SipHash with a fixed key: all workers and gateways of a release agree.
     let mut hasher = DefaultHasher::new();
     hasher.write(key.as_bytes());
@@ -33,6 +28,20 @@ pub(super) fn affinity(key: &str, head: &Head) -> u64 {
     hasher.write_u8(0);
     hasher.write(session.unwrap_or_default());
     hasher.finish()
+}
+
+/// Whether a request names its session.
+pub(super) fn names_session(head: &Head) -> bool {
+    session(head).is_some()
+}
+
+fn session(head: &Head) -> Option<&[u8]> {
+    SESSION_HEADERS
+        .into_iter()
+        .find_map(|name| match head.single(name) {
+            Occurrence::Once(value) if !value.is_empty() => Some(value),
+            _ => None,
+        })
 }
 
 #[cfg(test)]

@@ -303,6 +303,7 @@ fn upstream_request(
         route,
         began_us: environment.now_us(),
         reservation: None,
+        account_reservation: None,
         service: policy.limits_service.map(LimitsService::new),
         several: several.map(Box::new),
         body,

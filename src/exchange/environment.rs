@@ -9,7 +9,8 @@ use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::failover::{AccountEvent, KeyMark, Move, Moved, RequestAttempts, States};
 use crate::limits::{
-    AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
+    AdmitError, Consumption, Estimate, Figures, Limiter, Reservation, Settlement, Subject,
+    SubjectFigures,
 };
 use crate::money::Amount;
 
@@ -62,6 +63,14 @@ pub trait AccountStates {
     fn note(&self, _event: AccountEvent, _source: &str, _accounts: &Accounts, _index: usize) {}
     /// Notes that a key uses a source.
     fn note_use(&self, _source: &str, _key: KeyMark) {}
+    /// Returns the limiter that counts the use of accounts.
+    fn limiter(&self) -> Option<Rc<Limiter>> {
+        None
+    }
+    /// Returns the number of requests under way at an account.
+    fn under_way(&self, _account: &Subject) -> u32 {
+        0
+    }
     /// Finds out where a conversation has moved.
     fn moved(&self, _conversation: u64) -> Option<Moved> {
         None

@@ -235,8 +235,10 @@ impl Phase {
             let finished = known.result.relayed().is_some_and(|it| it.ended);
             several.end(finished, environment);
         }
+        let (several, only) = known.take_account_shares();
         let reservation = known.take_reservation();
         let mut record = known.build(stream, environment);
+        local::settle_accounts(several.as_deref(), only, &record, environment);
         local::settle(reservation, &mut record, environment);
         Some(record)
     }

@@ -15,6 +15,7 @@ use super::response::{Replaced, Response, UpstreamResult};
 use super::several_accounts::SeveralAccounts;
 use super::upstream_request::UpstreamRequest;
 use crate::config::account::Account;
+use crate::failover::RequestAttempts;
 use crate::ledger::{Ending, Record, UsageStatus};
 use crate::limits::{Limit, Reservation, Settlement, SubjectKind};
 use crate::model::Model;
@@ -124,6 +125,17 @@ impl RecordBuilder {
     /// The same, taken: to be settled by the record.
     pub(super) fn take_reservation(&mut self) -> Option<Reservation> {
         self.upstream.as_mut()?.reservation.take()
+    }
+
+    /// Takes the shares of the limits of accounts: those of several that were asked, and of an only one.
+    pub(super) fn take_account_shares(
+        &mut self,
+    ) -> (Option<Rc<RequestAttempts>>, Option<Reservation>) {
+        let several = self
+            .several_accounts()
+            .and_then(SeveralAccounts::shared_attempts);
+        let only = self.upstream.as_mut();
+        (several, only.and_then(|it| it.account_reservation.take()))
     }
 
     /// The record.

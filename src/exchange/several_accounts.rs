@@ -4,27 +4,55 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
-use super::affinity::affinity;
+use super::affinity::{affinity, names_session};
 use super::edits::{
     ATTEMPT_TIMEOUT_HEADER, CLUSTER_HEADER, HeaderEdit, JUDGE_HEADER, NO_RETRY_HEADER, PATH_HEADER,
 };
-use super::environment::{AccountStates, Clock, Forwarding};
+use super::environment::{AccountStates, Clock, Forwarding, Quotas};
+use super::estimating::reservation;
 use super::later_source::LaterSource;
 use super::request_body::RequestBody;
 use super::route::Route;
 use super::upstream_head::path_less_version;
-use crate::config::account::Accounts;
+use crate::config::account::{AccountOrder, Accounts};
 use crate::config::policy::Source;
 use crate::failover::attempt::NO_MORE_ATTEMPTS;
 use crate::failover::{
-    AccountEvent, AccountFault, AttemptPlan, Bounds, KeyMark, LaterTerms, ModelMark, PlannedSource,
-    RequestAttempts,
+    AccountEvent, AccountFault, AccountQuotas, AttemptPlan, Bounds, KeyMark, LaterTerms, ModelMark,
+    PlannedSource, RequestAttempts,
 };
 use crate::head::Head;
 use crate::ledger::{AttemptFailure, FailedAttempt};
+use crate::limits::{AdmitError, Consumption, Estimate, Reservation, Subject};
+use crate::protocol::Operation;
 
 /// The most bytes of a body that Envoy keeps for another attempt (`request_body_buffer_limit`).
 const MOST_KEPT: u64 = 16 << 20;
+
+/// A request whose head is released.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dispatched<'a> {
+    pub route: &'a Route,
+    /// The path upstream, before an account's own base.
+    pub path: Option<&'a str>,
+    pub body: &'a RequestBody,
+    pub operation: Option<Operation>,
+    /// The time at which its head was accepted, in microseconds of the steady clock.
+    pub began_us: u64,
+}
+
+/// Quotas, for the attempts at accounts.
+pub(super) struct OfAccounts<'a, Q>(pub &'a Q);
+
+impl<Q: Quotas> AccountQuotas for OfAccounts<'_, Q> {
+    fn reserve(&self, account: &Subject, estimate: Estimate) -> Result<Reservation, AdmitError> {
+        self.0.admit(core::slice::from_ref(account), estimate)
+    }
+
+    fn settle(&self, reservation: Reservation, used: Consumption) {
+        self.0.settle(reservation, used);
+    }
+}
 
 /// A request to a source with several accounts.
 #[derive(Debug)]
@@ -33,6 +61,8 @@ pub(super) struct SeveralAccounts {
     id: Option<SmolStr>,
     key: KeyMark,
     affinity: u64,
+    /// Whether the request names a session.
+    has_session: bool,
     path: Option<Vec<u8>>,
     /// The sources that are asked after the first one, once the request's head is released.
     pub later: Vec<LaterSource>,
@@ -57,6 +87,7 @@ impl SeveralAccounts {
                 .map(SmolStr::from),
             key: KeyMark::of(key),
             affinity: affinity(key, head),
+            has_session: names_session(head),
             path: None,
             later: Vec::new(),
             attempts: None,
@@ -75,17 +106,20 @@ impl SeveralAccounts {
         Some(Self { path, ..self })
     }
 
-    /// Chooses the account of the first attempt, and adds the headers that lead there; `path` is the path upstream, before an
-    /// account's own base.
+    /// Chooses the account of the first attempt, and adds the headers that lead there.
     pub(super) fn dispatch(
         &mut self,
         headers: &mut Vec<HeaderEdit>,
-        route: &Route,
-        path: Option<&str>,
-        body: &RequestBody,
-        began_us: u64,
+        request: &Dispatched<'_>,
         environment: &impl Forwarding,
     ) {
+        let Dispatched {
+            route,
+            path,
+            body,
+            operation,
+            began_us,
+        } = *request;
         let source = &route.source;
         let Some(accounts) = source.alternatives() else {
             return;
@@ -108,17 +142,28 @@ impl SeveralAccounts {
             path: Some(path_less_version(later.path().as_bytes())),
         });
         let sources: Vec<PlannedSource> = core::iter::once(first).chain(later).collect();
+        let is_counted = sources.iter().any(PlannedSource::is_counted);
+        let estimate = is_counted.then(|| reservation(operation, body, body.length()));
+        let by_load = accounts.failover.order == AccountOrder::LeastBusy && !self.has_session;
+        let under_way = by_load.then(|| under_way(&sources, environment));
         let attempts = RequestAttempts::new(AttemptPlan {
             bounds: bounds(accounts, &sources, began_us),
             sources,
+            estimate: estimate.unwrap_or_default(),
+            limiter: environment.limiter().filter(|_| is_counted),
             key: self.key,
             model: body.models().model().map(|model| ModelMark::of(&model.id)),
             affinity: self.affinity,
         });
-        let moved = states(&source.group)
-            .may_have_moved(now_us)
-            .then(|| environment.moved(attempts.conversation()));
-        let attempts = Rc::new(attempts.of_moved(moved.flatten()));
+        let attempts = match under_way {
+            Some(under_way) => attempts.by_load(under_way),
+            None if states(&source.group).may_have_moved(now_us) => {
+                let moved = environment.moved(attempts.conversation());
+                attempts.of_moved(moved)
+            }
+            None => attempts,
+        };
+        let attempts = Rc::new(attempts);
         // An id that another request has, where Envoy lets clients choose them, leads to that one's attempts: this one
         // must not come to the hop, make others, or end them.
         self.id = self
@@ -130,7 +175,7 @@ impl SeveralAccounts {
         if body.sent_whole {
             attempts.end_body(self.terms(), body.scanner().holds_state(), now_us);
         }
-        let dispatch = attempts.dispatch(&states, now_us, has_hop);
+        let dispatch = attempts.dispatch(&states, &OfAccounts(environment), now_us, has_hop);
         let retried = dispatch.as_ref().is_some_and(|it| it.retried) && is_found;
         let cluster = dispatch.map_or_else(|| source.cluster.clone(), |it| it.cluster);
         headers.extend([
@@ -154,6 +199,11 @@ impl SeveralAccounts {
     /// The attempts, once the request's head was released.
     pub(super) fn attempts(&self) -> Option<&RequestAttempts> {
         self.attempts.as_deref()
+    }
+
+    /// The same, to be settled.
+    pub(super) fn shared_attempts(&self) -> Option<Rc<RequestAttempts>> {
+        self.attempts.clone()
     }
 
     /// The last byte of the body has come.
@@ -277,6 +327,18 @@ impl SeveralAccounts {
             environment.end_attempts(id);
         }
     }
+}
+
+/// The requests under way at the accounts of each source.
+fn under_way(sources: &[PlannedSource], environment: &impl AccountStates) -> Vec<Vec<u32>> {
+    let of_source = |planned: &PlannedSource| {
+        let accounts = planned.source.accounts.as_ref();
+        let subjects = accounts.map(|accounts| accounts.subjects());
+        let subjects = subjects.into_iter().flatten();
+        let count = |subject: Option<&Subject>| subject.map_or(0, |it| environment.under_way(it));
+        subjects.map(count).collect()
+    };
+    sources.iter().map(of_source).collect()
 }
 
 /// Notes what became of the last attempt.

@@ -7,7 +7,7 @@ use super::limits::LimitsService;
 use super::request::{AuthenticatedCaller, RequestLine};
 use super::request_body::RequestBody;
 use super::route::Route;
-use super::several_accounts::SeveralAccounts;
+use super::several_accounts::{Dispatched, SeveralAccounts};
 use super::step::{Step, Trace};
 use super::upstream_head::{path_at, source_edits};
 use crate::limits::service::{Descriptors, ServiceTokens};
@@ -39,6 +39,8 @@ pub(super) struct UpstreamRequest {
     pub began_us: u64,
     /// The reservation against the caller's limits.
     pub reservation: Option<Reservation>,
+    /// The reservation against the limits of the source's only account.
+    pub account_reservation: Option<Reservation>,
     /// The limits service, where it is to be asked.
     pub service: Option<LimitsService>,
     /// The accounts that it goes to, where its source has several.
@@ -106,14 +108,14 @@ impl UpstreamRequest {
         if let Some(several) = &mut self.several {
             let path = path();
             let (route, body) = (&self.route, &self.body);
-            several.dispatch(
-                headers,
+            let dispatched = Dispatched {
                 route,
-                path.as_deref(),
+                path: path.as_deref(),
                 body,
-                self.began_us,
-                environment,
-            );
+                operation: self.spec.operation,
+                began_us: self.began_us,
+            };
+            several.dispatch(headers, &dispatched, environment);
         }
     }
 

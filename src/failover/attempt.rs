@@ -139,6 +139,10 @@ impl Attempt {
             attempts.record(place, FailedAttempt::not_made(account.id.clone()));
             return AttemptDecision::Refused;
         }
+        if !attempts.reserve_next(place, now_us, host) {
+            // The next one that is not asked yet; there are fewer each time.
+            return self.make(attempts, end, host);
+        }
         let of_source = states(&source.group);
         if place.source > 0 && !of_source.know_use(attempts.key(), now_us) {
             states::note_use(&source.group, attempts.key(), host);

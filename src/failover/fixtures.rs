@@ -4,10 +4,12 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::account_quotas::AccountQuotas;
 use super::active_keys::KeyMark;
 use super::request::{AccountPlace, AttemptPlan, Bounds, PlannedSource, RequestAttempts};
 use crate::config::policy::{GroupKind, Source};
 use crate::config::{Document, compile};
+use crate::limits::{AdmitError, Consumption, Estimate, Reservation, Subject};
 
 /// After when no further account is asked in the tests, in microseconds.
 pub(super) const UNTIL_US: u64 = 6_000_000_000;
@@ -57,6 +59,8 @@ pub(super) fn request(source: &Rc<Source>, affinity: u64, attempts: usize) -> Re
         }],
         key: KeyMark::of("k"),
         affinity,
+        estimate: Estimate::default(),
+        limiter: None,
         model: None,
         bounds: Bounds {
             attempts,
@@ -68,4 +72,18 @@ pub(super) fn request(source: &Rc<Source>, affinity: u64, attempts: usize) -> Re
 /// The account with this index at the first source.
 pub(super) fn at(account: usize) -> AccountPlace {
     AccountPlace { source: 0, account }
+}
+
+/// Quotas of accounts that have no limits.
+pub(super) struct NoLimits;
+pub(super) const NO_LIMITS: NoLimits = NoLimits;
+
+impl AccountQuotas for NoLimits {
+    fn reserve(&self, account: &Subject, _: Estimate) -> Result<Reservation, AdmitError> {
+        panic!("counted: {account:?}");
+    }
+
+    fn settle(&self, reservation: Reservation, _: Consumption) {
+        panic!("settled: {reservation:?}");
+    }
 }

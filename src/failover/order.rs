@@ -18,6 +18,8 @@ const FRACTION: u32 = 32;
 struct AccountRank {
     ejected: bool,
     priority: u32,
+    /// The requests under way, divided by the weight; the same for all where that does not decide.
+    load: u64,
     draw: Draw,
     index: usize,
 }
@@ -59,18 +61,26 @@ impl PartialOrd for Draw {
 }
 
 impl AccountRank {
-    fn key(&self) -> (bool, u32, Draw, usize) {
-        (self.ejected, self.priority, self.draw, self.index)
+    fn key(&self) -> (bool, u32, u64, Draw, usize) {
+        (
+            self.ejected,
+            self.priority,
+            self.load,
+            self.draw,
+            self.index,
+        )
     }
 }
 
 /// The account that a conversation asks first, of those that `may` be asked; and whether it is ejected, as all of them are then.
+/// `under_way` has the requests under way of each, where the least busy comes first; else nothing.
 pub(super) fn first(
     accounts: &Accounts,
     affinity: u64,
     states: &States,
     model: Option<ModelMark>,
     now_us: u64,
+    under_way: &[u32],
     may: impl Fn(usize) -> bool,
 ) -> Option<(usize, bool)> {
     let members = accounts.accounts.iter().zip(&accounts.marks).enumerate();
@@ -78,10 +88,20 @@ pub(super) fn first(
         .filter(|(index, _)| may(*index))
         .map(|(index, (account, marks))| {
             let ejected = states.is_set_aside(marks, model, now_us);
-            place(affinity, index, account, marks, ejected)
+            let under_way = under_way.get(index).copied().unwrap_or_default();
+            AccountRank {
+                load: load(under_way, account.weight),
+                ..place(affinity, index, account, marks, ejected)
+            }
         })
         .min_by_key(AccountRank::key)
         .map(|place| (place.index, place.ejected))
+}
+
+/// The load of an account with so many requests under way.
+fn load(under_way: u32, weight: u32) -> u64 {
+    let requests = u64::from(under_way).saturating_mul(1000);
+    requests.checked_div(u64::from(weight)).unwrap_or_default()
 }
 
 fn place(
@@ -94,6 +114,7 @@ fn place(
     AccountRank {
         ejected,
         priority: account.priority,
+        load: 0,
         draw: Draw::new(affinity, marks, account.weight),
         index,
     }

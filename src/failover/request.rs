@@ -1,6 +1,7 @@
 //! The attempts of one request: at the accounts of a source, or of several sources in sequence.
 
 mod choice;
+mod reserved;
 
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hasher};
@@ -8,12 +9,14 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
+use super::account_quotas::AccountQuotas;
 use super::active_keys::KeyMark;
 use super::moved::{Move, Moved};
 use super::states::{AccountEvent, ModelMark, States};
 use crate::config::account::{Account, Accounts, HOP_CLUSTER, Marks};
 use crate::config::policy::Source;
 use crate::ledger::{AttemptFailure, FailedAttempt};
+use crate::limits::{Estimate, Limiter, Reservation};
 
 /// The bounds of one request's attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,14 @@ pub struct PlannedSource {
     pub path: Option<Vec<u8>>,
 }
 
+impl PlannedSource {
+    /// Whether the use of one of its accounts is counted.
+    pub fn is_counted(&self) -> bool {
+        let accounts = self.source.accounts.as_ref();
+        accounts.is_some_and(|accounts| accounts.subjects().flatten().next().is_some())
+    }
+}
+
 /// The terms of attempts at a later source, which are known once the whole body is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaterTerms {
@@ -60,6 +71,10 @@ pub struct AttemptPlan {
     pub model: Option<ModelMark>,
     /// The conversation, as a number.
     pub affinity: u64,
+    /// The estimated use of an account's limits.
+    pub estimate: Estimate,
+    /// The limiter that counts the use of accounts; `None` where none has limits.
+    pub limiter: Option<Rc<Limiter>>,
     /// The bounds of the request's attempts.
     pub bounds: Bounds,
 }
@@ -87,6 +102,8 @@ pub struct RequestAttempts {
     moved: Option<(AccountPlace, Moved)>,
     /// Whether accounts say with which others they share what a vendor keeps for them.
     have_states: bool,
+    /// The requests under way at the accounts of each source, where the least busy comes first; else nothing.
+    under_way: Vec<Vec<u32>>,
     progress: RefCell<AttemptProgress>,
 }
 
@@ -95,6 +112,10 @@ pub struct RequestAttempts {
 struct AttemptProgress {
     /// The accounts that were asked, each once. The last one is asked, or was asked, last.
     asked: Vec<AccountPlace>,
+    /// The accounts that were not asked, as their own limits did not allow it.
+    full: Vec<AccountPlace>,
+    /// The share of the last account's limits.
+    reserved: Option<Reservation>,
     /// The number of attempts at the last of them.
     times: u32,
     /// Whether the last attempt went, or goes, by way of the hop.
@@ -122,6 +143,12 @@ struct AttemptProgress {
 }
 
 impl AttemptProgress {
+    /// Notes an account that is at its limit until then, in microseconds of the steady clock.
+    fn note_limit(&mut self, until_us: u64) {
+        let first = self.limited_us.map_or(until_us, |us| us.min(until_us));
+        self.limited_us = Some(first);
+    }
+
     /// Whether the request may go to a source, for all that is known.
     fn fits(&self, source: usize) -> bool {
         let later = source.checked_sub(1);
@@ -140,8 +167,14 @@ impl RequestAttempts {
             have_states: accounts.any(|accounts| accounts.have_states()),
             plan,
             moved: None,
+            under_way: Vec::new(),
             progress: RefCell::default(),
         }
+    }
+
+    /// The same where the least busy account comes first; `under_way` are the requests under way at those of each source.
+    pub fn by_load(self, under_way: Vec<Vec<u32>>) -> Self {
+        Self { under_way, ..self }
     }
 
     /// The same of a conversation that has moved, where its account is among those of the request.
@@ -234,7 +267,13 @@ impl RequestAttempts {
     }
 
     /// Chooses where the first attempt goes. `has_hop`: the filter there is of this VM, and knows the request.
-    pub fn dispatch(&self, states: ReadStates<'_>, now_us: u64, has_hop: bool) -> Option<Dispatch> {
+    pub fn dispatch(
+        &self,
+        states: ReadStates<'_>,
+        quotas: &impl AccountQuotas,
+        now_us: u64,
+        has_hop: bool,
+    ) -> Option<Dispatch> {
         if !has_hop {
             // Without it nobody could change what another source must get.
             self.progress.try_borrow_mut().ok()?.later.clear();
@@ -246,6 +285,8 @@ impl RequestAttempts {
         // Another account may be better, once the whole body is known: the hop waits for it.
         let may_wait = has_hop && self.may_wait(first, states, now_us);
         let direct = (of_source.has_answered(marks) && first.source == 0 && !may_wait) || !has_hop;
+        // Where its own limits do not allow it, the hop finds another.
+        let direct = direct && (self.reserve(first, quotas, now_us) || !has_hop);
         if direct {
             self.begin(first, false, states, now_us);
             let mut progress = self.progress.try_borrow_mut().ok()?;
@@ -407,9 +448,7 @@ impl RequestAttempts {
             let failover = self.accounts(place).map(|accounts| &accounts.failover);
             let usual = failover.map(|failover| u64::from(failover.set_aside_seconds));
             let wait = told_wait.or(usual).unwrap_or_default();
-            let until_us = now_us.saturating_add(wait.saturating_mul(1_000_000));
-            let first = progress.limited_us.map_or(until_us, |us| us.min(until_us));
-            progress.limited_us = Some(first);
+            progress.note_limit(now_us.saturating_add(wait.saturating_mul(1_000_000)));
         }
         let model = self.plan.model;
         model.map_or(AccountEvent::Failed, |model| {

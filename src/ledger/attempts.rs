@@ -71,13 +71,15 @@ pub enum AttemptFailure {
     NoTime,
     /// No attempt was made: the body is longer than what Envoy keeps for another one.
     BodyTooLarge,
+    /// No attempt was made: the account's own limits, as the document has them, did not allow it.
+    AccountLimit,
     /// Any other error: it is the request's fault, so no other account is attempted.
     Request,
 }
 
 impl AttemptFailure {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::RateLimited,
         Self::Overloaded,
         Self::ServerError,
@@ -91,6 +93,7 @@ impl AttemptFailure {
         Self::NoAnswer,
         Self::NoTime,
         Self::BodyTooLarge,
+        Self::AccountLimit,
         Self::Request,
     ];
 
@@ -110,13 +113,14 @@ impl AttemptFailure {
             Self::NoAnswer => "no_answer",
             Self::NoTime => "no_time",
             Self::BodyTooLarge => "body_too_large",
+            Self::AccountLimit => "account_limit",
             Self::Request => "request",
         }
     }
 
     /// Whether an attempt was made.
     pub fn is_made(self) -> bool {
-        !matches!(self, Self::NoTime | Self::BodyTooLarge)
+        !matches!(self, Self::NoTime | Self::BodyTooLarge | Self::AccountLimit)
     }
 
     /// The one of this name.
@@ -218,6 +222,11 @@ impl FailedAttempt {
     /// An attempt that was not made: Envoy has not kept the body.
     pub fn too_large(account: SmolStr) -> Self {
         Self::without_answer(account, AttemptFailure::BodyTooLarge)
+    }
+
+    /// An attempt that was not made: the account's own limits did not allow it.
+    pub fn over_limit(account: SmolStr) -> Self {
+        Self::without_answer(account, AttemptFailure::AccountLimit)
     }
 
     fn without_answer(account: SmolStr, kind: AttemptFailure) -> Self {

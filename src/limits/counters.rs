@@ -177,6 +177,11 @@ impl Counters {
         self.leases.held_by_others(holder)
     }
 
+    /// Returns the number of requests under way.
+    pub fn under_way(&self) -> u32 {
+        self.leases.held_by_all().slots
+    }
+
     /// Sums what all requests under way have reserved of the budget.
     pub fn reserved(&self) -> Amount {
         self.leases.held_by_all().reserved

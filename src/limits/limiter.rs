@@ -294,6 +294,11 @@ impl Limiter {
         })
     }
 
+    /// Returns the number of requests under way of a subject whose concurrent requests are limited.
+    pub fn under_way(&self, subject: &Subject, shared: &impl SharedData, now: Now) -> u32 {
+        load(subject, shared, now).counters.under_way()
+    }
+
     /// Raises what a request has reserved of its budgets to what it is expected to cost, now that more of it is known.
     ///
     /// # Errors

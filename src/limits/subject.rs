@@ -99,6 +99,15 @@ impl Subject {
         }
     }
 
+    /// An account of the source group with the id `group`. No client is told of its limits, so that its kind does not matter: it is
+    /// that of its group.
+    pub fn of_account(group: &str, account: &str, limits: Limits) -> Self {
+        Self {
+            name: format!("{COUNTERS}/account/{group}/{account}").into(),
+            ..Self::new(SubjectKind::Group, group, limits)
+        }
+    }
+
     /// The member, owner or team with this id, whose budget only a spend feed knows.
     pub fn of_people(scope: SubjectKind, id: &str) -> Self {
         Self {

@@ -40,7 +40,7 @@ impl AccountStats {
         };
         let of_accounts = || {
             let failed = attempts.failed.iter();
-            failed.filter(|failed| failed.kind != AttemptFailure::BodyTooLarge)
+            failed.filter(|failed| failed.kind.is_made() || failed.kind == AttemptFailure::NoTime)
         };
         for failed in of_accounts() {
             let source = failed.source.as_deref().unwrap_or(source);

@@ -13,7 +13,7 @@ use crate::exchange::{AccountStates, Clock, LedgerState, Quotas, Trace};
 use crate::failover::{AccountEvent, KeyMark, Move, Moved, RequestAttempts, States, moved};
 use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
-    AdmitError, Consumption, Estimate, Figures, Now, Reservation, Settlement, Subject,
+    AdmitError, Consumption, Estimate, Figures, Limiter, Now, Reservation, Settlement, Subject,
     SubjectFigures,
 };
 use crate::money::Amount;
@@ -120,6 +120,15 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
 
     fn note_use(&self, source: &str, key: KeyMark) {
         self.worker.requests.note_use(source, key, self.host);
+    }
+
+    fn limiter(&self) -> Option<Rc<Limiter>> {
+        Some(Rc::clone(&self.worker.limiter))
+    }
+
+    fn under_way(&self, account: &Subject) -> u32 {
+        let limiter = &self.worker.limiter;
+        limiter.under_way(account, self.host, self.time())
     }
 
     fn moved(&self, conversation: u64) -> Option<Moved> {

@@ -38,7 +38,7 @@ impl<T: SharedData + Clocks + Log + Stats> WorkerHost for T {}
 pub struct Worker {
     snapshots: RefCell<SnapshotCache>,
     keys: RefCell<KeyCache>,
-    limiter: Limiter,
+    limiter: Rc<Limiter>,
     /// The requests to sources with several accounts.
     requests: Rc<Registry>,
     /// Whether the rate limit filters follow the gateway's.
@@ -52,7 +52,7 @@ impl Worker {
         Self {
             snapshots: RefCell::default(),
             keys: RefCell::default(),
-            limiter: Limiter::new(id),
+            limiter: Rc::new(Limiter::new(id)),
             requests,
             limits_service: Cell::new(false),
             ledger: LedgerCache::default(),

@@ -26,14 +26,14 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "an ejected account is asked first",
         _order,
-        "(self.ejected, self.priority, self.draw, self.index)",
-        "(false, self.priority, self.draw, self.index)",
+        "(self.ejected, self.priority, self.load, self.draw, self.index)",
+        "(false, self.priority, self.load, self.draw, self.index)",
     ),
     Mutation(
         "priorities do not count",
         _order,
-        "(self.ejected, self.priority, self.draw, self.index)",
-        "(self.ejected, 0, self.draw, self.index)",
+        "(self.ejected, self.priority, self.load, self.draw, self.index)",
+        "(self.ejected, 0, self.load, self.draw, self.index)",
     ),
     Mutation(
         "weights do not count",

@@ -6,9 +6,9 @@ use smol_str::SmolStr;
 
 use super::diagnostics::Diagnostics;
 use super::fields::{multiplier, within};
-use super::{names, prices};
+use super::{limits, names, prices};
 use crate::config::account::{
-    Account, Accounts, CredentialHeader, Failover, HttpVersion, MOST_ACCOUNTS,
+    Account, AccountOrder, Accounts, CredentialHeader, Failover, HttpVersion, MOST_ACCOUNTS,
 };
 use crate::config::base::{Base, endpoint_in};
 use crate::config::document::{AccountDocument, FailoverDocument, GroupDocument};
@@ -70,6 +70,12 @@ pub(super) fn compile(
         &format!("{path}.failover"),
         problems,
     );
+    if failover.order == AccountOrder::LeastBusy && accounts.iter().any(|it| it.state.is_some()) {
+        problems.push(
+            format!("{path}.failover.order"),
+            "cannot be \"least_busy\" where accounts have a state: a request without a session would not find what its account keeps",
+        );
+    }
     let group = document.id.as_deref().unwrap_or_default();
     Some(Accounts::new(group, accounts, failover, in_sequence))
 }
@@ -131,6 +137,12 @@ fn compile_account(
     let state = state.and_then(|label| {
         names::id(&Some(label.to_owned()), &format!("{path}.state"), problems).map(SmolStr::from)
     });
+    let written = document.limits.as_ref();
+    if written.is_some_and(|limits| limits.budget.is_some()) {
+        let path = format!("{path}.limits.budget");
+        problems.push(path, "is of keys, owners, teams and groups only");
+    }
+    let limits = written.and_then(|it| limits::compile(it, &format!("{path}.limits"), problems));
     let cost = document.cost.as_deref();
     let cost = cost.map(|text| multiplier(Some(text), &format!("{path}.cost"), problems));
     let mut number = |value, default, range, field: &str| {
@@ -153,6 +165,7 @@ fn compile_account(
         region,
         cost,
         state,
+        limits: limits.map(|it| *it).unwrap_or_default(),
     }
 }
 
@@ -275,6 +288,18 @@ fn failover(
     let Some(document) = document else {
         return default;
     };
+    let mut orders = AccountOrder::ALL.into_iter();
+    let order = document
+        .order
+        .as_deref()
+        .map_or(Some(default.order), |name| {
+            orders.find(|order| order.name() == name)
+        });
+    let order = order.unwrap_or_else(|| {
+        let path = format!("{path}.order");
+        problems.push(path, "must be \"conversation\" or \"least_busy\"");
+        default.order
+    });
     let mut read = |value, default, range, field: &str| {
         let path = format!("{path}.{field}");
         within(value, default, range, "", &path, problems)
@@ -318,5 +343,6 @@ fn failover(
             "prompt_cache_seconds",
         ),
         failures: read(document.failures, default.failures, FAILURES, "failures"),
+        order,
     }
 }

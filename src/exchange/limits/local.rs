@@ -5,7 +5,9 @@ use crate::exchange::edits::{Edits, HeaderEdit};
 use crate::exchange::environment::{Clock, Quotas};
 use crate::exchange::estimating;
 use crate::exchange::request::AuthenticatedCaller;
+use crate::exchange::several_accounts::OfAccounts;
 use crate::exchange::upstream_request::UpstreamRequest;
+use crate::failover::RequestAttempts;
 use crate::ledger::{Record, UsageStatus};
 use crate::limits::{AdmitError, Consumption, Count, Rate, Reservation, Subject};
 use crate::money::Amount;
@@ -96,6 +98,47 @@ pub(in crate::exchange) fn settle(
 ) {
     if let Some(reservation) = reservation {
         record.settled = quotas.settle(reservation, used(record));
+    }
+}
+
+/// Reserves what a request is estimated to use of the limits of its source's only account.
+///
+/// # Errors
+/// The limit of the account that it would exceed.
+pub(in crate::exchange) fn reserve_account(
+    upstream: &mut UpstreamRequest,
+    quotas: &impl Quotas,
+) -> Result<(), Rejection> {
+    let accounts = upstream.route.source.accounts.as_ref();
+    let only = accounts.filter(|accounts| !accounts.are_alternatives());
+    let Some(subject) = only.and_then(|accounts| accounts.subject(0)) else {
+        return Ok(());
+    };
+    let body = &upstream.body;
+    let estimate = estimating::reservation(upstream.spec.operation, body, body.length());
+    let reserved = quotas.admit(core::slice::from_ref(subject), estimate);
+    let reserved = reserved.map_err(|error| match error {
+        AdmitError::Violation(violation) => Rejection::AccountsLimited {
+            retry_after_s: violation.wait_us.div_ceil(1_000_000),
+        },
+        _ => Rejection::NotCounted,
+    });
+    upstream.account_reservation = Some(reserved?);
+    Ok(())
+}
+
+/// Settles the shares of the limits of accounts, `several` or an `only` one, by what the exchange has used.
+pub(in crate::exchange) fn settle_accounts(
+    several: Option<&RequestAttempts>,
+    only: Option<Reservation>,
+    record: &Record,
+    quotas: &impl Quotas,
+) {
+    if let Some(attempts) = several {
+        attempts.settle(used(record), &OfAccounts(quotas));
+    }
+    if let Some(reservation) = only {
+        quotas.settle(reservation, used(record));
     }
 }
 

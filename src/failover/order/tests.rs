@@ -18,7 +18,7 @@ fn accounts(source: &Source) -> &Accounts {
 fn order(source: &Source, affinity: u64, states: &States, now_us: u64) -> Vec<String> {
     let accounts = accounts(source);
     let mut asked: Vec<usize> = Vec::new();
-    while let Some((next, _)) = first(accounts, affinity, states, None, now_us, |i| {
+    while let Some((next, _)) = first(accounts, affinity, states, None, now_us, &[], |i| {
         !asked.contains(&i)
     }) {
         asked.push(next);
@@ -77,6 +77,7 @@ fn shares_are_by_weight() {
                 &states,
                 None,
                 0,
+                &[],
                 |_| true,
             );
             counts[found.unwrap().0] += 1;
@@ -158,10 +159,10 @@ proptest! {
         let mut moved: HashMap<usize, u32> = HashMap::new();
         for conversation in 0..300 {
             let affinity = affinity(conversation) ^ seed;
-            let (home, _) = first(known, affinity, &States::default(), None, 0, |_| true).unwrap();
-            let (meanwhile, ejected) = first(known, affinity, &states, None, 5, |_| true).unwrap();
-            let (without, _) = first(known, affinity, &States::default(), None, 0, |i| i != gone).unwrap();
-            let (back, _) = first(known, affinity, &states, None, 10, |_| true).unwrap();
+            let (home, _) = first(known, affinity, &States::default(), None, 0, &[], |_| true).unwrap();
+            let (meanwhile, ejected) = first(known, affinity, &states, None, 5, &[], |_| true).unwrap();
+            let (without, _) = first(known, affinity, &States::default(), None, 0, &[], |i| i != gone).unwrap();
+            let (back, _) = first(known, affinity, &states, None, 10, &[], |_| true).unwrap();
             prop_assert!(!ejected);
             prop_assert_eq!(meanwhile, without);
             prop_assert_eq!(back, home);
@@ -173,5 +174,60 @@ proptest! {
         }
         prop_assert!(!moved.contains_key(&gone));
         prop_assert!(!(3..=5).contains(&accounts) || moved.len() == accounts - 1, "{moved:?}");
+    }
+}
+
+#[test]
+fn the_least_busy_comes_first_where_load_counts() {
+    let of = |id: &str, weight: u32, priority: u32| json!({"id": id, "weight": weight, "priority": priority});
+    // (case, weights and priorities, requests under way, the account that is set aside, the account that comes first)
+    type Case<'a> = (&'a str, &'a [(u32, u32)], &'a [u32], Option<usize>, usize);
+    let cases: &[Case<'_>] = &[
+        (
+            "one is idle",
+            &[(1, 0), (1, 0), (1, 0)],
+            &[3, 0, 2],
+            None,
+            1,
+        ),
+        ("by weight", &[(1, 0), (4, 0)], &[1, 3], None, 1),
+        (
+            "a smaller priority all the same",
+            &[(1, 0), (1, 1)],
+            &[9, 0],
+            None,
+            0,
+        ),
+        (
+            "not one that is set aside",
+            &[(1, 0), (1, 0)],
+            &[0, 9],
+            Some(0),
+            1,
+        ),
+    ];
+    for (case, accounts, under_way, aside, want) in cases {
+        let written = accounts.iter().enumerate();
+        let written: Vec<_> = written
+            .map(|(n, (weight, priority))| of(&format!("a{n}"), *weight, *priority))
+            .collect();
+        let source = source_of(&written, json!({}));
+        let accounts = source.accounts.as_deref().unwrap();
+        let mut states = States::default();
+        if let Some(aside) = aside {
+            let ejection = Ejection {
+                until_us: 9,
+                ..Ejection::default()
+            };
+            states.set_ejection(&accounts.marks[*aside], ejection);
+        }
+        for affinity in 0..50 {
+            let found = first(accounts, affinity, &states, None, 5, under_way, |_| true);
+            assert_eq!(
+                found.map(|(index, _)| index),
+                Some(*want),
+                "{case}, conversation {affinity}"
+            );
+        }
     }
 }

@@ -41,7 +41,10 @@ impl RequestAttempts {
             }
         }
         let owners = self.state_owners(&progress, now_us);
-        let may = |place| !progress.asked.contains(&place) && self.may_own(owners, place);
+        let may = |place| {
+            let is_new = !progress.asked.contains(&place) && !progress.full.contains(&place);
+            is_new && self.may_own(owners, place)
+        };
         if let Some(stay) = self.stay(states, now_us)
             && may(stay)
             && progress.fits(stay.source)
@@ -62,6 +65,7 @@ impl RequestAttempts {
                 &of_source,
                 self.plan.model,
                 now_us,
+                self.under_way(source),
                 |account| may(place(account)),
             ) {
                 Some((account, false)) => return Some(place(account)),
@@ -97,6 +101,12 @@ impl RequestAttempts {
         self.is_set_aside(next, states, now_us) || stays_elsewhere()
     }
 
+    /// The requests under way at the accounts of a source, where the least busy comes first.
+    fn under_way(&self, source: usize) -> &[u32] {
+        let known = self.under_way.get(source);
+        known.map_or(&[], Vec::as_slice)
+    }
+
     /// The account that the conversation has moved to, while the vendor's cache of it lives and the account is not set aside.
     fn stay(&self, states: ReadStates<'_>, now_us: u64) -> Option<AccountPlace> {
         let (place, moved) = self.moved?;
@@ -120,6 +130,9 @@ impl RequestAttempts {
         states: ReadStates<'_>,
         now_us: u64,
     ) -> bool {
+        if !self.under_way.is_empty() {
+            return false;
+        }
         let stays = self.moved.is_some_and(|(moved, _)| moved == place);
         // Mostly none is set aside, and nothing more is to be found out.
         let is_quiet = || {
@@ -137,7 +150,10 @@ impl RequestAttempts {
     fn first(&self) -> Option<AccountPlace> {
         let accounts = self.plan.sources.first()?.source.accounts.as_deref()?;
         let states = States::default();
-        let (account, _) = order::first(accounts, self.plan.affinity, &states, None, 0, |_| true)?;
+        let (account, _) =
+            order::first(accounts, self.plan.affinity, &states, None, 0, &[], |_| {
+                true
+            })?;
         Some(AccountPlace { source: 0, account })
     }
 

@@ -3,7 +3,7 @@ use serde_json::json;
 use proptest::prelude::*;
 
 use super::super::ejection::Ejection;
-use super::super::fixtures::{UNTIL_US, at, request, source, source_named, source_of};
+use super::super::fixtures::{NO_LIMITS, UNTIL_US, at, request, source, source_named, source_of};
 use super::super::order;
 use super::super::states;
 use super::super::states::AccountEvent;
@@ -37,7 +37,7 @@ fn an_account_is_asked_directly_once_it_has_answered() {
             let attempts = request(&source, affinity, 2);
             let first = attempts.next(&states, host.steady_us()).unwrap().account;
             let dispatch = attempts
-                .dispatch(&states, host.steady_us(), has_hop)
+                .dispatch(&states, &NO_LIMITS, host.steady_us(), has_hop)
                 .unwrap();
             let want = if direct[first] {
                 format!("account/s/a{first}")
@@ -69,7 +69,7 @@ fn an_answer_is_noted_where_it_changes_something() {
         }
         let attempts = request(&source, 0, 2);
         let states = Rc::new(states::read("s", &host));
-        attempts.dispatch(&|_| Rc::clone(&states), host.steady_us(), true);
+        attempts.dispatch(&|_| Rc::clone(&states), &NO_LIMITS, host.steady_us(), true);
         assert_eq!(attempts.must_note_answer(), want, "{case}");
         let (place, _) = attempts.last().unwrap();
         attempts.ask(at(1 - place.account), true);
@@ -173,6 +173,8 @@ fn sequence(sources: &[Vec<bool>], tries: usize) -> (RequestAttempts, Vec<Rc<Sta
         sources: planned.collect(),
         key: KeyMark::of("k"),
         affinity: 7,
+        estimate: Estimate::default(),
+        limiter: None,
         bounds: Bounds {
             attempts: tries,
             until_us: UNTIL_US,
@@ -242,7 +244,7 @@ fn another_source_waits_for_the_body() {
         assert_eq!(next.source, first, "{case}");
         let name = (first == 1).then(|| "other".into());
         assert_eq!(attempts.renamed(next), name, "{case}");
-        let dispatch = attempts.dispatch(&read, 5, true).unwrap();
+        let dispatch = attempts.dispatch(&read, &NO_LIMITS, 5, true).unwrap();
         assert_eq!(dispatch.cluster, HOP_CLUSTER, "{case}: nobody has answered");
         attempts.ask(at(0), true);
         assert_eq!(
@@ -266,6 +268,8 @@ fn a_limit_is_of_the_requests_model_and_tells_when_to_come_back() {
         key: KeyMark::of("k"),
         model,
         affinity: 0,
+        estimate: Estimate::default(),
+        limiter: None,
         bounds: Bounds {
             attempts: 2,
             until_us: UNTIL_US,
@@ -358,7 +362,15 @@ fn an_account_at_its_limit_with_the_model_is_asked_last() {
             ("none", None),
         ] {
             let may = |_| true;
-            let found = order::first(accounts, affinity, &states, wanted, host.steady_us(), may);
+            let found = order::first(
+                accounts,
+                affinity,
+                &states,
+                wanted,
+                host.steady_us(),
+                &[],
+                may,
+            );
             let (first, set_aside) = found.unwrap();
             assert!(!set_aside, "{case}");
             assert!(wanted != Some(model) || first == 1, "{case}: {first}");

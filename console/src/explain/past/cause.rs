@@ -43,6 +43,7 @@ pub fn failure(kind: &str) -> &str {
         Some(Failure::BodyTooLarge) => {
             "was not asked any more: the body is longer than what is kept for another attempt"
         }
+        Some(Failure::AccountLimit) => "was not asked: its own limits did not allow it",
         Some(Failure::Request) | None => kind,
     }
 }

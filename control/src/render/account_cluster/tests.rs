@@ -22,6 +22,7 @@ fn account(url: &str, http: HttpVersion, retries: u32, proxy: Option<&str>) -> A
         region: None,
         cost: None,
         state: None,
+        limits: trilane::limits::Limits::default(),
     }
 }
 

@@ -213,6 +213,30 @@ fn every_problem_of_an_account_is_named() {
             "groups[1].failover.tries: must be between".to_owned(),
         ),
         (
+            "a budget",
+            with("limits", json!({"budget": {"per_day": "1"}})),
+            json!(null),
+            format!("{at}.limits.budget: is of keys"),
+        ),
+        (
+            "no limit",
+            with("limits", json!({})),
+            json!(null),
+            format!("{at}.limits: limits nothing"),
+        ),
+        (
+            "an order that there is not",
+            with("weight", json!(1)),
+            json!({"order": "random"}),
+            "groups[1].failover.order: must be \"conversation\" or".to_owned(),
+        ),
+        (
+            "the least busy, and a state",
+            with("state", json!("org")),
+            json!({"order": "least_busy"}),
+            "groups[1].failover.order: cannot be \"least_busy\" where".to_owned(),
+        ),
+        (
             "a label with a blank",
             with("state", json!("my org")),
             json!(null),

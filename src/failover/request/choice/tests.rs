@@ -9,6 +9,7 @@ use super::super::super::moved::{Move, Moved};
 use super::super::super::states::{ModelMark, States};
 use super::super::{AccountPlace, AttemptPlan, Bounds, LaterTerms, PlannedSource, RequestAttempts};
 use crate::config::policy::Source;
+use crate::limits::Estimate;
 
 const S: u64 = 1_000_000;
 /// Now, in microseconds.
@@ -37,6 +38,8 @@ fn plan(sources: &[Rc<Source>]) -> RequestAttempts {
         key: KeyMark::of("k"),
         model: Some(ModelMark::of("m")),
         affinity: 7,
+        estimate: Estimate::default(),
+        limiter: None,
         bounds: Bounds {
             attempts: 9,
             until_us: UNTIL_US,
