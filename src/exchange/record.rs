@@ -130,7 +130,7 @@ impl RecordBuilder {
     /// Takes the shares of the limits of accounts: those of several that were asked, and of an only one.
     pub(super) fn take_account_shares(
         &mut self,
-    ) -> (Option<Rc<RequestAttempts>>, Option<Reservation>) {
+    ) -> (Option<Rc<RequestAttempts>>, Option<Box<Reservation>>) {
         let several = self
             .several_accounts()
             .and_then(SeveralAccounts::shared_attempts);

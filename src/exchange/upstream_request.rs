@@ -40,7 +40,7 @@ pub(super) struct UpstreamRequest {
     /// The reservation against the caller's limits.
     pub reservation: Option<Reservation>,
     /// The reservation against the limits of the source's only account.
-    pub account_reservation: Option<Reservation>,
+    pub account_reservation: Option<Box<Reservation>>,
     /// The limits service, where it is to be asked.
     pub service: Option<LimitsService>,
     /// The accounts that it goes to, where its source has several.

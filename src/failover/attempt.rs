@@ -57,6 +57,8 @@ pub enum AttemptDecision {
         path: Option<Vec<u8>>,
         /// The name that takes the place of the model's in the body, where the account's source calls it otherwise.
         model: Option<SmolStr>,
+        /// Whether all of the body is held, and its length may be another than the head says.
+        is_held: bool,
     },
     /// It waits for more of the request's body.
     Wait,
@@ -130,7 +132,9 @@ impl Attempt {
             return AttemptDecision::Refused;
         };
         let model = attempts.renamed(place);
-        if model.is_some() && !end {
+        // All attempts share the head: the length that it says may be that of a body with another name.
+        let is_held = model.is_some() || attempts.has_renamed();
+        if is_held && !end {
             *self = Self::Waiting(attempts);
             return AttemptDecision::Wait;
         }
@@ -152,6 +156,7 @@ impl Attempt {
             cluster: cluster.clone(),
             path: attempts.path(place).map(<[u8]>::to_vec),
             model,
+            is_held,
         };
         *self = Self::Made(attempts, place);
         course

@@ -52,13 +52,28 @@ pub(super) fn source(accounts: usize) -> Rc<Source> {
 
 /// A request to a source, of which so many accounts may be asked.
 pub(super) fn request(source: &Rc<Source>, affinity: u64, attempts: usize) -> RequestAttempts {
+    let source = Rc::clone(source);
     RequestAttempts::new(AttemptPlan {
-        sources: vec![PlannedSource {
-            source: Rc::clone(source),
-            path: None,
-        }],
-        key: KeyMark::of("k"),
         affinity,
+        ..plan(&[source], attempts)
+    })
+}
+
+/// A request to these sources, one after the other.
+pub(super) fn request_in_sequence(sources: &[Rc<Source>], attempts: usize) -> RequestAttempts {
+    RequestAttempts::new(plan(sources, attempts))
+}
+
+/// The plan of a request to these sources, of whose accounts so many may be asked.
+pub(super) fn plan(sources: &[Rc<Source>], attempts: usize) -> AttemptPlan {
+    let planned = |source: &Rc<Source>| PlannedSource {
+        source: Rc::clone(source),
+        path: None,
+    };
+    AttemptPlan {
+        sources: sources.iter().map(planned).collect(),
+        key: KeyMark::of("k"),
+        affinity: 7,
         estimate: Estimate::default(),
         limiter: None,
         model: None,
@@ -66,7 +81,7 @@ pub(super) fn request(source: &Rc<Source>, affinity: u64, attempts: usize) -> Re
             attempts,
             until_us: UNTIL_US,
         },
-    })
+    }
 }
 
 /// The account with this index at the first source.

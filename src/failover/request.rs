@@ -341,6 +341,21 @@ impl RequestAttempts {
             .is_ok_and(|it| it.whole_us.is_some())
     }
 
+    /// Whether an attempt so far has sent another name of the model.
+    pub fn has_renamed(&self) -> bool {
+        let Ok(progress) = self.progress.try_borrow() else {
+            return false;
+        };
+        let mut later = progress
+            .asked
+            .iter()
+            .map(|place| place.source.checked_sub(1));
+        later.any(|later| {
+            let terms = later.and_then(|later| progress.later.get(later)?.as_ref());
+            terms.is_some_and(|terms| terms.model.is_some())
+        })
+    }
+
     /// The event of silence before a response, for the last account: no failure where its client may have
     /// brought that about by its body. Of a body that took its time this holds for as long again: the news of what its account did
     /// meanwhile may still be on its way.

@@ -52,12 +52,15 @@ impl HttpAttempt {
                 cluster,
                 path,
                 model,
+                is_held,
             } => {
-                if let Some(model) = model
-                    && !host::rename_model(self.held, &model)
-                {
-                    host::send_status(NO_MORE_ATTEMPTS);
-                    return Action::Pause;
+                match model {
+                    Some(model) if !host::rename_model(self.held, &model) => {
+                        host::send_status(NO_MORE_ATTEMPTS);
+                        return Action::Pause;
+                    }
+                    None if is_held => host::set_length(self.held),
+                    _ => {}
                 }
                 host::set_request_header(ACCOUNT_HEADER, cluster.as_bytes());
                 if let Some(path) = path {

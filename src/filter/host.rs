@@ -418,10 +418,15 @@ pub(super) fn rename_model(size: usize, name: &str) -> bool {
     let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, span.len(), &bytes);
     let renamed = size.saturating_sub(span.len()).saturating_add(bytes.len());
     turn_request_body(renamed, renamed.saturating_sub(span.start), COPY_BYTES);
-    if request_header(CONTENT_LENGTH).is_some() {
-        set_request_header(CONTENT_LENGTH, renamed.to_string().as_bytes());
-    }
+    set_length(renamed);
     true
+}
+
+/// Changes the length that the request's head names, where it names one. Legal while head and body are held.
+pub(super) fn set_length(size: usize) {
+    if request_header(CONTENT_LENGTH).is_some() {
+        set_request_header(CONTENT_LENGTH, size.to_string().as_bytes());
+    }
 }
 
 /// Packs the `size` bytes of a held body into as little memory as they need; legal in `on_http_request_body`.

@@ -332,10 +332,14 @@ impl Stream {
                 cluster,
                 path,
                 model,
+                is_held,
             } => {
                 let path = path.map(|path| String::from_utf8(path).expect("a path"));
-                let model = model.map(|model| format!(", model: {model}"));
-                let model = model.unwrap_or_default();
+                let model = match model {
+                    Some(model) => format!(", model: {model}"),
+                    None if is_held => ", its own length".to_owned(),
+                    None => String::new(),
+                };
                 format!("To {{ cluster: {cluster:?}, path: {path:?}{model} }}")
             }
             other => format!("{other:?}"),

@@ -123,14 +123,14 @@ pub(in crate::exchange) fn reserve_account(
         },
         _ => Rejection::NotCounted,
     });
-    upstream.account_reservation = Some(reserved?);
+    upstream.account_reservation = Some(Box::new(reserved?));
     Ok(())
 }
 
 /// Settles the shares of the limits of accounts, `several` or an `only` one, by what the exchange has used.
 pub(in crate::exchange) fn settle_accounts(
     several: Option<&RequestAttempts>,
-    only: Option<Reservation>,
+    only: Option<Box<Reservation>>,
     record: &Record,
     quotas: &impl Quotas,
 ) {
@@ -138,7 +138,7 @@ pub(in crate::exchange) fn settle_accounts(
         attempts.settle(used(record), &OfAccounts(quotas));
     }
     if let Some(reservation) = only {
-        quotas.settle(reservation, used(record));
+        quotas.settle(*reservation, used(record));
     }
 }
 

@@ -3,7 +3,7 @@ use std::cell::Cell;
 use serde_json::json;
 
 use super::super::active_keys::KeyMark;
-use super::super::fixtures::{UNTIL_US, at, request, source_of};
+use super::super::fixtures::{UNTIL_US, at, request, request_in_sequence, source_named, source_of};
 use super::*;
 use crate::host::fake::{FakeHost, FakeProcess};
 use crate::host::{StatId, StatKind};
@@ -259,6 +259,7 @@ fn attempts_of_a_request() {
                     cluster,
                     path: None,
                     model: None,
+                    is_held: false,
                 } => cluster.strip_prefix("account/s/").unwrap(),
                 AttemptDecision::To { .. } | AttemptDecision::Wait => panic!("{case}: {course:?}"),
                 AttemptDecision::Refused => "",
@@ -339,6 +340,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
         cluster: "account/s/y".into(),
         path: None,
         model: None,
+        is_held: false,
     };
     let cases: &[(&str, &[Part], AttemptDecision)] = &[
         (
@@ -466,5 +468,55 @@ fn silence_before_the_body_ends() {
             ejected,
             "{case}"
         );
+    }
+}
+
+/// All attempts share the head: where one had another name of the model, each after it says how long its own body is.
+#[test]
+fn the_length_is_that_of_the_own_body() {
+    use super::super::request::{AccountPlace, LaterTerms};
+    let later = AccountPlace {
+        source: 1,
+        account: 0,
+    };
+    // (case, the name at the other source, the source that is asked first, whether the attempt at the first source waits for the
+    // body and says how long that is)
+    for (case, model, earlier, want) in [
+        (
+            "the other source has its name",
+            Some("other"),
+            Some(later),
+            true,
+        ),
+        ("it has the same name", None, Some(later), false),
+        ("none was asked before", Some("other"), None, false),
+    ] {
+        let [one, other] = ["s", "t"].map(|id| source_named(id, &[json!({"id": "x"})], json!({})));
+        let process = FakeProcess::start();
+        let (registry, host) = (Registry::default(), host_of(&process));
+        let attempts = Rc::new(request_in_sequence(&[one, other], 4));
+        registry.begin(&"id".into(), &attempts);
+        let terms = LaterTerms {
+            model: model.map(Into::into),
+        };
+        attempts.end_body(vec![Some(terms)], false, host.steady_us());
+        if let Some(place) = earlier {
+            attempts.begin(place, true, &|_| Rc::default(), host.steady_us());
+            let id = attempts.account(place).unwrap().id.clone();
+            attempts.record(place, FailedAttempt::answered(id, 503, ""));
+        }
+        let mut attempt = Attempt::default();
+        let mut decision = attempt.on_request(&registry, &host);
+        assert_eq!(decision == AttemptDecision::Wait, want, "{case}: waits");
+        if want {
+            decision = attempt.on_request_body(100, true, &host).unwrap();
+        }
+        let goes = AttemptDecision::To {
+            cluster: "source/s".into(),
+            path: None,
+            model: None,
+            is_held: want,
+        };
+        assert_eq!(decision, goes, "{case}");
     }
 }

@@ -3,7 +3,9 @@ use serde_json::json;
 use proptest::prelude::*;
 
 use super::super::ejection::Ejection;
-use super::super::fixtures::{NO_LIMITS, UNTIL_US, at, request, source, source_named, source_of};
+use super::super::fixtures::{
+    NO_LIMITS, at, plan, request, request_in_sequence, source, source_named, source_of,
+};
 use super::super::order;
 use super::super::states;
 use super::super::states::AccountEvent;
@@ -149,7 +151,7 @@ fn who_is_asked_after_a_failure() {
 /// A request to several sources, each with as many accounts as said, of which those are ejected that are marked.
 fn sequence(sources: &[Vec<bool>], tries: usize) -> (RequestAttempts, Vec<Rc<States>>) {
     let mut states = Vec::new();
-    let planned = sources.iter().enumerate().map(|(number, ejected)| {
+    let sources = sources.iter().enumerate().map(|(number, ejected)| {
         let ids: Vec<_> = (0..ejected.len())
             .map(|at| json!({"id": format!("a{at}")}))
             .collect();
@@ -166,21 +168,10 @@ fn sequence(sources: &[Vec<bool>], tries: usize) -> (RequestAttempts, Vec<Rc<Sta
             );
         }
         states.push(Rc::new(known));
-        PlannedSource { source, path: None }
+        source
     });
-    let plan = AttemptPlan {
-        model: None,
-        sources: planned.collect(),
-        key: KeyMark::of("k"),
-        affinity: 7,
-        estimate: Estimate::default(),
-        limiter: None,
-        bounds: Bounds {
-            attempts: tries,
-            until_us: UNTIL_US,
-        },
-    };
-    (RequestAttempts::new(plan), states)
+    let sources: Vec<_> = sources.collect();
+    (request_in_sequence(&sources, tries), states)
 }
 
 proptest! {
@@ -261,19 +252,8 @@ fn a_limit_is_of_the_requests_model_and_tells_when_to_come_back() {
     let source = source(2);
     let model = ModelMark::of("m");
     let plan = |model| AttemptPlan {
-        sources: vec![PlannedSource {
-            source: Rc::clone(&source),
-            path: None,
-        }],
-        key: KeyMark::of("k"),
         model,
-        affinity: 0,
-        estimate: Estimate::default(),
-        limiter: None,
-        bounds: Bounds {
-            attempts: 2,
-            until_us: UNTIL_US,
-        },
+        ..plan(&[Rc::clone(&source)], 2)
     };
     use AttemptFailure::{Overloaded, RateLimited};
     // (case, whether the model is known, the failures with what the vendor asks for; the last event, when to come back)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from decimal import Decimal
 from typing import Any, Optional
 
@@ -209,3 +210,34 @@ def test_a_body_that_envoy_does_not_keep(accounts: Desk) -> None:
     assert asked.status == 503 and asked.tried == ["a1"], asked
     failed = [(one.get("source"), one["kind"]) for one in asked.record()["trilane.tries.failed"]]
     assert failed == [(None, "overloaded"), ("s2", "body_too_large")], asked.record()
+
+
+@pytest.mark.parametrize("protocol", ["A", "B", "C"])
+def test_random_states(accounts: Desk, protocol: str) -> None:
+    """Whatever fails and is set aside: those in use come in their order, then those that are set aside, until one answers."""
+    draw = random.Random(f"states {protocol}")
+    operations = [operation for operation in OPERATIONS if operation.protocol == protocol]
+    for number in range(4):
+        # Other terms: nobody is set aside.
+        document = _document(protocol)
+        for group in document["groups"][:4]:
+            group["failover"] = {**group["failover"], "failures": 1, "set_aside_seconds": 100 + number}
+        accounts.publish(document)
+        aside: set[int] = set()
+        for turn in range(12):
+            failing = [source for source in range(4) if draw.random() < 0.3]
+            status = draw.choice([401, 500, 503, 529])
+            order = sorted(range(4), key=lambda source: (source in aside, source))
+            answers = next((at for at, source in enumerate(order) if source not in failing), None)
+            tried = order if answers is None else order[: answers + 1]
+            at = [ACCOUNTS[source] for source in failing]
+            sim = {"status": status} if failing else None
+            asked = _ask(accounts, draw.choice(operations), sim=sim, at=at or None)
+            case = f"round {number}, turn {turn}: {failing} fail with {status}, {sorted(aside)} are set aside"
+            if answers is None:
+                assert asked.status == (502 if status == 401 else status), f"{case}: {asked}"
+                assert asked.tried == [ACCOUNTS[source] for source in tried], f"{case}: {asked.tried}"
+            else:
+                assert asked.tried == [ACCOUNTS[source] for source in tried], f"{case}: {asked.tried}"
+                _check(asked, tried)
+            aside.update(source for source in tried if source in failing)

@@ -2,14 +2,12 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::super::super::active_keys::KeyMark;
 use super::super::super::ejection::Ejection;
-use super::super::super::fixtures::{UNTIL_US, at, source_named};
+use super::super::super::fixtures::{self, at, source_named};
 use super::super::super::moved::{Move, Moved};
 use super::super::super::states::{ModelMark, States};
-use super::super::{AccountPlace, AttemptPlan, Bounds, LaterTerms, PlannedSource, RequestAttempts};
+use super::super::{AccountPlace, AttemptPlan, LaterTerms, RequestAttempts};
 use crate::config::policy::Source;
-use crate::limits::Estimate;
 
 const S: u64 = 1_000_000;
 /// Now, in microseconds.
@@ -29,21 +27,9 @@ fn source(id: &str, labels: &[Option<&str>], failover: Value) -> Rc<Source> {
 }
 
 fn plan(sources: &[Rc<Source>]) -> RequestAttempts {
-    let sources = sources.iter().map(|source| PlannedSource {
-        source: Rc::clone(source),
-        path: None,
-    });
     RequestAttempts::new(AttemptPlan {
-        sources: sources.collect(),
-        key: KeyMark::of("k"),
         model: Some(ModelMark::of("m")),
-        affinity: 7,
-        estimate: Estimate::default(),
-        limiter: None,
-        bounds: Bounds {
-            attempts: 9,
-            until_us: UNTIL_US,
-        },
+        ..fixtures::plan(sources, 9)
     })
 }
 

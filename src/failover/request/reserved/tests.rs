@@ -2,9 +2,8 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::super::super::active_keys::KeyMark;
-use super::super::super::fixtures::{UNTIL_US, at, source_of};
-use super::super::{AttemptPlan, Bounds, PlannedSource};
+use super::super::super::fixtures::{at, plan, source_of};
+use super::super::AttemptPlan;
 use super::*;
 use crate::config::policy::Source;
 use crate::host::fake::{FakeHost, FakeProcess};
@@ -22,21 +21,10 @@ fn source(limits: &[Value]) -> Rc<Source> {
 }
 
 fn request(source: &Rc<Source>, limiter: &Rc<Limiter>) -> RequestAttempts {
-    let planned = PlannedSource {
-        source: Rc::clone(source),
-        path: None,
-    };
     RequestAttempts::new(AttemptPlan {
-        sources: vec![planned],
-        key: KeyMark::of("k"),
-        model: None,
-        affinity: 7,
         estimate: Estimate::of(100, Some(50), 1),
         limiter: Some(Rc::clone(limiter)),
-        bounds: Bounds {
-            attempts: 9,
-            until_us: UNTIL_US,
-        },
+        ..plan(&[Rc::clone(source)], 9)
     })
 }
 
