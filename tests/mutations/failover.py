@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutation import Edit, Mutation
 
 _request = "src/failover/request.rs"
+_choice = "src/failover/request/choice.rs"
 _order = "src/failover/order.rs"
 _states = "src/failover/states.rs"
 _report = "src/failover/report.rs"
@@ -19,21 +20,21 @@ FAILOVER: tuple[Mutation, ...] = (
     # ---- Which account
     Mutation(
         "an account is asked twice",
-        _request,
-        "let fresh = |account| !progress.asked.contains(&place(account));",
-        "let fresh = |_| true;",
+        _choice,
+        "let is_new = !progress.asked.contains(&place) && !progress.full.contains(&place);",
+        "let is_new = !progress.full.contains(&place);",
     ),
     Mutation(
         "an ejected account is asked first",
         _order,
-        "(self.ejected, self.priority, self.load, self.draw, self.index)",
-        "(false, self.priority, self.load, self.draw, self.index)",
+        "            self.ejected,\n            self.priority,",
+        "            false,\n            self.priority,",
     ),
     Mutation(
         "priorities do not count",
         _order,
-        "(self.ejected, self.priority, self.load, self.draw, self.index)",
-        "(self.ejected, 0, self.load, self.draw, self.index)",
+        "            self.ejected,\n            self.priority,",
+        "            self.ejected,\n            0,",
     ),
     Mutation(
         "weights do not count",
@@ -50,7 +51,7 @@ FAILOVER: tuple[Mutation, ...] = (
     # ---- Within which bounds
     Mutation(
         "`tries` does not bound",
-        _request,
+        _choice,
         "if progress.asked.len() >= self.plan.bounds.attempts {",
         "if progress.asked.len() > 40 {",
     ),
@@ -174,5 +175,73 @@ FAILOVER: tuple[Mutation, ...] = (
         _states,
         "(entry.terms == marks.terms).then_some(entry.ejection)",
         "Some(entry.ejection)",
+    ),
+    # ---- Where conversations stay
+    Mutation(
+        "a conversation that has moved goes back at once",
+        _choice,
+        "let stays = moved.is_within(self.cache_life_us(), now_us)\n            && !self.is_set_aside(place, states, now_us);",
+        "let stays = false;",
+        ("accounts/test_moved.py::test_a_conversation_stays_where_it_moved_and_returns",),
+    ),
+    Mutation(
+        "a conversation that has moved never goes back",
+        _choice,
+        "let stays = moved.is_within(self.cache_life_us(), now_us)\n",
+        "let stays = moved.is_within(u64::MAX, now_us)\n",
+        ("accounts/test_moved.py::test_a_conversation_stays_where_it_moved_and_returns",),
+    ),
+    Mutation(
+        "every failure moves its conversation",
+        _choice,
+        "others.is_some_and(|first| stays || self.is_set_aside(first, states, now_us))",
+        "others.is_some()",
+        ("accounts/test_moved.py::test_a_failure_that_sets_nobody_aside_moves_no_conversation",),
+        besides=(
+            Edit(_choice, "if !stays && is_quiet() {", "if false && is_quiet() {"),
+        ),
+    ),
+    Mutation(
+        "labels do not count",
+        _choice,
+        "is_new && self.may_own(owners, place)",
+        "is_new && (self.may_own(owners, place) || true)",
+        ("accounts/test_moved.py::test_what_an_account_keeps_is_asked_for_where_it_is",),
+    ),
+    # ---- Limits of accounts
+    Mutation(
+        "limits of accounts do not count",
+        "src/failover/request/reserved.rs",
+        "        is_reserved\n    }",
+        "        let _ = is_reserved;\n        true\n    }",
+        ("accounts/test_account_limits.py::test_an_account_at_its_limit_is_passed_over",),
+    ),
+    Mutation(
+        "a failed attempt keeps its place",
+        "src/failover/request/reserved.rs",
+        "        self.settle(Consumption::default(), &quotas);\n",
+        "",
+        ("accounts/test_account_limits.py::test_a_failed_attempt_gives_its_place_back",),
+    ),
+    Mutation(
+        "load does not count",
+        "src/failover/order.rs",
+        "load: load(under_way, account.weight),",
+        "load: u64::from(load(under_way, account.weight) > u64::MAX),",
+        ("accounts/test_account_limits.py::test_the_least_busy_first",),
+    ),
+    Mutation(
+        "an only account has no limits",
+        "src/exchange/admitted_request.rs",
+        "                local::reserve_account(upstream, environment)?;\n",
+        "",
+        ("accounts/test_account_limits.py::test_an_only_account",),
+    ),
+    Mutation(
+        "the length of another attempt's body",
+        _attempt,
+        "let is_held = model.is_some() || attempts.has_renamed();",
+        "let is_held = model.is_some();",
+        ("accounts/test_sequence.py::test_random_states",),
     ),
 )
