@@ -48,6 +48,7 @@ impl AdmittedRequest {
         }
         let held = !upstream.body.head_released();
         let (sent_whole, sent_json) = (upstream.body.sent_whole, upstream.body.sent_json);
+        let asked = upstream.body.usage_added;
         let mut step = upstream
             .body
             .read(bytes, end, &upstream.route, environment)?;
@@ -84,6 +85,11 @@ impl AdmittedRequest {
                     several.on_body_end(&upstream.body, environment);
                 }
             }
+        }
+        if let BodyStep::Release(edits) = &mut step
+            && !asked
+        {
+            upstream.leave_out_usage(edits, environment);
         }
         Ok(step)
     }

@@ -36,21 +36,24 @@ fn of_only_account(
     result: &UpstreamResult,
     stream: &impl StreamEnd,
 ) -> Attempts {
-    let (status, failure, fault) = match result {
+    let (status, failure, told) = match result {
         UpstreamResult::None => (None, None, None),
         UpstreamResult::Relayed(response) => (Some(response.status), None, None),
         UpstreamResult::Replaced(replaced) => {
-            (replaced.status, replaced.failure.as_deref(), replaced.fault)
+            let told = replaced.told.as_ref();
+            (replaced.status, replaced.failure.as_deref(), told)
         }
     };
     let error = status.filter(|status| *status >= 300);
     let report = failure.or_else(|| error.map(|_| ""));
     let failed = report.map(|report| {
         let status = error.unwrap_or_default();
-        match fault {
+        let fault = told.and_then(|told| told.fault);
+        let failed = match fault {
             Some(fault) => FailedAttempt::told(account.clone(), status, fault.failure()),
             None => FailedAttempt::answered(account.clone(), status, report),
-        }
+        };
+        failed.with_words(fault, told.map(|told| told.error.clone()))
     });
     Attempts {
         last: Some(account.clone()),

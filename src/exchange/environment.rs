@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::step::Trace;
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
-use crate::failover::{AccountEvent, KeyMark, Move, Moved, RequestAttempts, States};
+use crate::failover::{AccountEvent, KeyMark, Move, Moved, RequestAttempts, States, WayMark};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Reservation, Settlement, Subject,
     SubjectFigures,
@@ -87,6 +87,12 @@ pub trait AccountStates {
     }
     /// Forgets them.
     fn end_attempts(&self, _id: &str) {}
+    /// Whether the account of a way refuses the option that makes a stream report its usage, for all that is known.
+    fn refuses_usage_option(&self, _way: WayMark) -> bool {
+        false
+    }
+    /// Notes that it does.
+    fn note_usage_refused(&self, _way: WayMark) {}
 }
 
 /// The environment while a request is forwarded: clock, quotas, accounts, and a trace of the decision.

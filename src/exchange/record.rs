@@ -103,6 +103,7 @@ impl RecordBuilder {
                     Rejection::UpstreamFailed
                         | Rejection::AccountsRefused
                         | Rejection::AccountsLimited { .. }
+                        | Rejection::UsageOptionRefused
                         | Rejection::UpstreamForbade
                 ),
             limit: match rejection {
@@ -192,11 +193,19 @@ impl RecordBuilder {
         });
         let (charge, cost) = charged.unzip();
         let response_bytes = relayed.map_or(0, |response| response.bytes);
-        let (upstream_request_id, replaced_status, upstream_failure) = match result {
-            UpstreamResult::None => (None, None, None),
-            UpstreamResult::Relayed(response) => (response.request_id, None, None),
-            UpstreamResult::Replaced(replaced) => {
-                (replaced.request_id, replaced.status, replaced.failure)
+        let (upstream_request_id, upstream_error, replaced) = match result {
+            UpstreamResult::None => (None, None, Replaced::default()),
+            UpstreamResult::Relayed(response) => {
+                let (id, error) = (response.request_id, response.error);
+                (
+                    id.map(String::from),
+                    error.map(|error| *error),
+                    Replaced::default(),
+                )
+            }
+            UpstreamResult::Replaced(mut replaced) => {
+                let error = replaced.told.take().map(|told| told.error);
+                (replaced.request_id.take(), error, replaced)
             }
         };
         let key = RecordedKey::of(caller, misplaced);
@@ -221,9 +230,10 @@ impl RecordBuilder {
             ending,
             status,
             upstream_request_id,
-            replaced_status,
+            upstream_error,
+            replaced_status: replaced.status,
             attempts,
-            upstream_failure,
+            upstream_failure: replaced.failure,
             estimated,
             charge,
             cost: cost.flatten(),

@@ -284,6 +284,33 @@ impl RequestBody {
         wanted && self.change(Some((edit.span.clone(), edit.bytes.to_vec())))
     }
 
+    /// Takes the change that makes the body ask for its usage out of the `edits` that go with it.
+    pub(super) fn leave_out_usage(&mut self, edits: &mut Edits) {
+        let Some(edit) = self.scanner.usage_edit() else {
+            return;
+        };
+        // No name of a model is written like this.
+        let place = edits
+            .body
+            .iter()
+            .position(|change| change.bytes == edit.bytes);
+        let Some(change) = place.map(|place| edits.body.remove(place)) else {
+            return;
+        };
+        self.usage_added = false;
+        let length = edits.headers.iter_mut().find_map(|header| match header {
+            HeaderEdit::Set("content-length", length) => Some(length),
+            _ => None,
+        });
+        if let Some(length) = length
+            && let Some(known) = str::from_utf8(length).ok().and_then(|it| it.parse().ok())
+        {
+            let before = usize::saturating_add(known, change.span.len());
+            let before = before.saturating_sub(change.bytes.len());
+            *length = before.to_string().into_bytes();
+        }
+    }
+
     /// Adds a change of the whole body's bytes, if its place is still held. Whether it was added.
     fn change(&mut self, change: Option<(Range<u64>, Vec<u8>)>) -> bool {
         let change = change.and_then(|(span, bytes)| self.held_edit(&span, bytes));

@@ -3,7 +3,8 @@
 use super::environment::Clock;
 use super::silence::Silence;
 use super::usage_event_filter::UsageEventFilter;
-use crate::failover::AccountFault;
+use crate::failover::ToldError;
+use crate::ledger::UpstreamError;
 use crate::usage::{Meter, Reading, Wire};
 
 /// The outcome at the upstream.
@@ -24,9 +25,11 @@ pub(super) struct Response {
     /// The HTTP status of the response.
     pub status: u16,
     /// The id that the upstream gave it, by which the client may ask about it.
-    pub request_id: Option<String>,
+    pub request_id: Option<Box<str>>,
     /// Whether its head is held until its words are known.
     pub held: bool,
+    /// The error in it, where that was read.
+    pub error: Option<Box<UpstreamError>>,
     /// Whether its end has come.
     pub ended: bool,
     /// Bytes of its body so far, as the client gets it.
@@ -56,8 +59,8 @@ pub(super) struct Replaced {
     pub request_id: Option<String>,
     /// The reason why Envoy answered in the upstream's place, in Envoy's words.
     pub failure: Option<String>,
-    /// The fault of the account that the words of its response tell.
-    pub fault: Option<AccountFault>,
+    /// The words of its response, where that is an error that was read.
+    pub told: Option<ToldError>,
 }
 
 impl Response {
@@ -73,8 +76,9 @@ impl Response {
         let edits = usage_added && is_success(status);
         Self {
             status,
-            request_id,
+            request_id: request_id.map(String::into_boxed_str),
             held: false,
+            error: None,
             ended: false,
             bytes: 0,
             first_byte_us: None,

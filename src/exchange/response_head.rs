@@ -9,8 +9,8 @@ use super::response::{Replaced, Response};
 use super::several_accounts::SeveralAccounts;
 use crate::config::account::Account;
 use crate::config::policy::Source;
-use crate::failover::{AccountFault, RequestAttempts};
-use crate::ledger::{AttemptFailure, FailedAttempt};
+use crate::failover::{RequestAttempts, ToldError};
+use crate::ledger::{AccountFault, AttemptFailure, FailedAttempt};
 use crate::protocol::Protocol;
 use crate::reply::Rejection;
 
@@ -46,8 +46,9 @@ pub(super) fn decide(
     if !is_status(status) {
         return replace(status, head, admitted, None, Rejection::UpstreamFailed);
     }
+    let told = words.map(|words| ToldError::read(status, words).unwrap_or_default());
     if status >= 300
-        && let Some(decision) = decide_error(status, head, words, admitted, accounts)
+        && let Some(decision) = decide_error(status, head, told.as_ref(), admitted, accounts)
     {
         return decision;
     }
@@ -61,7 +62,8 @@ pub(super) fn decide(
     let body = &admitted.upstream.body;
     let usage = admitted.upstream.spec.usage;
     let reasons = admitted.upstream.may_reason_unseen();
-    let response = Response::new(status, request_id, usage, body.usage_added, reasons);
+    let mut response = Response::new(status, request_id, usage, body.usage_added, reasons);
+    response.error = told.map(|told| Box::new(told.error));
     let withheld = head
         .withheld_headers()
         .into_iter()
@@ -79,7 +81,7 @@ pub(super) fn decide(
 fn decide_error(
     status: u16,
     head: &impl ResponseHeaders,
-    words: Option<&[u8]>,
+    told: Option<&ToldError>,
     admitted: &AdmittedRequest,
     accounts: &(impl AccountStates + Clock),
 ) -> Option<ResponseDecision> {
@@ -88,12 +90,13 @@ fn decide_error(
         return Some(ResponseDecision::Replace(Replaced::default(), rejection));
     }
     let relayed = details == VIA_UPSTREAM;
-    let is_told = relayed && AccountFault::may_be_told(status);
-    if is_told && words.is_none() {
+    let is_asked = admitted.upstream.body.usage_added && ToldError::may_refuse_usage(status);
+    let is_told = relayed && (ToldError::may_be_told(status) || is_asked);
+    if is_told && told.is_none() {
         return Some(ResponseDecision::Hold(status));
     }
-    let fault = words.filter(|_| is_told);
-    let fault = fault.and_then(|words| AccountFault::told_by(status, words));
+    let told = told.filter(|_| is_told);
+    let fault = told.and_then(|told| told.fault);
     let several = admitted.upstream.several.as_ref();
     let by_foreign_hop = several.is_some_and(|it| it.is_refused_by_foreign_hop(status));
     let is_clients_fault = !relayed && matches!(status, 400 | 408 | 413 | 431) && !by_foreign_hop;
@@ -101,15 +104,23 @@ fn decide_error(
         && !is_clients_fault
     {
         let is_judged = head.header(JUDGED_HEADER).is_some();
-        several.on_error(status, &details, fault, is_judged, accounts);
+        several.on_error(status, &details, told, is_judged, accounts);
     }
     let hop = attempt_failure(status, relayed, admitted);
     if let Some(several) = several {
         several.note_too_large(admitted.upstream.body.seen(), accounts);
     }
+    // Who did not ask for the usage gets no error of it. The next try goes without.
+    if let (Some(told), true, None) = (told, is_asked, &hop)
+        && told.refuses_usage
+    {
+        accounts.note_usage_refused(admitted.upstream.way(accounts));
+        let rejection = Rejection::UsageOptionRefused;
+        return Some(replace(status, head, admitted, Some(told), rejection));
+    }
     if let (Some(fault), None) = (fault, &hop) {
         let rejection = rejection_of(fault, admitted, accounts);
-        return Some(replace(status, head, admitted, Some(fault), rejection));
+        return Some(replace(status, head, admitted, told, rejection));
     }
     match (relayed, &hop, status) {
         (true, None, 401) => {
@@ -123,7 +134,7 @@ fn decide_error(
         }
         (true, None, 403) => {
             let rejection = Rejection::UpstreamForbade;
-            Some(replace(status, head, admitted, None, rejection))
+            Some(replace(status, head, admitted, told, rejection))
         }
         (true, None, _) => None,
         // Too large, too slow. On the way to an account there is nothing that the client could have done wrong.
@@ -148,14 +159,14 @@ fn replace(
     status: u16,
     head: &impl ResponseHeaders,
     admitted: &AdmittedRequest,
-    fault: Option<AccountFault>,
+    told: Option<&ToldError>,
     rejection: Rejection,
 ) -> ResponseDecision {
     let replaced = Replaced {
         status: Some(status),
         request_id: upstream_id(head, admitted.caller.protocol),
         failure: None,
-        fault,
+        told: told.cloned(),
     };
     ResponseDecision::Replace(replaced, rejection)
 }

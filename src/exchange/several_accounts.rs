@@ -14,12 +14,12 @@ use super::later_source::LaterSource;
 use super::request_body::RequestBody;
 use super::route::Route;
 use super::upstream_head::path_less_version;
-use crate::config::account::{AccountOrder, Accounts};
+use crate::config::account::{AccountOrder, Accounts, Marks};
 use crate::config::policy::Source;
 use crate::failover::attempt::NO_MORE_ATTEMPTS;
 use crate::failover::{
-    AccountEvent, AccountFault, AccountQuotas, AttemptPlan, Bounds, KeyMark, LaterTerms, ModelMark,
-    PlannedSource, RequestAttempts,
+    AccountEvent, AccountQuotas, AttemptPlan, Bounds, KeyMark, LaterTerms, ModelMark,
+    PlannedSource, RequestAttempts, ToldError,
 };
 use crate::head::Head;
 use crate::ledger::{AttemptFailure, FailedAttempt};
@@ -225,6 +225,15 @@ impl SeveralAccounts {
         (!core::mem::replace(&mut self.has_moved, true)).then_some(moved)
     }
 
+    /// The account that was asked last, or will be asked first.
+    pub(super) fn asked(&self, environment: &(impl AccountStates + Clock)) -> Option<&Marks> {
+        let attempts = self.attempts()?;
+        let states = |source: &str| environment.account_states(source);
+        let last = attempts.last().map(|(place, _)| place);
+        let place = last.or_else(|| attempts.next(&states, environment.now_us()))?;
+        attempts.accounts(place)?.marks.get(place.account)
+    }
+
     /// A response below 300 has come.
     pub(super) fn on_success(&self, environment: &(impl AccountStates + Clock)) {
         // One by way of the hop was noted there.
@@ -241,17 +250,18 @@ impl SeveralAccounts {
         }
     }
 
-    /// An error has come, with Envoy's `details`: the account's own, or Envoy's in its place. Its words tell `fault`;
+    /// An error has come, with Envoy's `details`: the account's own, or Envoy's in its place. `told` are its words;
     /// `is_judged` says that they were read on the way here, too. An attempt by way of the hop was noted there, but for the words
     /// that nobody read.
     pub(super) fn on_error(
         &self,
         status: u16,
         details: &[u8],
-        fault: Option<AccountFault>,
+        told: Option<&ToldError>,
         is_judged: bool,
         environment: &(impl AccountStates + Clock),
     ) {
+        let fault = told.and_then(|told| told.fault);
         let unread = fault.filter(|_| !is_judged);
         let attempts = self.attempts();
         let Some(attempts) = attempts.filter(|it| unread.is_some() || !it.by_hop()) else {
@@ -269,6 +279,7 @@ impl SeveralAccounts {
             let details = String::from_utf8_lossy(details);
             FailedAttempt::answered(account.id.clone(), status, &details)
         };
+        let failed = failed.with_words(fault, told.map(|told| told.error.clone()));
         // How the way to a foreign hop ended is not known.
         let event = match failed.kind {
             AttemptFailure::Connection | AttemptFailure::NoAnswer => {

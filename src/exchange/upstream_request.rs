@@ -1,8 +1,8 @@
 //! The upstream's side of a request: where it goes, since when, what was reserved for it.
 
 use super::authorization::check_rights;
-use super::edits::HeaderEdit;
-use super::environment::{Clock, Forwarding, Quotas};
+use super::edits::{Edits, HeaderEdit};
+use super::environment::{AccountStates, Clock, Forwarding, Quotas};
 use super::limits::LimitsService;
 use super::request::{AuthenticatedCaller, RequestLine};
 use super::request_body::RequestBody;
@@ -10,6 +10,7 @@ use super::route::Route;
 use super::several_accounts::{Dispatched, SeveralAccounts};
 use super::step::{Step, Trace};
 use super::upstream_head::{path_at, source_edits};
+use crate::failover::WayMark;
 use crate::limits::service::{Descriptors, ServiceTokens};
 use crate::limits::{Count, Reservation};
 use crate::model::Model;
@@ -116,6 +117,29 @@ impl UpstreamRequest {
                 began_us: self.began_us,
             };
             several.dispatch(headers, &dispatched, environment);
+        }
+    }
+
+    /// The way to the account that was asked last, or will be asked first.
+    pub(super) fn way(&self, environment: &(impl AccountStates + Clock)) -> WayMark {
+        let source = &self.route.source;
+        let marks = match (&self.several, source.accounts.as_deref()) {
+            (Some(several), _) => several.asked(environment),
+            (None, Some(accounts)) => accounts.marks.first(),
+            (None, None) => None,
+        };
+        marks.map_or_else(|| WayMark::of_cluster(&source.cluster), WayMark::of_account)
+    }
+
+    /// Takes back that the body asks for the usage of its stream, where the account refuses to be asked. `edits` are those of the
+    /// bytes that are about to be released.
+    pub(super) fn leave_out_usage(
+        &mut self,
+        edits: &mut Edits,
+        environment: &(impl AccountStates + Clock),
+    ) {
+        if self.body.usage_added && environment.refuses_usage_option(self.way(environment)) {
+            self.body.leave_out_usage(edits);
         }
     }
 

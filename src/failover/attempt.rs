@@ -18,6 +18,7 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
+use super::fault::ToldFailure;
 use super::registry::Registry;
 use super::request::{AccountPlace, RequestAttempts};
 use super::states::{self, AccountEvent, States};
@@ -39,7 +40,7 @@ pub trait AttemptHost: Clocks + SharedData + Stats {
     /// The response's status; legal with its headers.
     fn status(&self) -> u16;
     /// The failure of its account that the response was [judged](super::judge) to be; legal with its headers.
-    fn judged(&self) -> Option<AttemptFailure>;
+    fn judged(&self) -> Option<ToldFailure>;
     /// Returns the seconds for which the vendor [asks](super::told_wait()) to be left alone; legal with the response's headers.
     fn told_wait(&self) -> Option<u64>;
     /// Removes the hop's report from the response and returns it; legal with its headers.
@@ -182,7 +183,7 @@ impl Attempt {
             return true;
         };
         let failed = match judged {
-            Some(kind) => FailedAttempt::told(account.id.clone(), status, kind),
+            Some(told) => told.attempt(account.id.clone(), status),
             None => FailedAttempt::answered(account.id.clone(), status, &report),
         };
         let kind = failed.kind;

@@ -5,48 +5,132 @@
 //! beginning. Never by a part of a message: vendors repeat there what clients write.
 
 mod table;
+mod usage_refusal;
 mod words;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use smol_str::SmolStr;
 
-use crate::ledger::AttemptFailure;
+use crate::ledger::{AccountFault, AttemptFailure, FailedAttempt, UpstreamError};
 use table::FAULTS;
+use usage_refusal::REFUSALS;
 use words::ErrorWords;
 
 /// Bytes of an answer that are read for its words. A longer one tells no fault.
 pub const MAX_ANSWER: usize = 8 << 10;
 
-/// A fault of an account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccountFault {
-    /// Its credit, or the spending limit that its owner set, is used up.
-    NoCredit,
-    /// Its credential is unknown, expired or revoked.
-    DeadKey,
-    /// The vendor does not serve the place that the request came from.
-    Region,
-    /// The vendor has closed the account.
-    Suspended,
-    /// It does not have the model. That says nothing of its other models.
-    NoModel,
+/// The words of an answer that is an error.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldError {
+    /// The fault of the account; `None` where the request is at fault, or nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<AccountFault>,
+    /// The members that name the error.
+    #[serde(flatten)]
+    pub error: UpstreamError,
+    /// Whether it refuses the option that makes a stream report its usage.
+    #[serde(skip)]
+    pub refuses_usage: bool,
 }
 
-impl AccountFault {
+impl ToldError {
     /// Whether an answer with this status may tell a fault in its words.
     pub fn may_be_told(status: u16) -> bool {
         matches!(status, 400 | 403 | 404)
     }
 
-    /// The fault that a whole answer tells; `None` where the request is at fault, or nothing is known.
-    pub fn told_by(status: u16, answer: &[u8]) -> Option<Self> {
-        if !Self::may_be_told(status) || answer.len() > MAX_ANSWER {
-            return None;
-        }
-        let words = ErrorWords::read(answer)?;
-        let row = FAULTS.iter().find(|row| row.fits(&words))?;
-        Some(row.fault)
+    /// Whether an answer with this status may refuse the option that makes a stream report its usage.
+    pub fn may_refuse_usage(status: u16) -> bool {
+        matches!(status, 400 | 422)
     }
 
+    /// The words of a whole answer; `None` where it is not read.
+    pub fn read(status: u16, answer: &[u8]) -> Option<Self> {
+        let is_told = Self::may_be_told(status);
+        let is_read = is_told || Self::may_refuse_usage(status);
+        if !is_read || answer.len() > MAX_ANSWER {
+            return None;
+        }
+        let told = Self::of(ErrorWords::read(answer)?);
+        let fault = told.fault.filter(|_| is_told);
+        Some(Self { fault, ..told })
+    }
+
+    fn of(words: ErrorWords) -> Self {
+        let fault = FAULTS.iter().find(|row| row.fits(&words));
+        Self {
+            fault: fault.map(|row| row.fault),
+            refuses_usage: REFUSALS.iter().any(|row| row.fits(&words)),
+            error: words.error,
+        }
+    }
+}
+
+/// The failure of an account that the words of its answer tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldFailure {
+    /// The kind of failure.
+    pub kind: AttemptFailure,
+    /// The words.
+    pub told: ToldError,
+}
+
+impl ToldFailure {
+    /// The failure by the words of an answer with an error status; `None` where the request is at fault, or nothing is known.
+    pub(super) fn read(status: u16, answer: &[u8]) -> Option<Self> {
+        let told = ToldError::read(status, answer)?;
+        let by_status = AttemptFailure::of_status(status);
+        let is_named = by_status != AttemptFailure::Request && !told.error.is_empty();
+        let kind = match told.fault {
+            Some(fault) => fault.failure(),
+            None => Some(by_status).filter(|_| is_named)?,
+        };
+        Some(Self { kind, told })
+    }
+
+    /// The failure that the error of an event tells; `None` where the request is at fault, or nothing is known.
+    pub(super) fn of_event(event: &Value) -> Option<Self> {
+        let words = ErrorWords::of(event);
+        let of_code = words.codes.iter().find_map(|code| failure_of_code(code));
+        let told = ToldError::of(words);
+        let kind = told.fault.map(AccountFault::failure).or(of_code)?;
+        Some(Self { kind, told })
+    }
+
+    /// The attempt that failed so, by an answer with this status.
+    pub(super) fn attempt(self, account: SmolStr, status: u16) -> FailedAttempt {
+        let ToldError { fault, error, .. } = self.told;
+        FailedAttempt::told(account, status, self.kind).with_words(fault, Some(error))
+    }
+
+    /// The value of a header that carries it: the kind, and the words as JSON.
+    pub fn to_header(&self) -> String {
+        let told = serde_json::to_string(&self.told).unwrap_or_default();
+        format!("{}{told}", self.kind.name())
+    }
+
+    /// The one that such a header carries.
+    pub fn of_header(value: &str) -> Option<Self> {
+        let end = value.find('{').unwrap_or(value.len());
+        let (kind, told) = value.split_at_checked(end)?;
+        Some(Self {
+            kind: AttemptFailure::named(kind)?,
+            told: serde_json::from_str(told).unwrap_or_default(),
+        })
+    }
+}
+
+impl From<AttemptFailure> for ToldFailure {
+    fn from(kind: AttemptFailure) -> Self {
+        Self {
+            kind,
+            told: ToldError::default(),
+        }
+    }
+}
+
+impl AccountFault {
     /// The failure that it is for the attempt.
     pub fn failure(self) -> AttemptFailure {
         match self {
@@ -56,15 +140,6 @@ impl AccountFault {
             }
         }
     }
-}
-
-/// The failure of the account that the error of an event tells; `None` where the request is at fault, or nothing is known.
-pub(super) fn failure_told_by(event: &Value) -> Option<AttemptFailure> {
-    let words = ErrorWords::of(event);
-    let fault = FAULTS.iter().find(|row| row.fits(&words));
-    fault
-        .map(|row| row.fault.failure())
-        .or_else(|| words.codes.iter().find_map(|code| failure_of_code(code)))
 }
 
 /// The failure that a type or code stands for, be it a status in figures.

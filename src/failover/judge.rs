@@ -2,7 +2,7 @@
 //!
 //! | answer | is held | is a failure of the account |
 //! |---|---|---|
-//! | 400, 403, 404 | whole, up to [`MAX_ANSWER`] | where its words tell a [fault](AccountFault) |
+//! | 400, 403, 404 | whole, up to [`MAX_ANSWER`] | where its words tell a [fault](crate::ledger::AccountFault), or its status does |
 //! | 200, event stream | until its first event that is no preamble, up to [`MAX_PREAMBLE`] | where that event is an error of the account's, or none comes |
 //! | 200 with nothing in it | no | always |
 //! | any other | no | as its status says |
@@ -13,7 +13,7 @@ mod event;
 
 use core::time::Duration;
 
-use super::fault::{AccountFault, MAX_ANSWER};
+use super::fault::{MAX_ANSWER, ToldError, ToldFailure};
 use crate::ledger::AttemptFailure;
 use event::{Event, events};
 
@@ -35,23 +35,23 @@ pub enum Judge {
 }
 
 /// The judgement on an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// More of it must come.
     Held,
     /// It goes on.
     Passes,
     /// It goes on, as a failure of the account.
-    Failed(AttemptFailure),
+    Failed(ToldFailure),
 }
 
 impl Judge {
     /// The head has come; `end` says that no body follows.
     pub fn on_head(&mut self, status: u16, is_event_stream: bool, end: bool) -> Verdict {
         *self = match status {
-            200 if end => return Verdict::Failed(AttemptFailure::ServerError),
+            200 if end => return Verdict::Failed(AttemptFailure::ServerError.into()),
             200 if is_event_stream => Self::Preamble,
-            _ if AccountFault::may_be_told(status) && !end => Self::Words(status),
+            _ if ToldError::may_be_told(status) && !end => Self::Words(status),
             _ => return Verdict::Passes,
         };
         Verdict::Held
@@ -71,8 +71,9 @@ impl Judge {
         let verdict = match *self {
             Self::Idle => return Verdict::Passes,
             Self::Words(_) if !end && bytes.len() <= MAX_ANSWER => return Verdict::Held,
-            Self::Words(status) => AccountFault::told_by(status, bytes)
-                .map_or(Verdict::Passes, |fault| Verdict::Failed(fault.failure())),
+            Self::Words(status) => {
+                ToldFailure::read(status, bytes).map_or(Verdict::Passes, Verdict::Failed)
+            }
             Self::Preamble => judge_stream(bytes, end),
         };
         if verdict != Verdict::Held {
@@ -92,12 +93,12 @@ fn judge_stream(bytes: &[u8], end: bool) -> Verdict {
     for event in events(bytes, end) {
         match event {
             Event::Preamble => {}
-            Event::Failure(kind) => return Verdict::Failed(kind),
+            Event::Failure(told) => return Verdict::Failed(told),
             Event::Other => return Verdict::Passes,
         }
     }
     if end {
-        Verdict::Failed(AttemptFailure::ServerError)
+        Verdict::Failed(AttemptFailure::ServerError.into())
     } else if bytes.len() >= MAX_PREAMBLE {
         Verdict::Passes
     } else {

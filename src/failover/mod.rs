@@ -18,6 +18,7 @@
 //! | [`judge`] | whether an answer that looks good, or blames the request, is a failure of its account |
 //! | `fault` | which faults of an account its answers tell in their words |
 //! | `told_wait` | how long a vendor asks to be left alone |
+//! | `usage_option` | which accounts refuse the option that makes a stream report its usage |
 //! | `recent_states` | what one VM has read of that in the last ten milliseconds |
 //! | `registry` | what the filters of one VM share: the requests whose attempts are under way, and those readings |
 //!
@@ -40,10 +41,11 @@ mod report;
 mod request;
 mod states;
 mod told_wait;
+mod usage_option;
 
 pub use account_quotas::AccountQuotas;
 pub use active_keys::KeyMark;
-pub use fault::{AccountFault, MAX_ANSWER};
+pub use fault::{MAX_ANSWER, ToldError, ToldFailure};
 pub use moved::{Move, Moved};
 pub use registry::Registry;
 pub use report::{AttemptReport, note_report};
@@ -52,3 +54,4 @@ pub use request::{
 };
 pub use states::{AccountEvent, ModelMark, States, tell_ejections};
 pub use told_wait::told_wait;
+pub use usage_option::WayMark;

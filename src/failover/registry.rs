@@ -11,6 +11,7 @@ use super::moved::{self, Move};
 use super::recent_states::RecentStates;
 use super::request::RequestAttempts;
 use super::states::{self, AccountEvent, States};
+use super::usage_option::{RefusedOption, WayMark};
 use crate::config::account::Accounts;
 use crate::host::{Clocks, Stats};
 use crate::shared_data::SharedData;
@@ -26,6 +27,7 @@ pub struct Registry {
     requests: RefCell<HashMap<SmolStr, Rc<RequestAttempts>>>,
     hop: Cell<bool>,
     states: RecentStates,
+    usage_option: RefusedOption,
 }
 
 impl Registry {
@@ -86,6 +88,21 @@ impl Registry {
     pub fn note_move(&self, change: Move, source: &str, host: &(impl SharedData + Clocks)) {
         moved::note(change, source, host.steady_us(), host);
         self.states.forget(source);
+    }
+
+    /// Whether the account of a way refuses the option that makes a stream report its usage, for all that is known.
+    pub fn refuses_usage_option(
+        &self,
+        way: WayMark,
+        now_us: u64,
+        shared: &impl SharedData,
+    ) -> bool {
+        self.usage_option.by(way, now_us, shared)
+    }
+
+    /// Notes that the account of a way refuses that option, for all workers.
+    pub fn note_usage_refused(&self, way: WayMark, host: &(impl SharedData + Clocks)) {
+        self.usage_option.note(way, host);
     }
 
     /// The request is over.

@@ -1,5 +1,6 @@
 //! Meaning of Envoy's log of an attempt that did not go well.
 
+use super::fault::ToldFailure;
 use super::registry::Registry;
 use super::request::{AccountPlace, RequestAttempts};
 use super::states::AccountEvent;
@@ -18,7 +19,7 @@ pub struct AttemptReport {
     /// The status of the response; `None` where none came.
     pub status: Option<u16>,
     /// The failure of its account that the response was [judged](super::judge) to be.
-    pub judged: Option<AttemptFailure>,
+    pub judged: Option<ToldFailure>,
     /// The seconds for which the vendor [asks](super::told_wait()) to be left alone, by its 429.
     pub told_wait: Option<u64>,
     /// Envoy's response flags.
@@ -91,9 +92,9 @@ fn judge(
     }
     let id = account.id.clone();
     let failed = match report.status {
-        Some(status) if report.judged.is_some() => report
-            .judged
-            .map(|kind| FailedAttempt::told(id, status, kind)),
+        Some(status) if report.judged.is_some() => {
+            report.judged.clone().map(|told| told.attempt(id, status))
+        }
         Some(status) if status < 300 => None,
         Some(status) => Some(FailedAttempt::answered(id, status, "")),
         None if report.is_by_hop() => None,
@@ -101,7 +102,9 @@ fn judge(
         None => Some(FailedAttempt::broken(id, &report.transport_failure)),
     };
     let event = match report.status {
-        Some(_) if let Some(kind) = report.judged => attempts.event(place, kind, None, now_us),
+        Some(_) if let Some(told) = &report.judged => {
+            attempts.event(place, told.kind, None, now_us)
+        }
         Some(status) if status < 300 => attempts.break_off(),
         Some(status) => {
             let kind = AttemptFailure::of_status(status);
@@ -416,7 +419,7 @@ mod tests {
             let report = AttemptReport {
                 cluster: cluster.to_owned(),
                 status: Some(status),
-                judged: Some(kind),
+                judged: Some(kind.into()),
                 ..AttemptReport::default()
             };
             let got = judge(&report, &attempts, 0);

@@ -20,14 +20,13 @@ use crate::exchange::{
     BodyEdit, HeaderEdit, JUDGED_HEADER, ResponseHeaders, StreamEnd, is_withheld,
 };
 use crate::failover::attempt::AttemptHost;
-use crate::failover::{AttemptReport, told_wait};
+use crate::failover::{AttemptReport, ToldFailure, told_wait};
 use crate::head::Head;
 use crate::held_body::COPY_BYTES;
 use crate::host::{
     CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, StatId, StatKind, Stats,
     Timer,
 };
-use crate::ledger::AttemptFailure;
 use crate::reply::Reply;
 use crate::shared_data::{Conflict, SharedData};
 
@@ -174,7 +173,7 @@ impl AttemptHost for Host {
         response_status()
     }
 
-    fn judged(&self) -> Option<AttemptFailure> {
+    fn judged(&self) -> Option<ToldFailure> {
         judged()
     }
 
@@ -219,8 +218,8 @@ pub(super) fn attempt_report() -> AttemptReport {
 }
 
 /// The failure that an answer was judged to be, while its marker is there; legal where the response's headers are.
-fn judged() -> Option<AttemptFailure> {
-    AttemptFailure::named(&response_header(JUDGED_HEADER)?)
+fn judged() -> Option<ToldFailure> {
+    ToldFailure::of_header(&response_header(JUDGED_HEADER)?)
 }
 
 /// Whether the response is an event stream; legal in `on_http_response_headers`.

@@ -126,7 +126,7 @@ impl JudgedAnswer {
         match verdict {
             Verdict::Held => return Action::Pause,
             Verdict::Passes => {}
-            Verdict::Failed(kind) => host::set_response_header(JUDGED_HEADER, kind.name()),
+            Verdict::Failed(told) => host::set_response_header(JUDGED_HEADER, &told.to_header()),
         }
         self.free();
         Action::Continue

@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use super::upstream_error::{AccountFault, UpstreamError};
+
 /// Longest reason that is kept, in bytes.
 const MAX_REASON: usize = 300;
 /// Envoy's details of a response that the account itself gave.
@@ -38,6 +40,12 @@ pub struct FailedAttempt {
     /// The reason why the account gave no response, in Envoy's words; empty where it gave one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// The fault of the account that the words of its response tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<AccountFault>,
+    /// The error in its response, where that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<UpstreamError>,
 }
 
 /// The reason why an attempt failed.
@@ -173,6 +181,18 @@ impl FailedAttempt {
             kind,
             status,
             reason: String::new(),
+            fault: None,
+            error: None,
+        }
+    }
+
+    /// The same with what the words of its response tell.
+    #[must_use]
+    pub fn with_words(self, fault: Option<AccountFault>, error: Option<UpstreamError>) -> Self {
+        Self {
+            fault,
+            error: error.filter(|error| !error.is_empty()),
+            ..self
         }
     }
 
@@ -189,6 +209,8 @@ impl FailedAttempt {
             kind: AttemptFailure::of_report(report),
             status: 0,
             reason: excerpt(details),
+            fault: None,
+            error: None,
         }
     }
 
@@ -206,6 +228,8 @@ impl FailedAttempt {
             kind,
             status: 0,
             reason,
+            fault: None,
+            error: None,
         }
     }
 
@@ -236,6 +260,8 @@ impl FailedAttempt {
             kind,
             status: 0,
             reason: kind.name().to_owned(),
+            fault: None,
+            error: None,
         }
     }
 }

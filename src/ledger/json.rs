@@ -143,6 +143,12 @@ impl Record {
             name!("trilane.upstream_request_id"),
             self.upstream_request_id.as_deref().map(beginning),
         );
+        if let Some(error) = &self.upstream_error {
+            let (kind, code, param) = (&error.kind, &error.code, &error.param);
+            members.text_if(name!("trilane.upstream_error.type"), kind.as_deref());
+            members.text_if(name!("trilane.upstream_error.code"), code.as_deref());
+            members.text_if(name!("trilane.upstream_error.param"), param.as_deref());
+        }
         if let Some(status) = self.replaced_status {
             members.number(name!("trilane.upstream_status"), status.into());
         }

@@ -9,12 +9,14 @@ mod ending;
 mod json;
 mod record;
 mod rejections;
+mod upstream_error;
 pub mod writability;
 
 pub use attempts::{AttemptFailure, Attempts, FailedAttempt};
 pub use ending::{Ending, UsageStatus};
 pub use record::{AccountCost, Record, RouteTaken};
 pub use rejections::{AccountRejection, RejectionLog};
+pub use upstream_error::{AccountFault, UpstreamError};
 pub use writability::Writability;
 
 #[cfg(test)]

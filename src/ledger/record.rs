@@ -6,6 +6,7 @@ use smol_str::SmolStr;
 
 use super::attempts::Attempts;
 use super::ending::{Ending, UsageStatus};
+use super::upstream_error::UpstreamError;
 use crate::limits::Limit;
 use crate::limits::service::ServiceTokens;
 use crate::limits::{Settlement, SubjectKind};
@@ -56,6 +57,8 @@ pub struct Record {
     pub error: Option<SmolStr>,
     /// The id that the upstream gave its answer; the client sees it as `x-request-id`.
     pub upstream_request_id: Option<String>,
+    /// The error in the upstream's answer, where that was read.
+    pub upstream_error: Option<UpstreamError>,
     /// The status of the upstream's answer, where ours took its place.
     pub replaced_status: Option<u16>,
     /// The reason why Envoy answered in the upstream's place, in Envoy's words.

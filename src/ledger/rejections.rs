@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 
 use super::attempts::{AttemptFailure, FailedAttempt};
 use super::record::Record;
+use super::upstream_error::AccountFault;
 
 /// The time for which the same rejection is not logged again, in microseconds.
 const SILENCE_US: u64 = 60_000_000;
@@ -18,6 +19,8 @@ pub struct AccountRejection<'a> {
     account: RejectedAccount<'a>,
     /// The vendor's status; 0 where the certificate was not valid.
     status: u16,
+    /// The fault that its words tell.
+    fault: Option<AccountFault>,
     model: Option<&'a str>,
 }
 
@@ -51,8 +54,9 @@ impl Record {
                      source,
                      account,
                      status,
+                     fault,
                      ..
-                 }| (source.as_deref(), Some(account.as_str()), *status),
+                 }| (source.as_deref(), Some(account.as_str()), *status, *fault),
             );
         let by_hand = self
             .replaced_status
@@ -60,10 +64,10 @@ impl Record {
                 self.attempts.is_none()
                     && AttemptFailure::of_status(*status) == AttemptFailure::Unauthorized
             })
-            .map(|status| (None, None, status));
+            .map(|status| (None, None, status, None));
         by_account
             .chain(by_hand)
-            .filter_map(move |(source, account, status)| {
+            .filter_map(move |(source, account, status, fault)| {
                 let route = route?;
                 Some(AccountRejection {
                     source: source.unwrap_or(&route.source),
@@ -72,6 +76,7 @@ impl Record {
                         RejectedAccount::Id,
                     ),
                     status,
+                    fault,
                     model: self.model.as_deref(),
                 })
             })
@@ -100,6 +105,7 @@ impl fmt::Display for AccountRejection<'_> {
             )?,
         }
         match (self.status, self.model) {
+            _ if let Some(fault) = self.fault => out.write_str(remedy(fault)),
             (402, _) => out.write_str("Its balance is used up: pay, or use another account."),
             (403, Some(model)) => write!(
                 out,
@@ -113,6 +119,25 @@ impl fmt::Display for AccountRejection<'_> {
                 "Its credential is wrong, expired or revoked: put a good one in its place.",
             ),
         }
+    }
+}
+
+/// The meaning of a fault that an account's vendor tells, and what to do.
+fn remedy(fault: AccountFault) -> &'static str {
+    match fault {
+        AccountFault::NoCredit => {
+            "Its credit or its spending limit is used up: pay, raise the limit, or use another account."
+        }
+        AccountFault::DeadKey => {
+            "Its credential is wrong, expired or revoked: put a good one in its place."
+        }
+        AccountFault::Region => {
+            "Its vendor does not serve the place that it was asked from: give it a proxy elsewhere, or use another account."
+        }
+        AccountFault::Suspended => {
+            "Its vendor has closed it: ask the vendor, or use another account."
+        }
+        AccountFault::NoModel => "It does not have the model: take the model out of the group.",
     }
 }
 
@@ -189,6 +214,22 @@ mod tests {
                 ],
             ),
             (
+                "one without credit, by its words",
+                attempts(&[("x", 400)]).map(|mut attempts| {
+                    for failed in &mut attempts.failed {
+                        failed.kind = AttemptFailure::Unauthorized;
+                        failed.fault = Some(AccountFault::NoCredit);
+                    }
+                    attempts
+                }),
+                None,
+                vec![
+                    "source b: account x was refused by its vendor (400). Its credit or its spending limit is used up: pay, \
+                     raise the limit, or use another account."
+                        .to_owned(),
+                ],
+            ),
+            (
                 "a certificate that is not valid",
                 attempts(&[("x", 0)]),
                 None,
@@ -227,6 +268,7 @@ mod tests {
             source: "s",
             account: RejectedAccount::Id(account),
             status,
+            fault: None,
             model: None,
         };
         const S: u64 = 1_000_000;

@@ -35,6 +35,7 @@ pub(super) fn record() -> Record {
         status: UsageStatus::Complete,
         error: None,
         upstream_request_id: Some("up-1".to_owned()),
+        upstream_error: None,
         replaced_status: None,
         upstream_failure: None,
         attempts: None,

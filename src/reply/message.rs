@@ -210,6 +210,11 @@ impl Rejection {
                 "The model vendor has reached a limit of the gateway's own accounts. Your key is good: try \
                  again in {retry_after_s} s."
             ),
+            Self::UsageOptionRefused => {
+                "The upstream source refused stream_options.include_usage, which the gateway had added. It leaves that out from \
+                 now on: send the same request again."
+                    .to_owned()
+            }
             Self::UpstreamForbade => {
                 "model_not_entitled: the source account has no right to this model.".to_owned()
             }

@@ -53,6 +53,11 @@ impl Rejection {
             Self::NotReady | Self::NotCounted => {
                 reply.headers.push(("retry-after", "1".to_owned()));
             }
+            // Nothing has to be waited for, and the SDKs of A and B try once more at once.
+            Self::UsageOptionRefused => {
+                reply.headers.push(("retry-after", "0".to_owned()));
+                reply.headers.push(("x-should-retry", "true".to_owned()));
+            }
             // Each refusal has a line too, which takes of the room that is left.
             Self::LedgerUnwritable => reply.headers.push(("retry-after", "5".to_owned())),
             // Clients would sleep on it without a word, until the day or the month is over. The message says when.

@@ -164,6 +164,9 @@ pub enum Rejection {
         /// In how many seconds the first of these may answer again.
         retry_after_s: u64,
     },
+    /// The upstream refused the option that makes a stream report its usage, which the client had not sent: the next try goes
+    /// without it.
+    UsageOptionRefused,
     /// The upstream says that our account may not do this.
     UpstreamForbade,
     /// Something that should not be possible.
@@ -220,7 +223,10 @@ impl Rejection {
             | Self::AccountsLimited { .. } => 429,
             Self::Internal => 500,
             Self::UpstreamFailed | Self::AccountsRefused => 502,
-            Self::NotReady | Self::NotCounted | Self::LedgerUnwritable => 503,
+            Self::NotReady
+            | Self::NotCounted
+            | Self::LedgerUnwritable
+            | Self::UsageOptionRefused => 503,
         }
     }
 
@@ -267,6 +273,7 @@ impl Rejection {
             Self::ModelAboveMultiplier { .. } => "model_above_multiplier",
             Self::BadParameter(_) | Self::UnknownParameter { .. } => "invalid_parameter",
             Self::UpstreamFailed | Self::AccountsRefused => "bad_gateway",
+            Self::UsageOptionRefused => "usage_option_refused",
             Self::Internal => "internal_error",
         }
     }

@@ -335,6 +335,14 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "UNAVAILABLE",
         ),
         (
+            Rejection::UsageOptionRefused,
+            503,
+            "server_error",
+            "usage_option_refused",
+            "api_error",
+            "UNAVAILABLE",
+        ),
+        (
             Rejection::Internal,
             500,
             "server_error",
@@ -546,6 +554,12 @@ fn headers_say_whether_to_try_again() {
             Rejection::LedgerUnwritable,
             None,
             Some("5"),
+        ),
+        (
+            "the next try goes otherwise",
+            Rejection::UsageOptionRefused,
+            Some("true"),
+            Some("0"),
         ),
         (
             "a rate comes back",

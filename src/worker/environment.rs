@@ -10,7 +10,9 @@ use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
 use crate::exchange::{AccountStates, Clock, LedgerState, Quotas, Trace};
-use crate::failover::{AccountEvent, KeyMark, Move, Moved, RequestAttempts, States, moved};
+use crate::failover::{
+    AccountEvent, KeyMark, Move, Moved, RequestAttempts, States, WayMark, moved,
+};
 use crate::keys::{KeyDigest, Namespace};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Now, Reservation, Settlement, Subject,
@@ -150,6 +152,15 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
 
     fn end_attempts(&self, id: &str) {
         self.worker.requests.end(id);
+    }
+
+    fn refuses_usage_option(&self, way: WayMark) -> bool {
+        let requests = &self.worker.requests;
+        requests.refuses_usage_option(way, self.now_us(), self.host)
+    }
+
+    fn note_usage_refused(&self, way: WayMark) {
+        self.worker.requests.note_usage_refused(way, self.host);
     }
 }
 

@@ -8,10 +8,11 @@ use trilane::exchange::{
     BodyEdit, Edits, Exchange, HeaderEdit, Outcome, ResponseHeaders, StreamEnd, is_withheld,
 };
 use trilane::failover::attempt::{Attempt, AttemptDecision};
-use trilane::failover::{AccountEvent, AttemptReport, MAX_ANSWER, Registry, note_report};
+use trilane::failover::{
+    AccountEvent, AttemptReport, MAX_ANSWER, Registry, ToldFailure, note_report,
+};
 use trilane::head::Head;
 use trilane::held_body::{HeldBody, split};
-use trilane::ledger::AttemptFailure;
 use trilane::limits::service::{Descriptors, ServiceTokens};
 use trilane::metrics::ExchangeStats;
 use trilane::reply::Reply;
@@ -350,7 +351,7 @@ impl Stream {
     pub fn on_attempted(&mut self, words: &str, gateway: &Gateway) {
         let (status, report) = words.split_once(' ').unwrap_or((words, ""));
         let (status, judged) = judged(status);
-        gateway.memory.judged.set(judged);
+        gateway.memory.judged.replace(judged);
         let seen = (
             self.id.clone(),
             status.parse().expect("a status"),
@@ -466,10 +467,10 @@ impl Stream {
     }
 }
 
-/// A status, and what the response was judged to be: `400`, `400/unauthorized`.
-fn judged(words: &str) -> (&str, Option<AttemptFailure>) {
+/// A status, and what the response was judged to be, as its header has it: `400`, `400/unauthorized`, `400/unauthorized{"type":"x"}`.
+fn judged(words: &str) -> (&str, Option<ToldFailure>) {
     let (status, kind) = words.split_once('/').unwrap_or((words, ""));
-    (status, AttemptFailure::named(kind))
+    (status, ToldFailure::of_header(kind))
 }
 
 /// The changes of a head, one line for each header that is set, and one for those that go.

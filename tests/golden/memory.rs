@@ -5,12 +5,12 @@ use core::time::Duration;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+use trilane::failover::ToldFailure;
 use trilane::failover::attempt::AttemptHost;
 use trilane::host::{
     CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, StatId, StatKind, Stats,
     Timer,
 };
-use trilane::ledger::AttemptFailure;
 use trilane::shared_data::{Conflict, SharedData};
 
 /// Noon of a Sunday, UTC.
@@ -32,7 +32,7 @@ pub struct Memory {
     /// The facts that the filter of attempts sees: the request's id, the status, the hop's report.
     pub attempt: RefCell<(String, u16, String)>,
     /// The judgement on the response that it sees.
-    pub judged: Cell<Option<AttemptFailure>>,
+    pub judged: RefCell<Option<ToldFailure>>,
 }
 
 impl AttemptHost for Memory {
@@ -44,8 +44,8 @@ impl AttemptHost for Memory {
         self.attempt.borrow().1
     }
 
-    fn judged(&self) -> Option<AttemptFailure> {
-        self.judged.get()
+    fn judged(&self) -> Option<ToldFailure> {
+        self.judged.borrow().clone()
     }
 
     fn told_wait(&self) -> Option<u64> {

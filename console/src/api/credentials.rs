@@ -4,6 +4,7 @@ use axum::Json;
 
 use super::answers::Done;
 use super::parts::{Body, InPath, handlers};
+use crate::cases::account_refusals::{self, AccountRefusalView};
 use crate::cases::account_test::{self, AccountTestBody, VendorTestView};
 use crate::cases::account_tests::{self, LatestTestView};
 use crate::cases::credentials::{self, CredentialView, NewCredentialBody};
@@ -35,4 +36,9 @@ handlers! {
     #[utoipa::path(get, operation_id = "list_account_tests", path = "/api/v1/account-tests", tag = "credentials",
         responses((status = 200, body = ItemPage<LatestTestView>)))]
     account_tests() -> Json<ItemPage<LatestTestView>> = account_tests::list();
+
+    /// The accounts whose latest answers are refusals: since when, and what their vendors say. Also those that no document has any more.
+    #[utoipa::path(get, operation_id = "list_account_refusals", path = "/api/v1/account-refusals", tag = "credentials",
+        responses((status = 200, body = ItemPage<AccountRefusalView>)))]
+    account_refusals() -> Json<ItemPage<AccountRefusalView>> = account_refusals::list();
 }

@@ -168,6 +168,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(credentials::put, credentials::remove))
         .routes(routes!(credentials::test_account))
         .routes(routes!(credentials::account_tests))
+        .routes(routes!(credentials::account_refusals))
         .routes(routes!(setup::vendor_models))
         .routes(routes!(setup::get))
         .routes(routes!(setup::put, setup::remove))

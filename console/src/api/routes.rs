@@ -253,6 +253,11 @@ pub const ROUTES: &[ApiRoute] = &[
         "/api/v1/account-tests",
         rights::SEE_CREDENTIALS,
     ),
+    route(
+        Method::GET,
+        "/api/v1/account-refusals",
+        rights::SEE_CREDENTIALS,
+    ),
     route(Method::POST, "/api/v1/vendors/models", rights::CHANGE_SETUP),
     route(Method::GET, "/api/v1/storage", rights::SEE_STORAGE),
     route(Method::GET, "/api/v1/setup", rights::SEE_SETUP),

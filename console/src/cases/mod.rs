@@ -4,6 +4,7 @@
 //! transaction with the audit. Whatever is wrong is a problem (RFC 9457). Lists come in pages; a change that comes again under one
 //! key is done once.
 
+pub(crate) mod account_refusals;
 pub(crate) mod account_test;
 pub(crate) mod account_tests;
 pub(crate) mod audit;

@@ -10,6 +10,7 @@ use trilane::money::Amount;
 
 use super::batch::LedgerBatch;
 use crate::ledger::{LedgerRecord, Sum, Unread, owner_member};
+use crate::store::account_answers::{AccountAnswers, AccountName, Refusal};
 use crate::store::erasures::Pseudonyms;
 use crate::store::hour_counts::{self, AttemptKey, FirstByteKey};
 use crate::store::lines_aside::AsideLine;
@@ -26,6 +27,9 @@ const NOT_COUNTED: &str = "of a time that was made void before it came";
 const TAKEN_AWAY: &str = "was counted, and is no more";
 /// The most of a line that is kept aside, in bytes.
 const KEPT: usize = 1000;
+
+/// The most of a vendor's code that is kept, in characters: as the gateway writes it.
+const CODE: usize = 64;
 
 /// The reason of lines that are kept aside because somebody has made them void.
 pub const VOID: &str = "void";
@@ -55,6 +59,8 @@ pub struct BatchSums {
     pub first_bytes: BTreeMap<FirstByteKey, i64>,
     /// The counts of attempts at upstream accounts by their outcome.
     pub attempts: BTreeMap<AttemptKey, i64>,
+    /// The latest answers of upstream accounts.
+    pub answers: BTreeMap<AccountName, AccountAnswers>,
     /// The lines that were counted.
     pub requests: Vec<StoredRequest>,
     /// Those that were not.
@@ -294,6 +300,24 @@ impl BatchSums {
             let key = [hour.clone(), text(source), text(account), text(ended)];
             let count = self.attempts.entry(key).or_default();
             *count = count.saturating_add(1);
+        }
+        let at = microseconds(self.corrected(record.time));
+        for (source, refused) in record.refusals() {
+            let words = refused.error.as_ref();
+            let code = words.and_then(|error| error.code.as_ref().or(error.kind.as_ref()));
+            let refusal = Refusal {
+                fault: refused
+                    .fault
+                    .map_or_else(String::new, |fault| text(fault.name())),
+                status: refused.status.into(),
+                code: code.map_or_else(String::new, |code| text(code).chars().take(CODE).collect()),
+            };
+            let account = (text(source), text(&refused.account));
+            self.answers.entry(account).or_default().refuse(at, refusal);
+        }
+        if let Some((source, account)) = record.answering().filter(|_| is_good) {
+            let account = (text(source), text(account));
+            self.answers.entry(account).or_default().answer(at);
         }
     }
 

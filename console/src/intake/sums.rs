@@ -2,7 +2,7 @@
 
 use super::batch_sums::BatchSums;
 use crate::store::{
-    StoreError, SumChange, Transaction, hour_counts, spend, spend_feed, usage_days,
+    StoreError, SumChange, Transaction, account_answers, hour_counts, spend, spend_feed, usage_days,
 };
 
 /// Adds all that lines of an Envoy add up to, or takes it away.
@@ -19,9 +19,10 @@ pub(super) async fn change(
     hour_counts::change_first_bytes(transaction, &of.first_bytes, change).await?;
     hour_counts::change_attempts(transaction, &of.attempts, change).await?;
     spend::change(transaction, &of.charges, change).await?;
-    // No sum: when a key was last used stays.
+    // No sums: when a key was last used stays, and what an account last answered.
     if change == SumChange::Add {
         spend::note_use(transaction, &of.used).await?;
+        account_answers::note(transaction, &of.answers, now).await?;
     }
     spend_feed::change(transaction, envoy, &of.charges, &of.shares, (change, now)).await
 }

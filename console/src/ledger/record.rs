@@ -85,32 +85,52 @@ impl<'a> LedgerRecord<'a> {
     /// The attempts at upstream accounts: source and account of each, and how it ended. Names and kinds that no gateway writes are left
     /// out, so that counts by them are bounded.
     pub fn attempts(&self) -> impl Iterator<Item = (&str, &str, &str)> {
-        let failed = self.line.failed.as_ref().and_then(Lenient::valid);
-        let failed = failed.map(Vec::as_slice).unwrap_or_default();
-        let tries = self.line.tries.as_ref().and_then(Lenient::valid);
-        let failures = u64::try_from(failed.len()).unwrap_or(u64::MAX);
-        let is_answered = tries.is_some_and(|tries| *tries > failures);
         // Without a status the client left before the last one answered.
         let ended = if self.status_code() == 0 {
             LEFT
         } else {
             ANSWERED
         };
-        let last = Some((self.source(), self.account(), ended));
-        let last = last.filter(|(_, account, _)| is_answered && !account.is_empty());
-        let failed = failed.iter().filter_map(|attempt| {
-            let FailedAttempt {
-                source,
-                account,
-                kind,
-                ..
-            } = attempt.valid()?;
-            let source = source.as_deref().unwrap_or(self.source());
-            let is_name = !account.is_empty() && account.len() <= 256 && source.len() <= 256;
-            let is_failure = *kind != AttemptFailure::Request;
-            (is_name && is_failure).then_some((source, account.as_str(), kind.name()))
-        });
+        let last = self.answering();
+        let last = last.map(|(source, account)| (source, account, ended));
+        let failed = self
+            .failed()
+            .filter(|(_, failed)| failed.kind != AttemptFailure::Request);
+        let failed =
+            failed.map(|(source, failed)| (source, failed.account.as_str(), failed.kind.name()));
         failed.chain(last)
+    }
+
+    /// The source and account of the last attempt, where it did not fail.
+    pub fn answering(&self) -> Option<(&str, &str)> {
+        let tries = self.line.tries.as_ref().and_then(Lenient::valid);
+        let failures = u64::try_from(self.all_failed().len()).unwrap_or(u64::MAX);
+        let is_answered = tries.is_some_and(|tries| *tries > failures);
+        let last = Some((self.source(), self.account()));
+        last.filter(|(_, account)| is_answered && !account.is_empty())
+    }
+
+    /// The attempts that failed because the account's vendor refuses it, each with the source of its account.
+    pub fn refusals(&self) -> impl Iterator<Item = (&str, &FailedAttempt)> {
+        self.failed()
+            .filter(|(_, failed)| failed.kind == AttemptFailure::Unauthorized)
+    }
+
+    /// The failed attempts, each with the source of its account.
+    fn failed(&self) -> impl Iterator<Item = (&str, &FailedAttempt)> {
+        self.all_failed().iter().filter_map(|attempt| {
+            let attempt = attempt.valid()?;
+            let (source, account) = (attempt.source.as_deref(), &attempt.account);
+            let source = source.unwrap_or(self.source());
+            let is_name = !account.is_empty() && account.len() <= 256 && source.len() <= 256;
+            is_name.then_some((source, attempt))
+        })
+    }
+
+    /// The failed attempts as the line has them.
+    fn all_failed(&self) -> &[Lenient<FailedAttempt>] {
+        let failed = self.line.failed.as_ref().and_then(Lenient::valid);
+        failed.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The account key's id.

@@ -13,6 +13,7 @@
 //!   outside its transaction.
 //! - Money is stored in whole numbers, which one statement adds up exactly on both engines ([`Sum::COLUMNS`](crate::ledger::Sum::COLUMNS)).
 
+pub mod account_answers;
 pub mod account_tests;
 pub mod address;
 pub mod api_tokens;

@@ -341,6 +341,21 @@ CREATE TABLE attempt_hours (
   PRIMARY KEY (hour, source, account, ended)
 ) {by key};
 
+-- When an upstream account last answered a request well, and since when its vendor refuses it. 0: never.
+CREATE TABLE account_answers (
+  source        {text} NOT NULL,
+  account       {text} NOT NULL,
+  answered_at   BIGINT NOT NULL,
+  -- The first refusal since then, and the latest.
+  refused_since BIGINT NOT NULL,
+  refused_at    BIGINT NOT NULL,
+  -- The latest one: the fault of the account in the ledger's words, its status, the vendor's code.
+  fault         TEXT NOT NULL,
+  status        BIGINT NOT NULL,
+  code          TEXT NOT NULL,
+  PRIMARY KEY (source, account)
+) {by key, roomy};
+
 -- When a key was last used: the beginning of its latest request.
 CREATE TABLE key_use (
   key_id TEXT NOT NULL PRIMARY KEY,

@@ -1,4 +1,4 @@
-//! Finds Envoys that are not heard of, and accounts without a credential.
+//! Finds Envoys that are not heard of, accounts without a credential, and accounts that their vendors refuse.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,7 @@ use time::{Duration, OffsetDateTime};
 use super::watch::MOST;
 use crate::credentials::{AccountCredential, SealingKeys};
 use crate::in_transaction;
+use crate::store::account_answers::{self, AccountAnswers, AccountName};
 use crate::store::credentials::{self, StoredCredential};
 use crate::store::webhooks::NewMessage;
 use crate::store::webhooks::{self, MessageCause};
@@ -20,6 +21,9 @@ const PAUSE: Duration = Duration::seconds(10);
 const PATIENCE: Duration = Duration::minutes(5);
 /// An Envoy that is away for longer is not told of: what was told of it is forgotten one day.
 const ABANDONED: Duration = Duration::days(30);
+
+/// The length of a moment's hour, in characters: `2026-11-25T10`.
+const HOUR: usize = 13;
 
 /// Looks at the fleet. It keeps the accounts of the document in force, which may be long.
 #[derive(Debug, Default)]
@@ -50,8 +54,9 @@ struct FleetTrouble {
 }
 
 impl FleetWatch {
-    /// Puts messages into the database about what is wrong, once for each webhook: of an Envoy, while it is away; of an account,
-    /// every day. `keys` open credentials; without them none is kept here, and no account is told of.
+    /// Puts messages into the database about what is wrong, once for each webhook: of an Envoy, while it is away; of an account
+    /// without a credential, every day; of one that is refused, for each hour in which that began. `keys` open credentials; without
+    /// them none is kept here, and none is missed.
     ///
     /// # Errors
     /// Those of the database; nothing is changed then.
@@ -105,13 +110,22 @@ impl FleetWatch {
         let away = (before(now, ABANDONED), before(now, PATIENCE));
         let away = envoys::seen_between(transaction, away).await?.into_iter();
         let mut troubles: Vec<FleetTrouble> = away.map(not_seen).collect();
-        if let Some(keys) = keys {
-            self.renew(transaction).await?;
-            if self.document.published_at <= before(now, PATIENCE) {
-                troubles.extend(self.without(transaction, keys, now).await?);
-            }
+        self.renew(transaction).await?;
+        if let Some(keys) = keys
+            && self.document.published_at <= before(now, PATIENCE)
+        {
+            troubles.extend(self.without(transaction, keys, now).await?);
         }
+        let refused = account_answers::refused(transaction).await?;
+        let in_force = refused.into_iter().filter(|(name, _)| self.has(name));
+        troubles.extend(in_force.filter_map(refused_by_vendor));
         Ok((hooks, troubles))
+    }
+
+    /// Whether the document in force has an account.
+    fn has(&self, (group, account): &AccountName) -> bool {
+        let mut accounts = self.document.accounts.iter();
+        accounts.any(|of| of.group == *group && of.account == *account)
     }
 
     /// Reads the document in force, if it is another one.
@@ -193,6 +207,34 @@ fn without_credential(of: &AccountCredential, reason: &str, day: &str) -> FleetT
         period: day.to_owned(),
         message: ("account.no_credential", facts),
     }
+}
+
+/// It is told at once: nothing is served there until somebody acts.
+fn refused_by_vendor(
+    ((group, account), answers): (AccountName, AccountAnswers),
+) -> Option<FleetTrouble> {
+    let since = moment(answers.refused_since()?);
+    let hour = since.get(..HOUR)?.to_owned();
+    let refusal = answers.refusal;
+    let mut facts = vec![
+        ("group", json!(group)),
+        ("account", json!(account)),
+        ("since", json!(since)),
+        ("status", json!(refusal.status)),
+    ];
+    let named = [("fault", refusal.fault), ("code", refusal.code)];
+    facts.extend(
+        named
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(name, text)| (name, json!(text))),
+    );
+    Some(FleetTrouble {
+        kind: "refusal",
+        subject: format!("{group}/{account}"),
+        period: hour,
+        message: ("account.refused", facts),
+    })
 }
 
 async fn tell(

@@ -1,4 +1,4 @@
-//! The alerts when an Envoy is away, and when an account has no credential.
+//! The alerts when an Envoy is away, when an account has no credential, and when its vendor refuses it.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -134,6 +134,66 @@ on_both! {
             lacks("without", "second", "not_kept"),
         ];
         assert_eq!(told(&api.store, keys(), now + Duration::days(3)).await, all);
+        api.was_well();
+    }
+}
+
+/// A line of a request of this moment.
+fn asked(at: OffsetDateTime, status: u16, answered_by: &str, failed: &Value) -> String {
+    let at = trilane_console::timestamp::text(at);
+    let tries = failed.as_array().unwrap().len() + usize::from(status == 200);
+    let line = json!({"timestamp": at, "duration_ms": 5, "http.response.status_code": status, "trilane.usage.status": "none",
+        "trilane.outcome": "finished", "trilane.group": "g", "trilane.source": "g", "trilane.account": answered_by, "trilane.tries": tries,
+        "trilane.tries.failed": failed});
+    format!("{line}\n")
+}
+
+on_both! {
+    /// It is red and told at once, by the first refusal since its last good answer, and forgotten with the next good one.
+    async fn an_account_that_its_vendor_refuses(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        hook(&api, &admin, "https://a.example/").await;
+        let account = |id: &str| json!({"id": id, "url": format!("https://{id}.example"), "credential": id});
+        let document = json!({"currency": "USD", "keys": [], "groups": [{"id": "g", "name": "G", "protocol": "B", "multiplier": "1.0000",
+            "accounts": [account("one"), account("two")], "models": [{"id": "m", "prices": {"input": "1", "output": "2"}}]}]});
+        publish(&api, &admin, &document.to_string()).await;
+        let no_credit = json!([{"account": "one", "kind": "unauthorized", "status": 400, "fault": "no_credit",
+            "error": {"type": "invalid_request_error", "code": "insufficient_quota"}}]);
+        let limited = json!([{"account": "one", "kind": "rate_limited", "status": 429}, {"account": "one", "kind": "no_model", "status": 404}]);
+        let gone = json!([{"account": "gone", "kind": "unauthorized", "status": 401}]);
+        let second = Duration::SECOND;
+        let mut position = 0;
+        let now = OffsetDateTime::now_utc();
+        let since = trilane_console::timestamp::text(now - second * 50);
+        // (case, the line: how long ago, what failed, the status; whether `one` is refused)
+        for (case, line, refused) in [
+            ("it answers", asked(now - second * 60, 200, "one", &json!([])), false),
+            ("a limit and a model are no refusals", asked(now - second * 55, 200, "two", &limited), false),
+            ("refused, and another one answers", asked(now - second * 50, 200, "two", &no_credit), true),
+            ("an error of the request says nothing", asked(now - second * 45, 400, "one", &json!([])), true),
+            ("refused again", asked(now - second * 40, 200, "two", &no_credit), true),
+            ("an older answer, read late", asked(now - second * 58, 200, "one", &json!([])), true),
+            ("an account that no document has", asked(now - second * 35, 401, "gone", &gone), true),
+            ("it answers again", asked(now - second * 30, 200, "one", &json!([])), false),
+        ] {
+            api.ledger(&admin, &format!("/api/v1/ledger/e/f?from={position}"), &line).await.expect(200);
+            position += line.len();
+            let known = api.get(&admin, "/api/v1/account-refusals").await.expect(200);
+            let known: Vec<_> = known["items"].as_array().unwrap().iter().filter(|of| of["account"] != "gone").cloned().collect();
+            let names: Vec<_> = known.iter().map(|of| json!([of["group"], of["account"], of["fault"], of["status"], of["code"]])).collect();
+            let want = json!(["g", "one", "no_credit", 400, "insufficient_quota"]);
+            assert_eq!(names, if refused { vec![want] } else { vec![] }, "{case}");
+            if refused {
+                let known = known[0]["since"].as_str().unwrap();
+                assert_eq!(known[..19], since[..19], "{case}: {known}");
+            }
+            let told = told(&api.store, None, now).await;
+            let types: Vec<_> = told.iter().map(|of| json!([of["type"], of["group"], of["account"], of["fault"], of["code"]])).collect();
+            let want = json!(["account.refused", "g", "one", "no_credit", "insufficient_quota"]);
+            let is_new = case.starts_with("refused, and");
+            assert_eq!(types, if is_new { vec![want] } else { vec![] }, "{case}: told once");
+        }
         api.was_well();
     }
 }

@@ -272,6 +272,8 @@ fn accounts_and_their_tries() {
         kind: AttemptFailure::RateLimited,
         status: 429,
         reason: String::new(),
+        fault: None,
+        error: None,
     };
     let asked = |last: &str, failed: &[FailedAttempt]| Attempts {
         last: Some(last.into()),

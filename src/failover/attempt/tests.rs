@@ -27,8 +27,8 @@ impl AttemptHost for FakeAttempt {
         self.status.get()
     }
 
-    fn judged(&self) -> Option<AttemptFailure> {
-        self.judged.get()
+    fn judged(&self) -> Option<ToldFailure> {
+        self.judged.get().map(ToldFailure::from)
     }
 
     fn told_wait(&self) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! The known words of vendors for the faults of an account, each with a page that shows them.
 
-use super::AccountFault::{self, DeadKey, NoCredit, NoModel, Region, Suspended};
 use super::words::ErrorWords;
+use crate::ledger::AccountFault::{self, DeadKey, NoCredit, NoModel, Region, Suspended};
 
 /// A row of the table.
 #[derive(Debug)]

@@ -212,7 +212,7 @@ const ANSWERS: &[(u16, &str, Option<AccountFault>)] = {
 #[test]
 fn what_answers_tell() {
     for (status, answer, want) in ANSWERS {
-        let told = AccountFault::told_by(*status, answer.as_bytes());
+        let told = ToldError::read(*status, answer.as_bytes()).and_then(|told| told.fault);
         assert_eq!(told, *want, "{status} {answer}");
     }
 }
@@ -245,7 +245,192 @@ fn a_long_answer_tells_nothing() {
         (MAX_ANSWER - bare, Some(AccountFault::NoCredit)),
         (MAX_ANSWER - bare + 1, None),
     ] {
-        let told = AccountFault::told_by(400, answer(spaces).as_bytes());
+        let told = ToldError::read(400, answer(spaces).as_bytes()).and_then(|told| told.fault);
         assert_eq!(told, want, "{spaces} spaces");
+    }
+}
+
+/// Answers that refuse `stream_options`, as vendors give them, and answers that do not: (status, answer, whether it does).
+const OF_USAGE: &[(u16, &str, bool)] = &[
+    (
+        400,
+        r#"{"error":{"message":"Unknown parameter: 'stream_options'.","type":"invalid_request_error","param":"stream_options","code":"unknown_parameter"}}"#,
+        true,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"x","type":"invalid_request_error","param":"stream_options.include_usage","code":"unknown_parameter"}}"#,
+        true,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"x","type":"invalid_request_error","param":"stream_options","code":"unsupported_parameter"}}"#,
+        true,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"x","type":"invalid_request_error","param":"stream_options.include_usage","code":"unsupported_parameter"}}"#,
+        true,
+    ),
+    (
+        400,
+        r#"{"error":{"code":null,"message":"Unrecognized request argument supplied: stream_options","param":null,"type":"invalid_request_error"}}"#,
+        true,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Unrecognized request argument supplied: stream_options. Please contact us through an Azure support request.","type":"invalid_request_error","param":null,"code":null}}"#,
+        true,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"property 'stream_options' is unsupported, did you mean 'stream'?","type":"invalid_request_error"}}"#,
+        true,
+    ),
+    (
+        422,
+        r#"{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","stream_options","include_usage"],"msg":"Extra inputs are not permitted","input":true}]},"type":"invalid_request_error","param":null,"code":null}"#,
+        true,
+    ),
+    (
+        400,
+        r#"{"object":"Error","detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"x"}],"message":"x","type":"invalid_request_error","code":3001}"#,
+        true,
+    ),
+    (
+        400,
+        r#"{"object":"error","message":"[{'type': 'extra_forbidden', 'loc': ('body', 'stream_options'), 'msg': 'Extra inputs are not permitted', 'input': {'include_usage': True}}]","type":"BadRequestError","param":null,"code":400}"#,
+        true,
+    ),
+    (
+        404,
+        r#"{"error":{"message":"x","param":"stream_options.other","code":"unknown_parameter"}}"#,
+        false,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"x","param":"stream_options","code":"invalid_type"}}"#,
+        false,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"messages[0]: Unknown parameter: 'stream_options'.","param":"messages","code":"unknown_parameter"}}"#,
+        false,
+    ),
+    (
+        422,
+        r#"{"detail":[{"type":"extra_forbidden","loc":["body","tools"],"msg":"x"},{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"x"}]}"#,
+        false,
+    ),
+    (422, r#"{"detail":"stream_options"}"#, false),
+    (
+        500,
+        r#"{"error":{"param":"stream_options","code":"unknown_parameter"}}"#,
+        false,
+    ),
+];
+
+#[test]
+fn which_answers_refuse_the_usage_option() {
+    for (status, answer, want) in OF_USAGE {
+        let told = ToldError::read(*status, answer.as_bytes());
+        assert_eq!(
+            told.is_some_and(|told| told.refuses_usage),
+            *want,
+            "{status} {answer}"
+        );
+    }
+    for row in REFUSALS {
+        let used = OF_USAGE.iter().any(|(_, answer, _)| {
+            ErrorWords::read(answer.as_bytes()).is_some_and(|words| row.fits(&words))
+        });
+        assert!(
+            used && row.page.starts_with("https://"),
+            "no answer for {row:?}"
+        );
+    }
+}
+
+#[test]
+fn how_vendors_name_errors() {
+    // (answer, type, code, parameter)
+    type Case<'a> = (&'a str, &'a str, &'a str, &'a str);
+    let cases: [Case<'_>; 8] = [
+        (
+            r#"{"error":{"message":"x","type":"a","param":"b","code":"c"}}"#,
+            "a",
+            "c",
+            "b",
+        ),
+        (
+            r#"{"error":{"message":"x","type":"a","param":null,"code":null}}"#,
+            "a",
+            "",
+            "",
+        ),
+        (
+            r#"{"type":"error","error":{"type":"a","message":"x"},"request_id":"r"}"#,
+            "a",
+            "",
+            "",
+        ),
+        (
+            r#"{"error":{"code":400,"message":"x","status":"INVALID_ARGUMENT","details":[{"x":1},{"reason":"API_KEY_INVALID"}]}}"#,
+            "INVALID_ARGUMENT",
+            "API_KEY_INVALID",
+            "",
+        ),
+        (
+            r#"[{"error":{"code":400,"message":"x","status":"INVALID_ARGUMENT"}}]"#,
+            "INVALID_ARGUMENT",
+            "400",
+            "",
+        ),
+        (r#"{"code":"Some words","error":"x"}"#, "", "Some words", ""),
+        (
+            r#"{"message":{"detail":[{"type":"a","loc":["body","messages",0]}]},"type":"b","code":null}"#,
+            "b",
+            "a",
+            "body.messages.0",
+        ),
+        (
+            r#"{"error":{"type":{"a":1},"code":true,"param":["a"]}}"#,
+            "",
+            "",
+            "",
+        ),
+    ];
+    for (answer, kind, code, param) in cases {
+        let error = ToldError::read(400, answer.as_bytes()).unwrap().error;
+        let text = |member: &Option<SmolStr>| member.clone().unwrap_or_default();
+        let got = (text(&error.kind), text(&error.code), text(&error.param));
+        assert_eq!((&*got.0, &*got.1, &*got.2), (kind, code, param), "{answer}");
+    }
+}
+
+#[test]
+fn a_header_carries_a_failure() {
+    let said = ToldFailure::read(
+        404,
+        br#"{"error":{"code":"model_not_found","type":"a\"b","param":"model"}}"#,
+    );
+    let said = said.unwrap();
+    assert_eq!(said.told.fault, Some(AccountFault::NoModel));
+    let header = said.to_header();
+    assert!(
+        header.starts_with("no_model{") && header.is_ascii(),
+        "{header}"
+    );
+    assert_eq!(ToldFailure::of_header(&header), Some(said));
+    let bare = Some(ToldFailure::from(AttemptFailure::Overloaded));
+    for (value, want) in [
+        ("overloaded", bare.clone()),
+        ("overloaded{}", bare.clone()),
+        ("overloaded{broken", bare),
+        ("", None),
+        ("{}", None),
+        ("moonlight{}", None),
+    ] {
+        assert_eq!(ToldFailure::of_header(value), want, "{value}");
     }
 }

@@ -1,6 +1,10 @@
 //! The words of an error, wherever a vendor puts them.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
+
+use crate::ledger::UpstreamError;
 
 /// The words of an error.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -9,6 +13,10 @@ pub(super) struct ErrorWords {
     pub codes: Vec<String>,
     /// The message, empty where there is none.
     pub message: String,
+    /// The part of the request that it names, empty where there is none.
+    pub param: String,
+    /// The members that name it.
+    pub error: UpstreamError,
 }
 
 impl ErrorWords {
@@ -33,14 +41,56 @@ impl ErrorWords {
         }
         let message = inner.get("message").or(error).and_then(Value::as_str);
         message.unwrap_or_default().clone_into(&mut words.message);
+        let param = inner.get("param").and_then(Value::as_str);
+        param.unwrap_or_default().clone_into(&mut words.param);
+        words.error = named_by(inner);
+        if let Some(detail) = validated(answer, inner) {
+            words.read_validated(detail);
+        }
         words
     }
 
+    /// Reads an error of a validation: its type, and where in the request it is.
+    fn read_validated(&mut self, detail: &Value) {
+        self.add(detail.get("type"));
+        let places = detail.get("loc").and_then(Value::as_array);
+        let places: Vec<_> = places.into_iter().flatten().filter_map(text).collect();
+        self.param = places.join(".");
+        let code = detail.get("type").and_then(text);
+        let kind = self.error.kind.take();
+        self.error = UpstreamError::new(kind.as_deref(), code.as_deref(), Some(&self.param));
+    }
+
     fn add(&mut self, code: Option<&Value>) {
-        match code {
-            Some(Value::String(code)) => self.codes.push(code.clone()),
-            Some(Value::Number(code)) => self.codes.push(code.to_string()),
-            _ => {}
-        }
+        self.codes.extend(code.and_then(text).map(Cow::into_owned));
+    }
+}
+
+/// The members that name an error. Where a vendor has a reason (Gemini) it says more than the code, which repeats the status.
+fn named_by(error: &Value) -> UpstreamError {
+    let details = error.get("details").and_then(Value::as_array);
+    let mut details = details.into_iter().flatten();
+    let reason = details.find_map(|detail| detail.get("reason").and_then(text));
+    let member = |name: &str| error.get(name).and_then(text);
+    let kind = member("type").or_else(|| member("status"));
+    let code = reason.or_else(|| member("code"));
+    UpstreamError::new(kind.as_deref(), code.as_deref(), member("param").as_deref())
+}
+
+/// The first error of a validation (FastAPI, pydantic): in `detail`, or in the place of the message.
+fn validated<'a>(answer: &'a Value, error: &'a Value) -> Option<&'a Value> {
+    let message = error.get("message");
+    let inner = message.and_then(|message| message.get("detail"));
+    let lists = [inner, answer.get("detail"), message].into_iter().flatten();
+    let mut first = lists.filter_map(|list| list.as_array()?.first());
+    first.find(|detail| detail.get("loc").is_some())
+}
+
+/// A text, or a number as one.
+fn text(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => Some(text.into()),
+        Value::Number(number) => Some(number.to_string().into()),
+        _ => None,
     }
 }

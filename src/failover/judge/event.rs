@@ -2,16 +2,15 @@
 
 use serde_json::Value;
 
-use crate::failover::fault::failure_told_by;
-use crate::ledger::AttemptFailure;
+use crate::failover::fault::ToldFailure;
 
 /// An event, as far as the judge is concerned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Event {
     /// It says that an answer may follow.
     Preamble,
     /// It says that none follows, for a reason of the account's.
-    Failure(AttemptFailure),
+    Failure(ToldFailure),
     /// It is a part of an answer, or an error of the request.
     Other,
 }
@@ -63,8 +62,8 @@ fn classify(data: &[u8]) -> Event {
             .is_some_and(Value::is_object)
             .then_some(&data),
     };
-    match error.and_then(failure_told_by) {
-        Some(kind) => Event::Failure(kind),
+    match error.and_then(ToldFailure::of_event) {
+        Some(told) => Event::Failure(told),
         None => Event::Other,
     }
 }

@@ -1,6 +1,24 @@
 use super::*;
 use AttemptFailure::{NoModel, Overloaded, RateLimited, ServerError, Unauthorized};
-use Verdict::{Failed, Held, Passes};
+use Want::{Failed, Held, Passes};
+
+/// A verdict without the words of a failure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Want {
+    Held,
+    Passes,
+    Failed(AttemptFailure),
+}
+
+impl From<Verdict> for Want {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Held => Held,
+            Verdict::Passes => Passes,
+            Verdict::Failed(told) => Failed(told.kind),
+        }
+    }
+}
 
 const CREDIT: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please"}}"#;
 const START: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n";
@@ -33,13 +51,17 @@ fn heads() {
     ];
     for (case, status, stream, end, want) in cases {
         let mut judge = Judge::default();
-        assert_eq!(judge.on_head(status, stream, end), want, "{case}");
+        assert_eq!(
+            Want::from(judge.on_head(status, stream, end)),
+            want,
+            "{case}"
+        );
         assert_eq!(judge == Judge::Idle, want != Held, "{case}: what follows");
     }
 }
 
 /// Whole answers: (case, status, its body, the verdict).
-fn answers() -> Vec<(&'static str, u16, String, Verdict)> {
+fn answers() -> Vec<(&'static str, u16, String, Want)> {
     let event = |data: &str| format!("data: {data}\n\n");
     vec![
         ("no credit", 400, CREDIT.to_owned(), Failed(Unauthorized)),
@@ -56,6 +78,13 @@ fn answers() -> Vec<(&'static str, u16, String, Verdict)> {
             r#"{"error":{"code":"model_not_found"}}"#.to_owned(),
             Failed(NoModel),
         ),
+        (
+            "forbidden, for an unknown reason",
+            403,
+            r#"{"error":{"type":"permission_error","message":"x"}}"#.to_owned(),
+            Failed(Unauthorized),
+        ),
+        ("forbidden, without a name", 403, r#"{"x":1}"#.to_owned(), Passes),
         ("an empty stream", 200, String::new(), Failed(ServerError)),
         ("a preamble alone", 200, START.to_owned(), Failed(ServerError)),
         (
@@ -133,9 +162,9 @@ fn answers_split_at_every_byte() {
             let mut judge = Judge::default();
             judge.on_head(status, status == 200, false);
             let (first, _) = body.as_bytes().split_at(split);
-            let mut verdict = judge.on_body(first, false);
+            let mut verdict = Want::from(judge.on_body(first, false));
             if verdict == Held {
-                verdict = judge.on_body(body.as_bytes(), true);
+                verdict = judge.on_body(body.as_bytes(), true).into();
             }
             assert_eq!(verdict, want, "{case}, split at {split}");
             assert_eq!(
@@ -171,7 +200,7 @@ fn what_is_too_long_goes_on() {
     for (case, status, bytes, want) in cases {
         let mut judge = Judge::default();
         judge.on_head(status, status == 200, false);
-        let got = judge.on_body(bytes.as_bytes(), false);
+        let got = Want::from(judge.on_body(bytes.as_bytes(), false));
         assert_eq!(got, want, "{case} of {} bytes", bytes.len());
     }
 }
@@ -181,5 +210,6 @@ fn after_its_time_an_answer_passes() {
     let mut judge = Judge::default();
     judge.on_head(400, false, false);
     judge.let_go();
-    assert_eq!(judge.on_body(CREDIT.as_bytes(), true), Passes);
+    let verdict = Want::from(judge.on_body(CREDIT.as_bytes(), true));
+    assert_eq!(verdict, Passes);
 }

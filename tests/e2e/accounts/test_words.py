@@ -122,6 +122,42 @@ def test_the_next_account_is_asked(
     assert "x-trilane-judged" not in got.headers, case
 
 
+# (case, operation, what `one` answers, what the line says of its failed attempt)
+NAMED = [
+    ("no credit", MSG, NO_CREDIT, {"fault": "no_credit", "error": {"type": "invalid_request_error"}}),
+    ("no such model", CHAT, Answer.json(404, NO_MODEL_A), {"fault": "no_model", "error": {"type": "invalid_request_error", "code": "model_not_found", "param": "model"}}),
+    ("forbidden, for an unknown reason", CHAT, Answer.json(403, '{"error":{"type":"x","code":17,"message":"no"}}'), {"error": {"type": "x", "code": "17"}}),
+    ("an event", MSG, Answer.events(OVERLOADED), {"error": {"type": "overloaded_error"}}),
+    ("without words", CHAT, Answer.json(403, "{}"), {}),
+]
+
+
+@pytest.mark.parametrize(("case", "operation", "answer", "named"), NAMED, ids=[each[0] for each in NAMED])
+def test_the_line_names_the_vendors_error(
+    accounts: Desk, one: ScriptedAccount, two: ScriptedAccount, case: str, operation: Operation, answer: Answer, named: dict[str, Any]
+) -> None:
+    one.answer = two.answer = GOOD[operation.name]
+    for way in ("by the hop", "direct"):
+        pair = Pair(accounts, operation, one, two)
+        if way == "direct":
+            assert pair.ask()[1]["trilane.account"] == "one"
+        one.answer = answer
+        got, record = pair.ask()
+        (failed,) = record["trilane.tries.failed"]
+        assert {name: failed.get(name) for name in ("fault", "error") if name in failed} == named, (case, way, record)
+        assert got.status_code == 200 and "x-trilane-judged" not in got.headers, (case, way)
+        one.answer = GOOD[operation.name]
+
+
+def test_the_line_names_the_error_that_the_client_got(accounts: Desk, one: ScriptedAccount) -> None:
+    pair = Pair(accounts, CHAT, one, None)
+    one.answer = Answer.json(400, '{"error":{"message":"Unknown parameter: a.","type":"invalid_request_error","param":"a","code":"unknown_parameter"}}')
+    got, record = pair.ask()
+    named = {name.rpartition(".")[2]: value for name, value in record.items() if name.startswith("trilane.upstream_error.")}
+    assert got.status_code == 400 and named == {"type": "invalid_request_error", "code": "unknown_parameter", "param": "a"}, record
+    assert "Unknown parameter" not in json.dumps(record), record
+
+
 def test_faults_of_the_request_ask_nobody_else(accounts: Desk, one: ScriptedAccount, two: ScriptedAccount) -> None:
     """Byte for byte as they come; also where a client has the words of a fault repeated."""
     one.answer = two.answer = GOOD_B

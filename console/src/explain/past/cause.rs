@@ -87,6 +87,10 @@ pub fn of(line: &LedgerLine) -> Option<Cause> {
             "the vendor says that our account may not use this model",
             "give the account the right to it, or set \"entitled\": false on the model, so that lists leave it out",
         ),
+        "upstream_failed" if line.text("error.type") == Some("usage_option_refused") => cause(
+            "the vendor refuses stream_options, which the gateway had added to learn the usage",
+            "send the same request again: the account is asked without it from then on, and its usage is estimated",
+        ),
         "upstream_failed" if refused_everywhere(line) => cause(
             "every account that was asked refused its credential",
             "the operator renews the accounts' credentials (trilane render --check names files that are not there); \

@@ -5,6 +5,7 @@ mod bill;
 mod cause;
 mod line;
 mod past_request;
+pub mod vendor_error;
 
 pub use bill::{ChargedItem, ItemizedCharge, MultiplierFactor};
 pub use cause::{Cause, failure, of as cause_of};

@@ -9,6 +9,7 @@ use trilane::usage::{Call, Kind};
 use super::bill::{self, ItemizedCharge};
 use super::cause;
 use super::line::LedgerLine;
+use super::vendor_error;
 use crate::explain::words::own_text;
 use crate::timestamp;
 
@@ -157,12 +158,13 @@ fn tried(line: &LedgerLine) -> Option<String> {
         let text = |name: &str| failed[name].as_str().unwrap_or_default();
         let status = failed["status"].as_u64().filter(|status| *status > 0);
         let status = status.map(|status| format!(" ({status})"));
-        let reason = text("reason");
-        let reason = if reason.is_empty() {
-            String::new()
-        } else {
-            format!(": {reason}")
-        };
+        let reason = Some(text("reason")).filter(|reason| !reason.is_empty());
+        let reason = reason
+            .map(str::to_owned)
+            .or_else(|| vendor_error::of_attempt(failed));
+        let reason = reason
+            .map(|reason| format!(": {reason}"))
+            .unwrap_or_default();
         let (account, why) = (text("account"), cause::failure(text("kind")));
         let source = match text("source") {
             "" => String::new(),
@@ -221,8 +223,10 @@ fn why(line: &LedgerLine, why: &str) -> String {
     let status = status.map(|status| format!("; the upstream answered {status}"));
     let failure = line.text("trilane.upstream_failure");
     let failure = failure.map(|failure| format!("; {failure}"));
-    let [limit, status, failure] = [limit, status, failure].map(Option::unwrap_or_default);
-    format!("{code}{why}{limit}{status}{failure}")
+    let error = vendor_error::of_line(line).map(|error| format!("; the vendor names it {error}"));
+    let [limit, status, failure, error] =
+        [limit, status, failure, error].map(Option::unwrap_or_default);
+    format!("{code}{why}{limit}{status}{failure}{error}")
 }
 
 fn used(line: &LedgerLine) -> Option<String> {

@@ -6,6 +6,7 @@ use axum::extract::Path;
 use super::failures::FailureQuery;
 use super::in_force::{self, credential_state};
 use crate::cases::ConsoleState;
+use crate::cases::account_refusals;
 use crate::cases::account_test::{self, AccountTestBody, VendorTestView};
 use crate::cases::account_tests;
 use crate::cases::credentials::{self, CredentialView};
@@ -26,6 +27,8 @@ struct GroupLines {
 /// An account, in a line.
 struct AccountLine {
     account: AccountShown,
+    /// The words of the latest refusal by its vendor, and since when, if it has answered none since.
+    refused: Option<(String, String)>,
     /// Of its credential.
     state: (&'static str, &'static str),
     /// Since when, and by whom.
@@ -103,6 +106,12 @@ async fn show(
     let groups = in_force::groups(state, caller).await?;
     let tests = account_tests::list(state, caller).await?.items;
     let attempts = failures.by_account(state, caller).await?;
+    let refusals = account_refusals::list(state, caller).await?.items;
+    let refused = |group: &str, id: &str| {
+        let mut refusals = refusals.iter();
+        let of = refusals.find(|of| of.group == group && of.account == id)?;
+        Some((of.words(), of.since.clone()))
+    };
     let failed = |group: &str, id: &str| {
         let is_of = |of: &&AttemptsView| of.source == group && of.name == id;
         let of = attempts.iter().find(is_of);
@@ -128,6 +137,7 @@ async fn show(
             .map(|account| {
                 let mut same = kept.iter().filter(|one| one.name == account.credential);
                 AccountLine {
+                    refused: refused(&id, &account.id),
                     state: if account.credential.is_empty() {
                         ("off", "None")
                     } else {

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use trilane::limits::Window;
 
 use super::attention::Need;
+use crate::cases::account_refusals::{self, AccountRefusalView};
 use crate::cases::account_tests;
 use crate::cases::credentials;
 use crate::cases::hour_counts::{self, CountParams};
 use crate::cases::{Caller, ConsoleState};
 use crate::pages::PageProblem;
 use crate::pages::accounts;
-use crate::pages::text::in_path;
+use crate::pages::text::{in_path, utc};
 
 /// The accounts that are named.
 const NAMED: usize = 3;
@@ -98,7 +99,13 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
             }
         }
     }
-    let needs = [
+    let refusing = account_refusals::list(state, caller).await?.items;
+    let refusing = refusing.iter().filter(|of| {
+        let mut in_force = groups.iter().filter(|(group, _)| *group == of.group);
+        in_force.any(|(_, accounts)| accounts.iter().any(|account| account.id == of.account))
+    });
+    let mut needs: Vec<Need> = refusing.map(refused_by_vendor).collect();
+    let others = [
         unreadable.need(
             "bad",
             |of| format!("{of}: the key that sealed the credential is lost. Give it again."),
@@ -124,7 +131,24 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
             "Give it",
         ),
     ];
-    Ok(needs.into_iter().flatten().collect())
+    needs.extend(others.into_iter().flatten());
+    Ok(needs)
+}
+
+/// The need of an account that its vendor refuses.
+fn refused_by_vendor(of: &AccountRefusalView) -> Need {
+    let since = utc(&of.since);
+    Need {
+        kind: "bad",
+        text: format!(
+            "Account {}/{}: its vendor has refused it since {since}: {}.",
+            of.group,
+            of.account,
+            of.words()
+        ),
+        path: "/accounts".to_owned(),
+        link: "Accounts",
+    }
 }
 
 /// The groups and accounts that have answered since yesterday.

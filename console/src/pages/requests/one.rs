@@ -9,7 +9,7 @@ use trilane::usage::{Call, Kind};
 
 use super::row::RequestRow;
 use crate::cases::one_request::{self, RequestDetail};
-use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure};
+use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure, vendor_error};
 use crate::ledger::Sum;
 use crate::pages::{PageResult, PageShell, Visit, page, text};
 
@@ -159,7 +159,8 @@ fn attempts(line: &LedgerLine) -> Vec<AttemptShown> {
             },
             state: ("bad", failure(member("kind")).to_owned()),
             status: status(number.unwrap_or_default()),
-            reason: member("reason").replace('_', " "),
+            reason: vendor_error::of_attempt(of)
+                .unwrap_or_else(|| member("reason").replace('_', " ")),
         }
     });
     let mut all: Vec<AttemptShown> = each.collect();
@@ -178,7 +179,7 @@ fn attempts(line: &LedgerLine) -> Vec<AttemptShown> {
                 _ => ("warn", "answered with an error".to_owned()),
             },
             status: status(number),
-            reason: String::new(),
+            reason: vendor_error::of_line(line).unwrap_or_default(),
         });
     }
     all

@@ -122,7 +122,8 @@ fn ledger() -> String {
         "trilane.cost": null, "trilane.cost_factor": null, "trilane.account": null, "trilane.tries": null, "error.type": "rate_limit_exceeded",
         "trilane.limit": "requests", "trilane.limit.scope": "key", "gen_ai.usage.input_tokens": null, "gen_ai.usage.output_tokens": null,
         "gen_ai.usage.cache_read.input_tokens": null, "trilane.time_to_first_byte_us": null});
-    let tried = json!({"trilane.tries": 3, "trilane.tries.failed": [{"account": "b-official-1", "kind": "rate_limited", "status": 429},
+    let tried = json!({"trilane.tries": 3, "trilane.tries.failed": [{"account": "b-official-1", "kind": "unauthorized", "status": 400,
+            "fault": "no_credit", "error": {"type": "invalid_request_error", "code": "insufficient_quota", "param": "x"}},
         {"account": "b-official-1", "kind": "connection", "status": 0, "reason": "remote_connection_failure"}]});
     let estimated = json!({"trilane.usage.status": "estimated", "trilane.outcome": "client_abort", "http.response.status_code": 0});
     let unpriced = json!({"trilane.model": "gpt-5.1", "trilane.source": "a-official", "trilane.account": "a-official-1", "trilane.charge": null,

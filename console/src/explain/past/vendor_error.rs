@@ -1,0 +1,90 @@
+//! The error of a vendor as a ledger line names it, in words.
+
+use serde_json::Value;
+use trilane::ledger::AccountFault;
+
+use super::line::LedgerLine;
+
+/// The meaning of a fault of an account, by its name in the ledger; `None` for one of another release.
+pub fn fault(name: &str) -> Option<&'static str> {
+    let fault = serde_json::from_value(name.into()).ok()?;
+    Some(match fault {
+        AccountFault::NoCredit => "no credit",
+        AccountFault::DeadKey => "credential refused",
+        AccountFault::Region => "region not served",
+        AccountFault::Suspended => "account closed",
+        AccountFault::NoModel => "no such model",
+    })
+}
+
+/// The error of a failed attempt: the fault that it is, and the vendor's names for it. `None` where nothing is known of it.
+pub fn of_attempt(failed: &Value) -> Option<String> {
+    let fault = failed["fault"].as_str().and_then(fault);
+    let names = named(|member| failed.get("error")?.get(member)?.as_str());
+    match (fault, names) {
+        (Some(fault), Some(names)) => Some(format!("{fault}, {names}")),
+        (fault, names) => fault.map(str::to_owned).or(names),
+    }
+}
+
+/// The error of the response that the request ended with.
+pub fn of_line(line: &LedgerLine) -> Option<String> {
+    named(|member| line.text(&format!("trilane.upstream_error.{member}")))
+}
+
+/// The vendor's names for an error: `type, code (param)`.
+fn named<'a>(member: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    let (kind, code) = (member("type"), member("code"));
+    let names: Vec<&str> = [kind, code.filter(|_| code != kind)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let names = names.join(", ");
+    match member("param") {
+        Some(param) if names.is_empty() => Some(param.to_owned()),
+        Some(param) => Some(format!("{names} ({param})")),
+        None => Some(names).filter(|names| !names.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn errors_in_words() {
+        for (case, failed, want) in [
+            ("nothing", json!({}), None),
+            (
+                "a fault alone",
+                json!({"fault": "no_credit"}),
+                Some("no credit"),
+            ),
+            ("of another release", json!({"fault": "moonlight"}), None),
+            (
+                "all of it",
+                json!({"fault": "no_model", "error": {"type": "a", "code": "b", "param": "c"}}),
+                Some("no such model, a, b (c)"),
+            ),
+            (
+                "a code that is the type",
+                json!({"error": {"type": "a", "code": "a"}}),
+                Some("a"),
+            ),
+            (
+                "a parameter alone",
+                json!({"error": {"param": "c"}}),
+                Some("c"),
+            ),
+            (
+                "absurd",
+                json!({"fault": 1, "error": {"type": {}, "code": 7}}),
+                None,
+            ),
+        ] {
+            assert_eq!(of_attempt(&failed).as_deref(), want, "{case}");
+        }
+    }
+}
