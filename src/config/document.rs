@@ -76,6 +76,7 @@ objects! {
         include_usage: bool,
         passes: Vec<String>,
         unreported: String,
+        error_text: bool,
         entries: BTreeMap<String, EntryDocument>,
         lists: String,
         fallback: Vec<String>,

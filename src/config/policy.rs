@@ -127,6 +127,8 @@ pub struct Source {
     pub include_usage: Option<bool>,
     /// The members of a body that choose a model, provider or price elsewhere and go on all the same.
     pub passes: SteeringSet,
+    /// Whether the text of a vendor's error is written into the ledger, masked.
+    pub error_text: bool,
     /// Whether an answer that reports no usage costs nothing, instead of what its usage is estimated to be.
     pub unreported_free: bool,
     /// The models that the source serves.

@@ -208,6 +208,15 @@ impl RecordBuilder {
                 (replaced.request_id.take(), error, replaced)
             }
         };
+        let with_text = upstream.is_some_and(|it| it.route.source.error_text);
+        let upstream_error = upstream_error.and_then(|error| error.told(with_text));
+        let mut attempts = attempts;
+        for failed in attempts
+            .iter_mut()
+            .flat_map(|attempts| &mut attempts.failed)
+        {
+            failed.error = failed.error.take().and_then(|error| error.told(with_text));
+        }
         let key = RecordedKey::of(caller, misplaced);
         Record {
             endpoint: endpoint.map(|endpoint| endpoint.name().into()),

@@ -107,7 +107,19 @@ impl ToldFailure {
     /// The value of a header that carries it: the kind, and the words as JSON.
     pub fn to_header(&self) -> String {
         let told = serde_json::to_string(&self.told).unwrap_or_default();
-        format!("{}{told}", self.kind.name())
+        let mut header = self.kind.name().to_owned();
+        for character in told.chars() {
+            if character.is_ascii() {
+                header.push(character);
+            } else {
+                // A header is ASCII, and so may JSON be.
+                let mut units = [0; 2];
+                for unit in character.encode_utf16(&mut units) {
+                    header.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+        }
+        header
     }
 
     /// The one that such a header carries.

@@ -27,7 +27,7 @@ const TRIES: usize = 8;
 /// first.
 const MOST_LIMITED: usize = 64;
 
-/// How much longer than it matters it is known that a conversation has moved, in microseconds.
+/// The time for which it is known longer than it matters that a conversation has moved, in microseconds.
 const MOVED_SLACK_US: u64 = 1_000_000;
 
 /// The known state of a source's accounts and of the keys that use it.
@@ -177,7 +177,7 @@ impl States {
     /// The value.
     fn to_bytes(&self) -> Vec<u8> {
         let entries = self.accounts.len().saturating_add(self.limited.len());
-        let head = ACTIVE_KEYS.saturating_add(2 * size_of::<u64>());
+        let head = ACTIVE_KEYS.saturating_add(size_of::<[u64; 2]>());
         let mut bytes = Vec::with_capacity(head.saturating_add(entries));
         self.keys.write(&mut bytes);
         bytes.extend_from_slice(&self.moved_until_us.to_le_bytes());

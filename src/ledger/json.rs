@@ -148,6 +148,10 @@ impl Record {
             members.text_if(name!("trilane.upstream_error.type"), kind.as_deref());
             members.text_if(name!("trilane.upstream_error.code"), code.as_deref());
             members.text_if(name!("trilane.upstream_error.param"), param.as_deref());
+            members.text_if(
+                name!("trilane.upstream_error.message"),
+                error.message.as_deref(),
+            );
         }
         if let Some(status) = self.replaced_status {
             members.number(name!("trilane.upstream_status"), status.into());

@@ -7,6 +7,7 @@ mod attempts;
 mod buffer;
 mod ending;
 mod json;
+mod masked;
 mod record;
 mod rejections;
 mod upstream_error;

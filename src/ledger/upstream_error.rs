@@ -3,10 +3,13 @@
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use super::masked::masked;
+
 /// The most of a member that is kept, in bytes.
 const MAX: usize = 64;
 
-/// The members of a vendor's error that name it. Its message is none of them: vendors repeat there what clients write.
+/// A vendor's error: the members that name it, and its message, masked. Vendors repeat in a message what clients write, so it is
+/// told only where the operator says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpstreamError {
     /// The type.
@@ -18,6 +21,9 @@ pub struct UpstreamError {
     /// The part of the request that is at fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub param: Option<SmolStr>,
+    /// The message, masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<SmolStr>,
 }
 
 /// A fault of an account, as its vendor's error tells it.
@@ -56,12 +62,28 @@ impl UpstreamError {
             kind: kind.and_then(kept),
             code: code.and_then(kept),
             param: param.and_then(kept),
+            message: None,
         }
+    }
+
+    /// The same with its message, of which secrets are masked.
+    #[must_use]
+    pub fn with_message(self, message: &str) -> Self {
+        let message = (!message.is_empty()).then(|| masked(message));
+        Self { message, ..self }
+    }
+
+    /// The same as it may be told; `with_message`: the operator says that messages are.
+    #[must_use]
+    pub fn told(self, with_message: bool) -> Option<Self> {
+        let message = self.message.clone().filter(|_| with_message);
+        let told = Self { message, ..self };
+        (told != Self::default()).then_some(told)
     }
 
     /// Whether nothing names it.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        self.kind.is_none() && self.code.is_none() && self.param.is_none()
     }
 }
 

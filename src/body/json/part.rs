@@ -32,7 +32,7 @@ pub(super) enum PartHint {
     FileUrl,
     /// The id of a file.
     FileId,
-    /// What only the account can read that made it.
+    /// A ciphertext that only the account can read that made it.
     State,
     /// An image that was made, if it looks like one.
     Result,

@@ -185,6 +185,7 @@ fn refuse_source_fields(document: &GroupDocument, path: &str, problems: &mut Pro
         ("include_usage", document.include_usage == Some(true)),
         ("passes", document.passes.is_some()),
         ("unreported", document.unreported.is_some()),
+        ("error_text", document.error_text == Some(true)),
         ("methods", document.methods.is_some()),
         (
             "account_resources",

@@ -124,6 +124,7 @@ pub(super) fn compile(
         include_usage: document.include_usage,
         passes,
         unreported_free,
+        error_text: document.error_text == Some(true),
         catalog,
     };
     Some(group::compile(

@@ -47,6 +47,7 @@ impl ErrorWords {
         if let Some(detail) = validated(answer, inner) {
             words.read_validated(detail);
         }
+        words.error = words.error.with_message(&words.message);
         words
     }
 

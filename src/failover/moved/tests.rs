@@ -88,7 +88,7 @@ fn of_too_many_the_longest_unused_goes() {
     assert!(shared.get(&name(0)).0.unwrap().len() <= IN_BUCKET * ENTRY);
 }
 
-/// Whatever stands in a value, nobody is led anywhere by a part of an entry.
+/// Nobody is led anywhere by a part of an entry.
 #[test]
 fn torn_values_say_nothing() {
     let shared = FakeSharedData::default();

@@ -48,7 +48,7 @@ _NUMBERS = itertools.count()
 class Pair:
     """A group with the accounts `one` and `two`, of which `one` is always asked first."""
 
-    def __init__(self, desk: Desk, operation: Operation, one: ScriptedAccount, two: ScriptedAccount | None, **failover: Any) -> None:
+    def __init__(self, desk: Desk, operation: Operation, one: ScriptedAccount, two: ScriptedAccount | None, group: dict[str, Any] | None = None, **failover: Any) -> None:
         self.operation = operation
         self._desk = desk
         name = f"words-{next(_NUMBERS)}"
@@ -56,7 +56,7 @@ class Pair:
         if two:
             accounts.append(account(operation.protocol, "a2", 1, id="two", url=two.url))
             failover = {"failover": {"set_aside_seconds": 5, **failover}}
-        self._group = group_of(name, operation.protocol, accounts, clients="current", **failover)
+        self._group = group_of(name, operation.protocol, accounts, clients="current", **failover, **(group or {}))
         desk.publish(document_of(self._group))
 
     def ask(self, model: str = "") -> tuple[Any, Record]:
@@ -273,3 +273,25 @@ def test_the_most_useful_answer(
     got, record = Pair(accounts, CHAT, one, two).ask()
     assert (got.status_code, got.headers.get("retry-after")) == (status, wait), (case, got.text, got.headers)
     assert record["trilane.tries"] == 2 and is_native_error("A", got.content) or got.content in (b"{}", second.parts[0]), (case, got.text)
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_the_text_of_an_error_where_the_operator_says_so(accounts: Desk, one: ScriptedAccount, told: bool) -> None:
+    """What looks like a credential is masked."""
+    one.answer = Answer.json(400, '{"error":{"message":"Wrong: sk-proj-abcdefghijklmnop is no key. 余额不足","type":"invalid_request_error","param":null,"code":"bad"}}')
+    _, record = Pair(accounts, CHAT, one, None, error_text=told).ask()
+    assert record["trilane.upstream_error.code"] == "bad", record
+    assert record.get("trilane.upstream_error.message") == ("Wrong: [masked] is no key. 余额不足" if told else None), record
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_the_text_of_a_failed_attempt(accounts: Desk, one: ScriptedAccount, two: ScriptedAccount, told: bool) -> None:
+    """It comes by way of the judge, in a header."""
+    one.answer = Answer.json(400, '{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}')
+    two.answer = GOOD_B
+    pair = Pair(accounts, MSG, one, two, group={"error_text": told})
+    answer, record = pair.ask()
+    assert answer.status_code == 200, answer
+    [failed] = record["trilane.tries.failed"]
+    message = failed.get("error", {}).get("message")
+    assert (message or "").startswith("Your credit balance is too low") == told and (told or message is None), record

@@ -32,7 +32,7 @@ pub fn of_line(line: &LedgerLine) -> Option<String> {
     named(|member| line.text(&format!("trilane.upstream_error.{member}")))
 }
 
-/// The vendor's names for an error: `type, code (param)`.
+/// The vendor's words for an error: `type, code (param): message`.
 fn named<'a>(member: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     let (kind, code) = (member("type"), member("code"));
     let names: Vec<&str> = [kind, code.filter(|_| code != kind)]
@@ -40,10 +40,14 @@ fn named<'a>(member: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
         .flatten()
         .collect();
     let names = names.join(", ");
-    match member("param") {
+    let names = match member("param") {
         Some(param) if names.is_empty() => Some(param.to_owned()),
         Some(param) => Some(format!("{names} ({param})")),
         None => Some(names).filter(|names| !names.is_empty()),
+    };
+    match (names, member("message")) {
+        (Some(names), Some(message)) => Some(format!("{names}: {message}")),
+        (names, message) => names.or(message.map(str::to_owned)),
     }
 }
 
@@ -72,6 +76,16 @@ mod tests {
                 "a code that is the type",
                 json!({"error": {"type": "a", "code": "a"}}),
                 Some("a"),
+            ),
+            (
+                "a message",
+                json!({"error": {"type": "a", "message": "Not so."}}),
+                Some("a: Not so."),
+            ),
+            (
+                "a message alone",
+                json!({"error": {"message": "Not so."}}),
+                Some("Not so."),
             ),
             (
                 "a parameter alone",

@@ -365,7 +365,7 @@ fn what_an_account_keeps_is_asked_for_where_it_is() {
     }
 }
 
-/// Where only accounts that are set aside may have what a body may name, the hop waits until it is known.
+/// The hop waits until the body is known, where only accounts that are set aside may have what that may name.
 #[test]
 fn a_body_that_may_name_state_is_awaited() {
     let source = source("s", &[Some("one"), Some("two")], json!({}));
