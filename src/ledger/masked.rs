@@ -4,9 +4,9 @@ use smol_str::SmolStr;
 
 /// The most of a text that is kept, in bytes.
 const MAX: usize = 256;
-/// What stands in the place of what may be a secret.
+/// The text in the place of what may be a secret.
 const MASK: &str = "[masked]";
-/// How the credentials of vendors begin.
+/// The beginnings of vendors' credentials.
 const PREFIXES: [&str; 9] = [
     "sk-", "sk_", "pk-", "key-", "gsk_", "xai-", "AIza", "AQ.", "eyJ",
 ];
