@@ -100,6 +100,17 @@ pub enum GroupKind {
     Mixed(Mixed),
 }
 
+/// A model that keys of a group may use.
+#[derive(Debug, Clone, Copy)]
+pub struct UsableModel<'a> {
+    /// The source that has it: of several the first with a price for it.
+    pub source: &'a Source,
+    /// The model.
+    pub model: &'a Model,
+    /// The least final multiplier of the sources that have it.
+    pub least_multiplier: Multiplier,
+}
+
 /// The models of one protocol behind one Envoy cluster.
 #[derive(Debug, Clone)]
 pub struct Source {
@@ -143,8 +154,8 @@ impl Group {
 
     /// The ids of the models without prices.
     pub fn unpriced_ids(&self) -> Vec<String> {
-        let unpriced = self.kind.usable().filter(|(_, model)| !model.is_priced());
-        unpriced.map(|(_, model)| model.id.to_string()).collect()
+        let unpriced = self.kind.usable().filter(|of| !of.model.is_priced());
+        unpriced.map(|of| of.model.id.to_string()).collect()
     }
 
     /// Whether a budget leaves a key with this of its own any model.
@@ -155,10 +166,10 @@ impl Group {
     /// The models of a key, those with or those without prices. A Mixed group says of which source each is.
     fn models_of(&self, access: Option<&KeyAccess>, priced: bool) -> Vec<String> {
         let usable = self.kind.usable();
-        let found = usable.filter(|(_, model)| {
+        let found = usable.filter(|UsableModel { model, .. }| {
             model.is_priced() == priced && access.is_none_or(|access| access.allows(&model.id))
         });
-        let name = |(source, model): (&Source, &Model)| match self.kind {
+        let name = |UsableModel { source, model, .. }: UsableModel<'_>| match self.kind {
             GroupKind::Source(_) => model.id.to_string(),
             GroupKind::Mixed(_) => format!("{} (of {})", model.id, source.group),
         };
@@ -167,25 +178,33 @@ impl Group {
 }
 
 impl GroupKind {
-    /// The models that keys of such a group may use, each with the source that has it.
-    pub fn usable(&self) -> impl Iterator<Item = (&Source, &Model)> {
+    /// The models that keys of such a group may use.
+    pub fn usable(&self) -> impl Iterator<Item = UsableModel<'_>> {
         let (source, mixed) = match self {
             Self::Source(source) => (Some(&**source), None),
             Self::Mixed(mixed) => (None, Some(mixed)),
         };
         let own = source.into_iter().flat_map(|source| {
             let models = source.catalog.models().iter();
-            models.map(move |model| (source, model))
+            models.map(move |model| UsableModel {
+                source,
+                model,
+                least_multiplier: source.multiplier,
+            })
         });
         let shown = mixed.into_iter().flat_map(|mixed| {
             mixed.models.iter().filter_map(|shown| {
                 let (offer, model) = mixed.offered_where(shown, |_, model| model.is_priced())?;
-                Some((&*offer.source, model))
+                let entitled = mixed.offers(shown).filter(|(_, model)| model.entitled);
+                let least = entitled.map(|(offer, _)| offer.multiplier).min();
+                Some(UsableModel {
+                    source: &offer.source,
+                    model,
+                    least_multiplier: least.unwrap_or(offer.multiplier),
+                })
             })
         });
-        own.chain(shown)
-            .map(|(source, model)| (source, &**model))
-            .filter(|(_, model)| model.entitled)
+        own.chain(shown).filter(|of| of.model.entitled)
     }
 }
 

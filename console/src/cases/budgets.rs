@@ -304,8 +304,12 @@ pub(super) async fn check_prices(
         return Ok(());
     };
     let stored = stored.into_iter();
-    let stored =
-        stored.map(|(group, models)| (group, budget_losses::own_models(models.as_deref())));
+    let stored = stored.map(|(group, models)| {
+        (
+            group,
+            Some(budget_losses::own_access(models.as_deref(), None)),
+        )
+    });
     let named = compiled.keys.iter().map(|(_, key)| key);
     let named = named.filter(|key| {
         let (owner, team) = (key.owner.as_deref(), key.team.as_deref());

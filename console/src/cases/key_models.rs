@@ -1,8 +1,8 @@
 //! The models that a key serves.
 
 use serde::Serialize;
-use trilane::config::Document;
 use trilane::config::document::GroupDocument;
+use trilane::config::{Document, compile};
 use trilane::protocol::{Entry, Protocol};
 use utoipa::ToSchema;
 
@@ -11,6 +11,8 @@ use super::keys::find_own;
 use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
+use crate::documents::budget_losses::own_access;
+use crate::documents::model_changes::{GroupModels, Shown};
 use crate::store::keys::StoredKey;
 use crate::store::{Transaction, documents};
 
@@ -53,19 +55,44 @@ pub(super) async fn of_key(
     transaction: &mut Transaction,
     key: &StoredKey,
 ) -> Result<Vec<KeyModel>, ApiProblem> {
-    let group = group_in_force(transaction, &key.group_id).await?;
-    Ok(group.map(|group| allowed(&group, key)).unwrap_or_default())
+    let document = document_in_force(transaction).await?;
+    let models = document.and_then(|document| allowed(&document, key));
+    Ok(models.unwrap_or_default())
 }
 
-/// The models of a group that a key may use.
-pub(super) fn allowed(group: &GroupDocument, key: &StoredKey) -> Vec<KeyModel> {
+/// The models of its group in a document that a key may use; `None`: there is no such group.
+pub(super) fn allowed(document: &Document, key: &StoredKey) -> Option<Vec<KeyModel>> {
+    let mut groups = document.groups.iter().flatten();
+    let group = groups.find(|group| group.id.as_deref() == Some(&key.group_id))?;
     let mut items = models(group);
     let own = key.models.as_deref();
     let own: Option<Vec<String>> = own.and_then(|own| serde_json::from_str(own).ok());
     if let Some(own) = own {
         items.retain(|model| own.contains(&model.id));
     }
-    items
+    if let Some(affordable) = affordable(document, key) {
+        let is_affordable = |model: &KeyModel| {
+            let mut affordable = affordable.iter();
+            affordable
+                .any(|(id, protocol)| *id == model.id && model.protocol.starts_with(*protocol))
+        };
+        items.retain(is_affordable);
+    }
+    Some(items)
+}
+
+/// The models of its group that a key with a greatest multiplier can pay; `None`: it has none.
+fn affordable(document: &Document, key: &StoredKey) -> Option<Shown> {
+    let most = key.max_multiplier.as_deref()?;
+    let compiled = compile(document).ok()?;
+    let group = compiled.policy.group(&key.group_id)?;
+    Some(GroupModels::of(group).shown(Some(&own_access(None, Some(most)))))
+}
+
+/// The document in force.
+async fn document_in_force(transaction: &mut Transaction) -> Result<Option<Document>, ApiProblem> {
+    let current = documents::current(transaction).await?;
+    Ok(current.and_then(|current| Document::parse(current.served.as_bytes()).ok()))
 }
 
 /// The groups of the document in force.
@@ -75,8 +102,7 @@ pub(super) fn allowed(group: &GroupDocument, key: &StoredKey) -> Vec<KeyModel> {
 pub(super) async fn in_force(
     transaction: &mut Transaction,
 ) -> Result<Vec<GroupDocument>, ApiProblem> {
-    let current = documents::current(transaction).await?;
-    let document = current.and_then(|current| Document::parse(current.served.as_bytes()).ok());
+    let document = document_in_force(transaction).await?;
     Ok(document
         .and_then(|document| document.groups)
         .unwrap_or_default())

@@ -46,6 +46,9 @@ pub struct KeyView {
     /// The final multiplier of its requests; without this, the group's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) multiplier: Option<String>,
+    /// The greatest final multiplier that it pays: sources above it are skipped. A key with a multiplier of its own has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_multiplier: Option<String>,
     /// The issuer's name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<String>,
@@ -99,6 +102,7 @@ impl From<StoredKey> for KeyView {
             team: key.team,
             counts_as: key.counts_as,
             multiplier: key.multiplier,
+            max_multiplier: key.max_multiplier,
             label: key.label,
             hint: key.hint,
             expires_at: key.expires_at,
@@ -158,6 +162,8 @@ pub struct NewKeyBody {
     pub(crate) models: Option<Vec<String>>,
     /// The final multiplier of its requests, such as `0.1500`; without this, the group's.
     pub(crate) multiplier: Option<String>,
+    /// The greatest final multiplier that it pays, such as `2.0000`: sources above it are skipped. Not beside `multiplier`.
+    pub(crate) max_multiplier: Option<String>,
     /// A name for it.
     #[schema(min_length = 1, max_length = 128)]
     pub(crate) label: Option<String>,
@@ -194,6 +200,10 @@ pub struct KeyChangeBody {
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
     pub(crate) multiplier: Option<Option<String>>,
+    /// The greatest final multiplier that it pays: sources above it are skipped. Not beside `multiplier`.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) max_multiplier: Option<Option<String>>,
     /// A name for it.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
@@ -373,6 +383,7 @@ pub(super) fn drawn(
         team: new.team.clone(),
         models: new.models.as_ref().map(written),
         multiplier: new.multiplier.clone(),
+        max_multiplier: new.max_multiplier.clone(),
         label: new.label.clone(),
         expires_at: new.expires_at.clone(),
         disabled: new.disabled,
@@ -462,6 +473,7 @@ pub(super) fn changed(before: &StoredKey, change: &KeyChangeBody) -> StoredKey {
         (&change.owner, &mut key.owner),
         (&change.team, &mut key.team),
         (&change.multiplier, &mut key.multiplier),
+        (&change.max_multiplier, &mut key.max_multiplier),
         (&change.label, &mut key.label),
         (&change.expires_at, &mut key.expires_at),
     ] {
@@ -600,6 +612,7 @@ pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
             .transpose()
             .map_err(|_| ApiProblem::invalid("models", "are not as in a document"))?,
         multiplier: key.multiplier.clone(),
+        max_multiplier: key.max_multiplier.clone(),
         expires_at: key.expires_at.clone(),
         limits: limits
             .transpose()

@@ -6,6 +6,7 @@ use trilane::config::{Document, Problems, compile, some_of};
 use trilane::keys::KeyAccess;
 use trilane::limits::{SubjectKind, member_id};
 use trilane::model::{ModelSubset, ModelTag};
+use trilane::money::Multiplier;
 
 use crate::store::{StoreError, Transaction, budgeted, spend_feed};
 
@@ -101,13 +102,13 @@ pub async fn warnings(transaction: &mut Transaction, served: &str) -> Result<Pro
     Ok(warnings)
 }
 
-/// The models of its own that a key has, as they are stored.
-pub fn own_models(models: Option<&str>) -> Option<KeyAccess> {
-    let models: Vec<String> = serde_json::from_str(models?).ok()?;
-    let tags = models.iter().map(|id| ModelTag::of(id));
-    Some(KeyAccess {
-        max_multiplier: None,
-        models: Some(ModelSubset::new(tags)?),
+/// The models and the greatest multiplier of its own that a key has, as they are stored.
+pub fn own_access(models: Option<&str>, max_multiplier: Option<&str>) -> KeyAccess {
+    let models = models.and_then(|models| serde_json::from_str::<Vec<String>>(models).ok());
+    KeyAccess {
+        models: models
+            .and_then(|models| ModelSubset::new(models.iter().map(|id| ModelTag::of(id)))),
         multiplier: None,
-    })
+        max_multiplier: max_multiplier.and_then(|most| Multiplier::parse(most).ok()),
+    }
 }

@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use trilane::config::policy::Group;
 use trilane::config::{Compiled, Document, compile, some_of};
 use trilane::keys::KeyAccess;
+use trilane::money::Multiplier;
 
-use super::budget_losses::own_models;
+use super::budget_losses::own_access;
 use crate::store::{StoreError, Transaction, group_keys};
 
 /// The most models that a sentence names.
 const NAMED: usize = 20;
 
 /// A model as keys see it: its id, and the protocol that clients speak to it.
-type Shown = BTreeSet<(String, char)>;
+pub type Shown = BTreeSet<(String, char)>;
 
 /// The models that some keys gain and lose.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -35,21 +37,43 @@ pub struct ChangedKeys {
 /// The changes, with the keys that each concerns.
 pub type KeyChanges = BTreeMap<ModelChange, ChangedKeys>;
 
+/// The models that a group shows, each with the least multiplier at which it has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupModels(Vec<(String, char, Multiplier)>);
+
+impl GroupModels {
+    /// Those of a group.
+    pub fn of(group: &Group) -> Self {
+        let models = group.kind.usable().map(|of| {
+            let protocol = of.source.protocol.to_string().chars().next();
+            let id = of.model.id.to_string();
+            (id, protocol.unwrap_or_default(), of.least_multiplier)
+        });
+        Self(models.collect())
+    }
+
+    /// Those for a key with this of its own.
+    pub fn shown(&self, access: Option<&KeyAccess>) -> Shown {
+        let may = |id: &str, least| {
+            access.is_none_or(|access| access.allows(id) && access.affords(least))
+        };
+        let models = self.0.iter().filter(|(id, _, least)| may(id, *least));
+        models
+            .map(|(id, protocol, _)| (id.clone(), *protocol))
+            .collect()
+    }
+}
+
 /// The models that the groups of a document show, and the keys that it names.
 struct Groups {
-    groups: HashMap<String, Shown>,
+    groups: HashMap<String, GroupModels>,
     keys: Vec<(String, Shown)>,
 }
 
 impl Groups {
     fn of(compiled: &Compiled) -> Self {
-        let groups = compiled.policy.groups().iter().map(|group| {
-            let models = group.kind.usable().map(|(source, model)| {
-                let protocol = source.protocol.to_string().chars().next();
-                (model.id.to_string(), protocol.unwrap_or_default())
-            });
-            (group.id.to_string(), models.collect())
-        });
+        let groups = compiled.policy.groups().iter();
+        let groups = groups.map(|group| (group.id.to_string(), GroupModels::of(group)));
         let mut all = Self {
             groups: groups.collect(),
             keys: Vec::new(),
@@ -70,9 +94,8 @@ impl Groups {
 
     /// The models of a key of this group with this of its own.
     fn models(&self, group: &str, access: Option<&KeyAccess>) -> Shown {
-        let models = self.groups.get(group).into_iter().flatten();
-        let models = models.filter(|(id, _)| access.is_none_or(|access| access.allows(id)));
-        models.cloned().collect()
+        let group = self.groups.get(group);
+        group.map(|group| group.shown(access)).unwrap_or_default()
     }
 }
 
@@ -166,14 +189,13 @@ pub async fn of_all(
     let mut changes = named(&before, &after);
     let groups: BTreeSet<&String> = before.groups.keys().chain(after.groups.keys()).collect();
     for group in groups {
-        let all = |of: &Groups| of.models(group, None);
-        if all(&before) == all(&after) {
+        if before.groups.get(group) == after.groups.get(group) {
             continue;
         }
         for keys in group_keys::of(transaction, group).await? {
-            let own = own_models(keys.models.as_deref());
-            let had = before.models(group, own.as_ref());
-            if let Some(change) = ModelChange::new(&had, &after.models(group, own.as_ref())) {
+            let own = own_access(keys.models.as_deref(), keys.max_multiplier.as_deref());
+            let had = before.models(group, Some(&own));
+            if let Some(change) = ModelChange::new(&had, &after.models(group, Some(&own))) {
                 changes
                     .entry(change)
                     .or_default()

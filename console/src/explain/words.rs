@@ -34,7 +34,7 @@ pub fn group_text(group: &Group) -> String {
     format!("group {} ({kind}, clients {clients})", group.id)
 }
 
-/// Describes a key's own models and multiplier, as text behind that of its group; empty if it has neither.
+/// Describes a key's own models and multipliers, as text behind that of its group; empty if it has none.
 pub fn own_text(access: &KeyAccess) -> String {
     let models = access.models.as_ref().map(|models| {
         let count = models.tags().len();
@@ -44,7 +44,10 @@ pub fn own_text(access: &KeyAccess) -> String {
     let multiplier = access
         .multiplier
         .map(|multiplier| format!(", with the multiplier {multiplier} of its own"));
-    [models, multiplier].into_iter().flatten().collect()
+    let most = access
+        .max_multiplier
+        .map(|most| format!(", with a greatest multiplier of {most}"));
+    [models, multiplier, most].into_iter().flatten().collect()
 }
 
 /// The list of models that the key has of its own, as text behind that of its group; empty for none.

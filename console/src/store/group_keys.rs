@@ -1,19 +1,21 @@
-//! The keys of a group, by the models that they have of their own.
+//! The keys of a group, by the models and the greatest multiplier that they have of their own.
 
 use super::{StoreError, Transaction, fetch};
 
-/// Keys of a group with the same models of their own.
+/// Keys of a group with the same models and the same greatest multiplier of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupKeys {
     /// The models of the group that they may use, a JSON list; `None`: all.
     pub models: Option<String>,
+    /// The greatest final multiplier that they pay; `None`: any.
+    pub max_multiplier: Option<String>,
     /// The number of these keys.
     pub count: u64,
     /// The ids of some of them, in order.
     pub named: Vec<String>,
 }
 
-/// The most lists of models, and the most names, that are looked at.
+/// The most terms, and the most names, that are looked at.
 const MOST: i64 = 1000;
 
 /// The keys of a group.
@@ -21,24 +23,27 @@ const MOST: i64 = 1000;
 /// # Errors
 /// Those of the database.
 pub async fn of(transaction: &mut Transaction, group: &str) -> Result<Vec<GroupKeys>, StoreError> {
-    let counts: Vec<(Option<String>, i64)> = fetch!(
+    let counts: Vec<(Option<String>, Option<String>, i64)> = fetch!(
         transaction,
         query_as.fetch_all,
-        "SELECT models, COUNT(*) FROM keys WHERE group_id = $1 GROUP BY models ORDER BY models LIMIT $2",
+        "SELECT models, max_multiplier, COUNT(*) FROM keys WHERE group_id = $1 GROUP BY models, max_multiplier \
+         ORDER BY models, max_multiplier LIMIT $2",
         (group, MOST)
     );
-    let names: Vec<(String, Option<String>)> = fetch!(
+    let names: Vec<(String, Option<String>, Option<String>)> = fetch!(
         transaction,
         query_as.fetch_all,
-        "SELECT id, models FROM keys WHERE group_id = $1 ORDER BY id LIMIT $2",
+        "SELECT id, models, max_multiplier FROM keys WHERE group_id = $1 ORDER BY id LIMIT $2",
         (group, MOST)
     );
-    let keys = counts.into_iter().map(|(models, count)| {
-        let named = names.iter().filter(|(_, own)| *own == models);
+    let keys = counts.into_iter().map(|(models, max_multiplier, count)| {
+        let named = names.iter();
+        let named = named.filter(|(_, own, most)| *own == models && *most == max_multiplier);
         GroupKeys {
-            named: named.map(|(id, _)| id.clone()).collect(),
+            named: named.map(|(id, ..)| id.clone()).collect(),
             count: count.try_into().unwrap_or_default(),
             models,
+            max_multiplier,
         }
     });
     Ok(keys.collect())

@@ -16,12 +16,12 @@ use crate::feed::{FeedVersions, PageBuilder, PageError, PageRange, PageRequest, 
 use crate::in_transaction;
 use crate::secret;
 
-const COLUMNS: &str = "version, sha256, id, group_id, expires_at, disabled, limits, owner, team, models, multiplier, counts_as";
+const COLUMNS: &str = "version, sha256, id, group_id, expires_at, disabled, limits, owner, team, models, multiplier, max_multiplier, counts_as";
 /// The most removals that are forgotten, and changes that get their versions, in one transaction.
 const BATCH: i64 = 5000;
 
-/// A change: version, digest, id, group, expiry, disabled, limits, owner, team, models, multiplier, counters; a removal has only the first
-/// two.
+/// A change: version, digest, id, group, expiry, disabled, limits, owner, team, models, multiplier, greatest multiplier, counters; a
+/// removal has only the first two.
 type KeyChangeRow = (
     i64,
     String,
@@ -29,6 +29,7 @@ type KeyChangeRow = (
     Option<String>,
     Option<String>,
     Option<bool>,
+    Option<String>,
     Option<String>,
     Option<String>,
     Option<String>,
@@ -166,6 +167,7 @@ fn change(row: KeyChangeRow) -> Result<KeyChange<'static>, PageError> {
         team,
         own_models,
         multiplier,
+        max_multiplier,
         counts_as,
     ) = row;
     let of_any = KeyChange {
@@ -190,6 +192,7 @@ fn change(row: KeyChangeRow) -> Result<KeyChange<'static>, PageError> {
         counts_as: counts_as.map(Into::into),
         models: json(own_models, "models").map_err(invalid)?.map(models),
         multiplier: multiplier.map(Into::into),
+        max_multiplier: max_multiplier.map(Into::into),
         expires_at: expires_at.map(Into::into),
         disabled: disabled.filter(|disabled| *disabled),
         limits: json(limits, "limits").map_err(invalid)?,

@@ -3,7 +3,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
-use super::keys::{COLUMNS, StoredKey, StoredKeyRow};
+use super::keys::{COLUMNS, StoredKey};
 use super::{StoreError, Transaction, fetch};
 
 /// Whether a key is good.
@@ -119,13 +119,12 @@ pub async fn list(
         asked.sql(),
         filter.limit,
     );
-    let rows: Vec<StoredKeyRow> = fetch!(
+    Ok(fetch!(
         transaction,
         query_as.fetch_all,
         AssertSqlSafe(sql),
         [..asked.values().iter().copied()]
-    );
-    Ok(rows.into_iter().map(StoredKey::from).collect())
+    ))
 }
 
 /// The id of the `n`th key after the filter's place, counted from 1, of its owner and group, in whatever state. None: there are

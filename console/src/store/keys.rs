@@ -1,6 +1,6 @@
 //! Keys: what is known of each. The feed, and what is due for the search, follow by the database's triggers.
 
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::erasures::Pseudonyms;
 use super::locked_row::{LockedRow, for_update};
@@ -25,6 +25,8 @@ pub struct StoredKey {
     pub models: Option<String>,
     /// The final multiplier of its requests.
     pub multiplier: Option<String>,
+    /// The greatest final multiplier that it pays; a key with a multiplier of its own has none.
+    pub max_multiplier: Option<String>,
     /// The issuer's name for it.
     pub label: Option<String>,
     /// The time at which the key expires, as RFC 3339: `2027-01-01T00:00:00Z`.
@@ -51,49 +53,35 @@ impl StoredKey {
 }
 
 /// The columns of [`StoredKey`].
-pub(super) const COLUMNS: &str = "sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, created_at, \
-                                  created_by, hint, counts_as, disabled_with";
+pub(super) const COLUMNS: &str = "sha256, id, group_id, owner, team, models, multiplier, max_multiplier, label, expires_at, disabled, \
+                                  limits, created_at, created_by, hint, counts_as, disabled_with";
 
-/// The values of [`COLUMNS`].
-pub(super) type StoredKeyRow = (
-    String,
-    String,
-    String,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    bool,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-);
-
-impl From<StoredKeyRow> for StoredKey {
-    fn from(row: StoredKeyRow) -> Self {
-        Self {
-            sha256: row.0,
-            id: row.1,
-            group_id: row.2,
-            owner: row.3,
-            team: row.4,
-            models: row.5,
-            multiplier: row.6,
-            label: row.7,
-            expires_at: row.8,
-            disabled: row.9,
-            limits: row.10,
-            created_at: row.11,
-            created_by: row.12,
-            hint: row.13,
-            counts_as: row.14,
-            disabled_with: row.15,
-        }
+impl<'r, R: Row> FromRow<'r, R> for StoredKey
+where
+    &'static str: ColumnIndex<R>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
+    bool: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        Ok(Self {
+            sha256: row.try_get("sha256")?,
+            id: row.try_get("id")?,
+            group_id: row.try_get("group_id")?,
+            owner: row.try_get("owner")?,
+            team: row.try_get("team")?,
+            counts_as: row.try_get("counts_as")?,
+            models: row.try_get("models")?,
+            multiplier: row.try_get("multiplier")?,
+            max_multiplier: row.try_get("max_multiplier")?,
+            label: row.try_get("label")?,
+            expires_at: row.try_get("expires_at")?,
+            disabled: row.try_get("disabled")?,
+            limits: row.try_get("limits")?,
+            created_at: row.try_get("created_at")?,
+            created_by: row.try_get("created_by")?,
+            hint: row.try_get("hint")?,
+            disabled_with: row.try_get("disabled_with")?,
+        })
     }
 }
 
@@ -162,13 +150,12 @@ pub async fn find(
     transaction: &mut Transaction,
     id: &str,
 ) -> Result<Option<StoredKey>, StoreError> {
-    let row: Option<StoredKeyRow> = fetch!(
+    Ok(fetch!(
         transaction,
         query_as.fetch_optional,
         AssertSqlSafe(by_id()),
         (id)
-    );
-    Ok(row.map(StoredKey::from))
+    ))
 }
 
 /// The key of this id, to be changed or removed.
@@ -181,8 +168,8 @@ pub async fn find_locked(
 ) -> Result<Option<LockedRow<StoredKey>>, StoreError> {
     take_turn(transaction).await?;
     let sql = for_update(transaction, &by_id()).await?;
-    let row: Option<StoredKeyRow> = fetch!(transaction, query_as.fetch_optional, sql, (id));
-    Ok(row.map(StoredKey::from).map(LockedRow::new))
+    let key: Option<StoredKey> = fetch!(transaction, query_as.fetch_optional, sql, (id));
+    Ok(key.map(LockedRow::new))
 }
 
 /// Waits until no console changes keys; until the transaction ends none does. So it comes before keys are read, or counted, to change
@@ -233,13 +220,12 @@ pub async fn find_by_digest(
     sha256: &str,
 ) -> Result<Option<StoredKey>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM keys WHERE sha256 = $1");
-    let row: Option<StoredKeyRow> = fetch!(
+    Ok(fetch!(
         transaction,
         query_as.fetch_optional,
         AssertSqlSafe(sql),
         (sha256)
-    );
-    Ok(row.map(StoredKey::from))
+    ))
 }
 
 /// The ids of the keys that count in the counters of this one and have not expired by `now`: its old values.
@@ -266,9 +252,9 @@ pub async fn old_values(
 pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<(), StoreError> {
     execute!(
         transaction,
-        "INSERT INTO keys (sha256, id, group_id, owner, team, models, multiplier, label, expires_at, disabled, limits, \
+        "INSERT INTO keys (sha256, id, group_id, owner, team, models, multiplier, max_multiplier, label, expires_at, disabled, limits, \
          created_at, created_by, hint, counts_as, disabled_with) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
         (
             &key.sha256,
             &key.id,
@@ -277,6 +263,7 @@ pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<()
             &key.team,
             &key.models,
             &key.multiplier,
+            &key.max_multiplier,
             &key.label,
             &key.expires_at,
             key.disabled,
@@ -316,8 +303,8 @@ pub async fn update(
 ) -> Result<(), StoreError> {
     execute!(
         transaction,
-        "UPDATE keys SET sha256 = $1, group_id = $3, owner = $4, team = $5, models = $6, multiplier = $7, label = $8, \
-         expires_at = $9, disabled = $10, limits = $11, hint = $12, disabled_with = $13 WHERE id = $2",
+        "UPDATE keys SET sha256 = $1, group_id = $3, owner = $4, team = $5, models = $6, multiplier = $7, max_multiplier = $8, \
+         label = $9, expires_at = $10, disabled = $11, limits = $12, hint = $13, disabled_with = $14 WHERE id = $2",
         (
             &key.sha256,
             &before.id,
@@ -326,6 +313,7 @@ pub async fn update(
             &key.team,
             &key.models,
             &key.multiplier,
+            &key.max_multiplier,
             &key.label,
             &key.expires_at,
             key.disabled,

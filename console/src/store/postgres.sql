@@ -11,6 +11,11 @@ EXCEPTION WHEN data_exception THEN
   RETURN false;
 END $$;
 
+-- Whether this is a multiplier such as 0.2000.
+CREATE FUNCTION trilane_is_multiplier(given text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN given ~ '^[0-9]{1,7}(\.[0-9]{1,4})?$' THEN given::numeric <= 1000000 WHEN given IS NOT NULL THEN false END
+$$;
+
 -- What is wrong with the limits of a key; NULL: nothing.
 CREATE FUNCTION trilane_limits_problem(given text) RETURNS text LANGUAGE plpgsql STABLE STRICT AS $$
 DECLARE
@@ -126,7 +131,13 @@ CREATE TABLE keys (
   -- NULL, or the final multiplier of the key's requests, such as 0.2000.
   multiplier TEXT
              CONSTRAINT "multiplier must be a plain decimal, at most 1000000"
-             CHECK (multiplier ~ '^[0-9]{1,7}(\.[0-9]{1,4})?$' AND multiplier::numeric <= 1000000),
+             CHECK (trilane_is_multiplier(multiplier)),
+  -- NULL, or the greatest final multiplier that the key pays. A key with a multiplier of its own has none.
+  max_multiplier TEXT
+             CONSTRAINT "max_multiplier must be a plain decimal, at most 1000000"
+             CHECK (trilane_is_multiplier(max_multiplier))
+             CONSTRAINT "max_multiplier has no meaning beside multiplier"
+             CHECK (multiplier IS NULL OR max_multiplier IS NULL),
   expires_at TEXT
              CONSTRAINT "expires_at must be NULL or a time such as 2027-01-01T00:00:00Z" CHECK (trilane_is_time(expires_at)),
   disabled   BOOLEAN NOT NULL DEFAULT false,
@@ -177,6 +188,7 @@ CREATE TABLE key_changes (
   counts_as  TEXT,
   models     TEXT,
   multiplier TEXT,
+  max_multiplier TEXT,
   expires_at TEXT,
   disabled   BOOLEAN,
   limits     TEXT,
@@ -232,8 +244,9 @@ BEGIN
   IF TG_OP <> 'INSERT' THEN
     -- Another digest is another key; the one before is gone.
     SELECT CASE WHEN count(*) > 1000 THEN 2 ELSE 0 END INTO of_many FROM old_keys;
-    UPDATE key_changes SET id = NULL, group_id = NULL, owner = NULL, team = NULL, counts_as = NULL, models = NULL, multiplier = NULL, expires_at = NULL,
-        disabled = NULL, limits = NULL, removed_at = floor(extract(epoch FROM clock_timestamp()))::bigint, due = of_many
+    UPDATE key_changes SET id = NULL, group_id = NULL, owner = NULL, team = NULL, counts_as = NULL, models = NULL, multiplier = NULL,
+        max_multiplier = NULL, expires_at = NULL, disabled = NULL, limits = NULL,
+        removed_at = floor(extract(epoch FROM clock_timestamp()))::bigint, due = of_many
       FROM old_keys WHERE key_changes.sha256 = old_keys.sha256
         AND NOT EXISTS (SELECT FROM keys WHERE keys.sha256 = old_keys.sha256);
   END IF;
@@ -248,20 +261,21 @@ BEGIN
       RAISE EXCEPTION 'keys.models: %', problem USING ERRCODE = 'check_violation';
     END IF;
     SELECT CASE WHEN count(*) > 1000 THEN 2 ELSE 0 END INTO of_many FROM new_keys;
-    INSERT INTO key_changes AS said (sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits, due)
-      SELECT sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits,
+    INSERT INTO key_changes AS said (sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled,
+        limits, due)
+      SELECT sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled, limits,
         of_many + CASE WHEN disabled THEN 0 ELSE 1 END
       FROM new_keys ORDER BY sha256
     ON CONFLICT (sha256) DO UPDATE SET id = excluded.id, group_id = excluded.group_id, owner = excluded.owner, team = excluded.team,
-      counts_as = excluded.counts_as, models = excluded.models, multiplier = excluded.multiplier, expires_at = excluded.expires_at, disabled = excluded.disabled,
-      limits = excluded.limits, removed_at = NULL, due = excluded.due
+      counts_as = excluded.counts_as, models = excluded.models, multiplier = excluded.multiplier, max_multiplier = excluded.max_multiplier,
+      expires_at = excluded.expires_at, disabled = excluded.disabled, limits = excluded.limits, removed_at = NULL, due = excluded.due
       -- What the feed says of them already is said no second time.
       WHERE said.removed_at IS NOT NULL
-        OR (said.id, said.group_id, said.owner, said.team, said.counts_as, said.models, said.multiplier, said.expires_at,
-          said.disabled, said.limits)
+        OR (said.id, said.group_id, said.owner, said.team, said.counts_as, said.models, said.multiplier, said.max_multiplier,
+          said.expires_at, said.disabled, said.limits)
           IS DISTINCT FROM
           (excluded.id, excluded.group_id, excluded.owner, excluded.team, excluded.counts_as, excluded.models, excluded.multiplier,
-            excluded.expires_at, excluded.disabled, excluded.limits);
+            excluded.max_multiplier, excluded.expires_at, excluded.disabled, excluded.limits);
   END IF;
   RETURN NULL;
 END $$;

@@ -28,6 +28,8 @@ CREATE TABLE keys (
   models     TEXT,
   -- NULL, or the final multiplier of the key's requests, such as 0.2000.
   multiplier TEXT,
+  -- NULL, or the greatest final multiplier that the key pays. A key with a multiplier of its own has none.
+  max_multiplier TEXT,
   expires_at TEXT
              CONSTRAINT "expires_at must be NULL or a time such as 2027-01-01T00:00:00Z"
              CHECK (expires_at IS NULL OR (length(CAST(expires_at AS BLOB)) = 20 AND
@@ -81,6 +83,7 @@ CREATE TABLE key_changes (
   counts_as  TEXT,
   models     TEXT,
   multiplier TEXT,
+  max_multiplier TEXT,
   expires_at TEXT,
   disabled   INTEGER,
   limits     TEXT,
@@ -177,33 +180,36 @@ CREATE TRIGGER key_models BEFORE INSERT ON key_changes WHEN NEW.models IS NOT NU
     FROM json_each(NEW.models) GROUP BY atom HAVING count(*) > 1;
 END;
 
-CREATE TRIGGER key_multiplier BEFORE INSERT ON key_changes WHEN NEW.multiplier IS NOT NULL BEGIN
-  SELECT RAISE(ABORT, 'keys.multiplier: must be NULL or a plain decimal of at most 4 fractional digits, at most 1000000')
-    WHERE typeof(NEW.multiplier) <> 'text' OR length(CAST(NEW.multiplier AS BLOB)) > 12
-      OR NEW.multiplier GLOB '*[^0-9.]*' OR NEW.multiplier NOT GLOB '[0-9]*' OR NEW.multiplier NOT GLOB '*[0-9]'
-      OR NEW.multiplier GLOB '*.*.*'
-      OR (instr(NEW.multiplier, '.') > 0 AND length(NEW.multiplier) - instr(NEW.multiplier, '.') > 4)
-      OR CAST(NEW.multiplier AS INTEGER) > 1000000
-      OR (CAST(NEW.multiplier AS INTEGER) = 1000000 AND NEW.multiplier GLOB '*.*[1-9]*');
+CREATE TRIGGER key_multiplier BEFORE INSERT ON key_changes WHEN NEW.multiplier IS NOT NULL OR NEW.max_multiplier IS NOT NULL BEGIN
+  SELECT RAISE(ABORT, 'keys.multiplier, keys.max_multiplier: must be NULL or a plain decimal of at most 4 fractional digits, at most 1000000')
+    FROM (SELECT NEW.multiplier AS given UNION ALL SELECT NEW.max_multiplier)
+    WHERE given IS NOT NULL AND (typeof(given) <> 'text' OR length(CAST(given AS BLOB)) > 12
+      OR given GLOB '*[^0-9.]*' OR given NOT GLOB '[0-9]*' OR given NOT GLOB '*[0-9]'
+      OR given GLOB '*.*.*'
+      OR (instr(given, '.') > 0 AND length(given) - instr(given, '.') > 4)
+      OR CAST(given AS INTEGER) > 1000000
+      OR (CAST(given AS INTEGER) = 1000000 AND given GLOB '*.*[1-9]*'));
+  SELECT RAISE(ABORT, 'keys.max_multiplier: has no meaning beside multiplier, which holds for every source')
+    WHERE NEW.multiplier IS NOT NULL AND NEW.max_multiplier IS NOT NULL;
 END;
 
 CREATE TRIGGER keys_inserted AFTER INSERT ON keys BEGIN
   UPDATE key_feed SET head = max(head + 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
   DELETE FROM key_changes WHERE sha256 = NEW.sha256;
-  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits)
+  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled, limits)
     SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.counts_as, NEW.models, NEW.multiplier,
-      NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
+      NEW.max_multiplier, NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
 END;
 
 CREATE TRIGGER keys_updated AFTER UPDATE ON keys
 WHEN NEW.sha256 = OLD.sha256 AND (NEW.id <> OLD.id OR NEW.group_id <> OLD.group_id OR NEW.owner IS NOT OLD.owner
   OR NEW.team IS NOT OLD.team OR NEW.counts_as IS NOT OLD.counts_as OR NEW.models IS NOT OLD.models OR NEW.multiplier IS NOT OLD.multiplier
-  OR NEW.expires_at IS NOT OLD.expires_at OR NEW.disabled <> OLD.disabled OR NEW.limits IS NOT OLD.limits) BEGIN
+  OR NEW.max_multiplier IS NOT OLD.max_multiplier OR NEW.expires_at IS NOT OLD.expires_at OR NEW.disabled <> OLD.disabled OR NEW.limits IS NOT OLD.limits) BEGIN
   UPDATE key_feed SET head = max(head + 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
   DELETE FROM key_changes WHERE sha256 = NEW.sha256;
-  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits)
+  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled, limits)
     SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.counts_as, NEW.models, NEW.multiplier,
-      NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
+      NEW.max_multiplier, NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
 END;
 
 CREATE TRIGGER keys_exchanged AFTER UPDATE OF sha256 ON keys WHEN NEW.sha256 <> OLD.sha256 BEGIN
@@ -211,9 +217,9 @@ CREATE TRIGGER keys_exchanged AFTER UPDATE OF sha256 ON keys WHEN NEW.sha256 <> 
   DELETE FROM key_changes WHERE sha256 IN (OLD.sha256, NEW.sha256);
   INSERT INTO key_changes (version, sha256, removed_at)
     SELECT head - 1, OLD.sha256, CAST(strftime('%s', 'now') AS INTEGER) FROM key_feed;
-  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, expires_at, disabled, limits)
+  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled, limits)
     SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.counts_as, NEW.models, NEW.multiplier,
-      NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
+      NEW.max_multiplier, NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
 END;
 
 CREATE TRIGGER keys_deleted AFTER DELETE ON keys BEGIN

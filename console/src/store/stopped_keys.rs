@@ -2,7 +2,7 @@
 
 use sqlx::AssertSqlSafe;
 
-use super::keys::{COLUMNS, StoredKey, StoredKeyRow};
+use super::keys::{COLUMNS, StoredKey};
 use super::{StoreError, Transaction, execute, fetch};
 
 /// The keys of a person that are not disabled, and the old values of their keys.
@@ -15,13 +15,12 @@ async fn select(
     person: &str,
 ) -> Result<Vec<StoredKey>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM keys WHERE {condition} ORDER BY id");
-    let rows: Vec<StoredKeyRow> = fetch!(
+    Ok(fetch!(
         transaction,
         query_as.fetch_all,
         AssertSqlSafe(sql),
         (person)
-    );
-    Ok(rows.into_iter().map(StoredKey::from).collect())
+    ))
 }
 
 /// Disables the keys of a person: those keys, as they were. The transaction has its turn to change keys.

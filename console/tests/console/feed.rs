@@ -83,6 +83,7 @@ on_both! {
             (format!("INSERT INTO keys (sha256, id, group_id) VALUES ('{a}', 'ka', 'g'), ('{b}', 'kb', 'g'), ('{c}', 'kc', 'g')"), vec!["ka", "kb", "kc"], 3),
             ("UPDATE keys SET label = 'mine', created_at = 'today' WHERE id = 'ka'".to_owned(), vec!["ka", "kb", "kc"], 0),
             ("UPDATE keys SET owner = 'sales', limits = '{\"requests_per_minute\": 5}', expires_at = '2027-01-01T00:00:00Z' WHERE id = 'kb'".to_owned(), vec!["ka", "kb", "kc"], 1),
+            ("UPDATE keys SET max_multiplier = '1.5' WHERE id = 'kb'".to_owned(), vec!["ka", "kb", "kc"], 1),
             ("UPDATE keys SET group_id = group_id".to_owned(), vec!["ka", "kb", "kc"], 0),
             ("DELETE FROM keys WHERE id = 'ka'".to_owned(), vec!["kb", "kc"], 1),
             (format!("INSERT INTO keys (sha256, id, group_id) VALUES ('{a}', 'kd', 'g')"), vec!["kd", "kb", "kc"], 1),

@@ -43,6 +43,7 @@ mod lives;
 mod member_budgets;
 mod metrics;
 mod migration;
+mod multipliers;
 mod nearly_spent;
 mod openapi;
 mod page_security;

@@ -152,19 +152,6 @@ const FIELDS: &[Case] = &[
     ("team", "''", true),
     ("team", "'a team'", true),
     ("team", "'ä'", true),
-    ("multiplier", "NULL", false),
-    ("multiplier", "'0'", false),
-    ("multiplier", "'0.1500'", false),
-    ("multiplier", "'1000000.0000'", false),
-    ("multiplier", "'1000000.0001'", true),
-    ("multiplier", "'1000001'", true),
-    ("multiplier", "'9999999.9999'", true),
-    ("multiplier", "'0.12345'", true),
-    ("multiplier", "'-1'", true),
-    ("multiplier", "'1.'", true),
-    ("multiplier", "'.5'", true),
-    ("multiplier", "'1e3'", true),
-    ("multiplier", "''", true),
     ("models", "NULL", false),
     ("models", r#"'["gpt-5.1", "a/b:c@d+e[1m]_f"]'"#, false),
     ("models", "'[]'", true),
@@ -180,6 +167,31 @@ const FIELDS: &[Case] = &[
     ("models", r#"'["\u00e4"]'"#, true),
     ("models", r#"'["a", "a"]'"#, true),
     ("models", r#"'["a", "\u0061"]'"#, true),
+];
+
+const MULTIPLIERS: &[(&str, bool)] = &[
+    ("'0'", false),
+    ("'0.1500'", false),
+    ("'1000000.0000'", false),
+    ("'1000000.0001'", true),
+    ("'1000001'", true),
+    ("'9999999.9999'", true),
+    ("'0.12345'", true),
+    ("'-1'", true),
+    ("'1.'", true),
+    ("'.5'", true),
+    ("'1e3'", true),
+    ("''", true),
+    ("NULL", false),
+];
+
+/// A key has a multiplier or a greatest one.
+const BOTH_MULTIPLIERS: &[Case] = &[
+    ("multiplier", "'1'", false),
+    ("max_multiplier", "'1'", true),
+    ("multiplier", "NULL", false),
+    ("max_multiplier", "'1'", false),
+    ("multiplier", "'1'", true),
 ];
 
 on_both! {
@@ -202,7 +214,10 @@ on_both! {
         let (name, long_name) = (name(128), name(129));
         let models = [("models", most.as_str(), false), ("models", too_many.as_str(), true),
             ("models", name.as_str(), false), ("models", long_name.as_str(), true)];
-        let more = more.into_iter().chain(models);
+        let multipliers = ["multiplier", "max_multiplier"].into_iter()
+            .flat_map(|column| MULTIPLIERS.iter().map(move |(value, refused)| (column, *value, *refused)));
+        let multipliers = multipliers.chain(BOTH_MULTIPLIERS.iter().copied());
+        let more = more.into_iter().chain(models).chain(multipliers);
         let cases = LIMITS.iter().chain(FIELDS).copied().chain(more);
         for (column, value, refused) in cases {
             let update = database.execute(&format!("UPDATE keys SET {column} = {value} WHERE sha256 LIKE 'a%'")).await;

@@ -40,7 +40,7 @@ pub(super) fn compile(
         .as_ref()
         .and_then(|limits| limits::compile(limits, &format!("{path}.limits"), problems));
     let has_budget = limits.as_ref().is_some_and(|l| l.budget.is_set());
-    let priced = kind.usable().all(|(_, model)| model.is_priced());
+    let priced = kind.usable().all(|of| of.model.is_priced());
     let group = Group {
         priced,
         limits: limits.map(|limits| Subject::new(SubjectKind::Group, &id, *limits)),

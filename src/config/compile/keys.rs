@@ -141,10 +141,10 @@ fn subset(names: &[&str], place: KeyPlace, problems: &mut Problems) -> Option<Mo
 
 /// Names every model of a key that its group does not have.
 fn check_models(names: &[&str], group: &Group, place: KeyPlace, problems: &mut Problems) {
-    let has = |name: &str| group.kind.usable().any(|(_, model)| model.id == name);
+    let has = |name: &str| group.kind.usable().any(|of| of.model.id == name);
     for (position, name) in names.iter().enumerate() {
         if !has(name) {
-            let known = group.kind.usable().map(|(_, model)| model.id.as_str());
+            let known = group.kind.usable().map(|of| of.model.id.as_str());
             problems.push(
                 place.field(&format!("models[{position}]")),
                 format!(

@@ -63,12 +63,11 @@ pub(super) fn of_key(key: &StoredKey, document: Option<&Document>, now: &str) ->
         let text = "No configuration is published yet: gateways serve nothing.";
         return Some(failing("no_document", text));
     };
-    let mut groups = document.groups.iter().flatten();
-    let Some(group) = groups.find(|group| group.id.as_deref() == Some(&key.group_id)) else {
+    let Some(models) = key_models::allowed(document, key) else {
         let text = format!("The key's group {} is not in force.", key.group_id);
         return Some(failing("no_group", text));
     };
-    if key_models::allowed(group, key).is_empty() {
+    if models.is_empty() {
         let text = format!(
             "The group {} has none of the models that the key may use.",
             key.group_id

@@ -169,7 +169,7 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
         ),
         "model_above_multiplier" => (
             "the multiplier of every source of the model is above the key's \"max_multiplier\"",
-            "name a cheaper model, or raise the key's \"max_multiplier\" in the document",
+            "name a cheaper model, or raise the key's \"max_multiplier\"",
         ),
         "model_missing" => ("the body names no model", "put \"model\" into the body"),
         "model_mismatch" => (

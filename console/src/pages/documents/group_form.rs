@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::editing::{self, Edited, FormOutcome};
 use super::members::{self, GATES};
+use super::sequence_fields::{self, FallbackChoice, ORDERS};
 use super::shown::{self, GroupShown};
 use super::{items, text_at};
 use crate::documents::Difference;
@@ -25,7 +26,7 @@ const ENTRIES: [(&str, &str, &str); 3] = [
     ("vc_generate_content", "Gemini-style requests", "C"),
 ];
 /// The fields that have problems shown at them.
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "id",
     "name",
     "protocol",
@@ -35,6 +36,7 @@ const FIELDS: [&str; 10] = [
     "limits",
     "entries",
     "lists",
+    "fallback",
     "image_generation",
 ];
 
@@ -42,6 +44,7 @@ const FIELDS: [&str; 10] = [
 struct EntryFields {
     name: &'static str,
     title: &'static str,
+    order_name: String,
     sources: Vec<SourceFields>,
 }
 
@@ -89,6 +92,8 @@ struct GroupFormPage {
     lists: Vec<(&'static str, &'static str)>,
     gates: Vec<(&'static str, &'static str)>,
     entries: Vec<EntryFields>,
+    orders: Vec<(&'static str, &'static str)>,
+    fallbacks: Vec<FallbackChoice>,
     models: Vec<GroupPart>,
     accounts: Vec<GroupPart>,
     new_model: String,
@@ -150,6 +155,7 @@ fn fields_of(group: &Value) -> Fields {
             format!("{entry} {source} {}", text_at(model, "id")),
         );
     }
+    let fields = sequence_fields::with(fields, group);
     limit_fields::with(fields, group.get("limits").unwrap_or(&Value::Null))
 }
 
@@ -189,6 +195,7 @@ fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
         EntryFields {
             name,
             title,
+            order_name: sequence_fields::order_of(name),
             sources: sources.collect(),
         }
     });
@@ -240,6 +247,7 @@ fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) 
     let gates = GATES.iter().filter(|(.., of)| *of == protocol);
     let title = if group.is_some() { id } else { "Add a group" };
     let entries = entries(&edited.document, &fields);
+    let fallbacks = group.map(|group| sequence_fields::choices(&edited.document, group, &fields));
     form_page(
         &GroupFormPage {
             shell: signed_in.shell(title),
@@ -267,6 +275,8 @@ fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) 
             ],
             gates: gates.map(|(name, title, _)| (*name, *title)).collect(),
             entries,
+            orders: ORDERS.to_vec(),
+            fallbacks: fallbacks.unwrap_or_default(),
             models: models.collect(),
             accounts: accounts.collect(),
             new_model: path_with(&format!("{draft}/model"), &[("group", id)]),
@@ -386,6 +396,7 @@ fn put(group: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProb
     if protocol != "Mixed" {
         members::put_text(group, "multiplier", fields.get("multiplier"));
         members::put_text(group, "cluster", fields.get("cluster"));
+        sequence_fields::put_fallback(group, fields);
         return;
     }
     members::put_text(group, "lists", fields.get("lists"));
@@ -421,6 +432,7 @@ fn put(group: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProb
         }
         if !sources.is_empty() {
             put_entry_sources(&mut entry, sources);
+            sequence_fields::put_order(&mut entry, name, fields);
             entries.insert(name.to_owned(), Value::Object(entry));
         }
     }

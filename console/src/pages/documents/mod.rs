@@ -11,6 +11,7 @@ mod item_form;
 mod members;
 mod model_form;
 mod price_sets;
+mod sequence_fields;
 mod shown;
 
 pub use account_form::{account, save_account};

@@ -8,12 +8,13 @@ use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, limit_fields, text};
 
 /// The names of all fields, for problems that belong to none.
-pub const FIELDS: [&str; 13] = [
+pub const FIELDS: [&str; 14] = [
     "group",
     "owner",
     "team",
     "models",
     "multiplier",
+    "max_multiplier",
     "label",
     "expires_at",
     "limits.requests_per_minute",
@@ -53,6 +54,10 @@ pub fn fields_of(key: &KeyView) -> Fields {
                 .join(", "),
         )
         .with("multiplier", key.multiplier.clone().unwrap_or_default())
+        .with(
+            "max_multiplier",
+            key.max_multiplier.clone().unwrap_or_default(),
+        )
         .with("label", key.label.clone().unwrap_or_default())
         .with("expires_at", local.trim_end_matches('Z'))
         .with("revision", key.revision.clone().unwrap_or_default());

@@ -88,6 +88,14 @@ pub const FILLED: &[(&str, &str)] = &[
     ("draft-text", "/drafts/refused/text"),
     ("draft-group", "/drafts/refused/group?group=b-official"),
     ("draft-group-mixed", "/drafts/refused/group?group=mixed"),
+    (
+        "draft-group-fallback",
+        "/drafts/outdated/group?group=b-official",
+    ),
+    (
+        "draft-group-in-sequence",
+        "/drafts/outdated/group?group=mixed",
+    ),
     ("draft-group-new", "/drafts/refused/group"),
     (
         "draft-model",

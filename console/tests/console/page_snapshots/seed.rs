@@ -85,7 +85,7 @@ async fn keys(api: &Api, admin: &str) -> String {
         json!({"id": "data", "group": "mixed", "owner": "Data team", "label": "Data notebooks", "limits": data, "expires_at": "2099-01-01T00:00:00Z",
             "models": ["claude-opus-4-5"], "multiplier": "1.5000", "team": "red"}),
         json!({"id": "evals", "group": "b-official", "owner": "ann", "team": "blue", "label": "Evals", "limits": evals}),
-        json!({"id": "mobile-old", "group": "mixed", "owner": "Mobile team", "disabled": true}),
+        json!({"id": "mobile-old", "group": "mixed", "owner": "Mobile team", "max_multiplier": "2.2000", "disabled": true}),
         json!({"id": "odd", "group": "a-official", "label": SCRIPT}),
     ] {
         let is_of_ann = key["owner"] == "ann";
@@ -155,14 +155,28 @@ fn ledger() -> String {
     .concat()
 }
 
-/// Two versions, a draft of the first, one of the second that a gateway would refuse, and one that is no JSON.
+/// A document with sources in sequence.
+fn sequence(vendor: &str) -> Value {
+    let mut document = document(vendor, "0.3000");
+    let reserve = json!({"id": "b-reserve", "protocol": "B", "multiplier": "3.0000", "models": [{"id": "claude-opus-4-5", "free": true}],
+        "accounts": [{"id": "b-reserve-1", "url": "https://reserve.example.com", "credential": "b-official-2"}]});
+    let entry = json!({"order": "cheapest", "sources": [{"source": "b-official", "extra_multiplier": "1.1000"}, {"source": "b-reserve"}]});
+    document["groups"][1]["fallback"] = json!(["b-reserve"]);
+    document["groups"][2]["entries"]["vb_messages"] = entry;
+    document["groups"][2]["models"][0]["sources"] = json!(["b-official", "b-reserve"]);
+    document["groups"].as_array_mut().unwrap().push(reserve);
+    document
+}
+
+/// Two versions, a draft of the first with sources in sequence, one of the second that a gateway would refuse, and one that is no
+/// JSON.
 async fn documents(api: &Api, database: &TestDatabase, admin: &str, vendor: &str) {
     let mut refused = document(vendor, "a fifth");
     refused["groups"][1]["models"][0]["prices"]["input"] = json!("dear");
     refused["groups"][1]["name"] = json!("Channel B, renamed");
     for (id, body, publishes) in [
         ("one", document(vendor, "0.2000").to_string(), true),
-        ("outdated", document(vendor, "0.3000").to_string(), false),
+        ("outdated", sequence(vendor).to_string(), false),
         ("two", document(vendor, "0.2500").to_string(), true),
         ("refused", refused.to_string(), false),
         ("text", "{".to_owned(), false),
