@@ -120,6 +120,12 @@ def test_models_and_a_multiplier_of_its_own(tmp_path: Path) -> None:
         until(lambda: ask(up.url, key) == 200, 10)
         until(lambda: lines_of(up, "ann-1")[-1]["trilane.multiplier"] == "2.0000", 10)
 
+        # Its only source is dearer than the key pays, then no more.
+        for most, status in [("1.9999", 403), ("2", 200)]:
+            changed = console.call("PATCH", "/keys/ann-1", {"max_multiplier": most})
+            assert changed.status_code == 200, changed.text
+            until(lambda status=status: ask(up.url, key) == status, 10)
+
 
 def test_a_lost_document_comes_again(tmp_path: Path) -> None:
     """The copies of the agent are copies: without them the console gives all of it again."""

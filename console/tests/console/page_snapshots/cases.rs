@@ -202,6 +202,17 @@ pub const SENT: &[(&str, &str, &str, FormFields)] = &[
         ],
     ),
     (
+        "key-of-two-multipliers",
+        "admin",
+        "/keys",
+        &[
+            ("once", "key-of-two-multipliers"),
+            ("group", "mixed"),
+            ("multiplier", "1"),
+            ("max_multiplier", "2"),
+        ],
+    ),
+    (
         "key-made",
         "admin",
         "/keys",
@@ -228,6 +239,12 @@ pub const SENT: &[(&str, &str, &str, FormFields)] = &[
         "admin",
         "/keys/data/edit",
         &[("group", "mixed"), ("revision", "another")],
+    ),
+    (
+        "key-edit-wrong",
+        "admin",
+        "/keys/data/edit",
+        &[("group", "mixed"), ("max_multiplier", "cheap")],
     ),
     (
         "key-rotated",
