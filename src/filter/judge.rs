@@ -10,17 +10,36 @@ use proxy_wasm::types::{Action, ContextType};
 use super::host::{self, Host};
 use crate::exchange::JUDGED_HEADER;
 use crate::failover::judge::{Judge, MOST_HELD, Verdict};
-use crate::host::{Clocks, Timer};
+use crate::host::Timer;
 
-/// The period in which it is looked whether an answer has been held for long enough, while one is held.
+/// The period in which it is looked whether an answer has been held for long enough.
 const LOOK: Duration = Duration::from_millis(50);
+/// The number of looks in the time for which an answer is held at most.
+const MOST_LOOKS: u32 = 6;
+const _: () = assert!(LOOK.as_millis() * MOST_LOOKS as u128 == MOST_HELD.as_millis());
+/// The number of looks, without an answer that is held, after which there are no more: on a busy worker the next answer does
+/// not start the timer anew.
+const IDLE_LOOKS: u32 = 40;
+
+/// Bytes of a body that are read at first.
+const FIRST_READ: usize = 1 << 10;
 
 /// The root with the id `judge`.
 #[derive(Debug)]
 pub(super) struct JudgeRoot {
     /// The id of its context.
     id: u32,
-    held: Rc<RefCell<Vec<HeldAnswer>>>,
+    held: Rc<HeldAnswers>,
+    /// The looks since an answer was held.
+    idle_looks: u32,
+}
+
+/// The answers that are held.
+#[derive(Debug, Default)]
+struct HeldAnswers {
+    all: RefCell<Vec<HeldAnswer>>,
+    /// Whether it is looked at them.
+    is_watched: Cell<bool>,
 }
 
 /// An answer that is held.
@@ -28,8 +47,8 @@ pub(super) struct JudgeRoot {
 struct HeldAnswer {
     /// The context of its stream.
     stream: u32,
-    /// Until when, in microseconds of the steady clock.
-    until_us: u64,
+    /// The number of looks until its time is over. The first may come at once, so that it is held for no longer than that.
+    looks: u32,
     /// Whether the time is over.
     is_over: Rc<Cell<bool>>,
 }
@@ -39,15 +58,19 @@ impl JudgeRoot {
         Self {
             id,
             held: Rc::default(),
+            idle_looks: 0,
         }
     }
 
     /// Takes out the answers whose time is over.
-    fn due(&self, now_us: u64) -> Vec<HeldAnswer> {
-        let Ok(mut held) = self.held.try_borrow_mut() else {
+    fn due(&self) -> Vec<HeldAnswer> {
+        let Ok(mut held) = self.held.all.try_borrow_mut() else {
             return Vec::new();
         };
-        let (due, kept) = held.drain(..).partition(|it| it.until_us <= now_us);
+        for answer in held.iter_mut() {
+            answer.looks = answer.looks.saturating_sub(1);
+        }
+        let (due, kept) = held.drain(..).partition(|it| it.looks == 0);
         *held = kept;
         due
     }
@@ -57,14 +80,21 @@ impl Context for JudgeRoot {}
 
 impl RootContext for JudgeRoot {
     fn on_tick(&mut self) {
-        for held in self.due(Host.steady_us()) {
+        for held in self.due() {
             held.is_over.set(true);
             host::become_context(held.stream);
             host::resume_response();
+            host::become_context(self.id);
         }
-        host::become_context(self.id);
-        if self.held.try_borrow().is_ok_and(|held| held.is_empty()) {
+        if self.held.all.try_borrow().is_ok_and(|held| held.is_empty()) {
+            self.idle_looks = self.idle_looks.saturating_add(1);
+        } else {
+            self.idle_looks = 0;
+        }
+        if self.idle_looks >= IDLE_LOOKS {
+            self.idle_looks = 0;
             Host.tick_every(Duration::ZERO);
+            self.held.is_watched.set(false);
         }
     }
 
@@ -88,7 +118,7 @@ impl RootContext for JudgeRoot {
 struct JudgedAnswer {
     id: u32,
     root: u32,
-    held: Rc<RefCell<Vec<HeldAnswer>>>,
+    held: Rc<HeldAnswers>,
     is_over: Rc<Cell<bool>>,
     judge: Judge,
 }
@@ -96,27 +126,24 @@ struct JudgedAnswer {
 impl JudgedAnswer {
     /// The answer is held from now on.
     fn hold(&self) {
-        let until_us = Host
-            .steady_us()
-            .saturating_add(u64::try_from(MOST_HELD.as_micros()).unwrap_or(u64::MAX));
-        let Ok(mut held) = self.held.try_borrow_mut() else {
+        let Ok(mut held) = self.held.all.try_borrow_mut() else {
             return;
         };
-        if held.is_empty() {
+        if !self.held.is_watched.replace(true) {
             host::become_context(self.root);
             Host.tick_every(LOOK);
             host::become_context(self.id);
         }
         held.push(HeldAnswer {
             stream: self.id,
-            until_us,
+            looks: MOST_LOOKS,
             is_over: Rc::clone(&self.is_over),
         });
     }
 
     /// The answer is held no longer.
     fn free(&self) {
-        if let Ok(mut held) = self.held.try_borrow_mut() {
+        if let Ok(mut held) = self.held.all.try_borrow_mut() {
             held.retain(|held| held.stream != self.id);
         }
     }
@@ -139,8 +166,18 @@ impl JudgedAnswer {
         if self.judge == Judge::Idle {
             return Action::Continue;
         }
-        let bytes = host::response_body(0, size.min(self.judge.reads()));
-        let verdict = self.judge.on_body(&bytes, end);
+        // Mostly the first event decides.
+        let mut read = FIRST_READ;
+        let verdict = loop {
+            let most = size.min(self.judge.reads());
+            let bytes = host::response_body(0, most.min(read));
+            let is_all = read >= most;
+            let verdict = self.judge.on_body(&bytes, end && is_all);
+            if verdict != Verdict::Held || is_all {
+                break verdict;
+            }
+            read = read.saturating_mul(8);
+        };
         self.act(verdict)
     }
 }
@@ -155,10 +192,10 @@ impl Context for JudgedAnswer {
 
 impl HttpContext for JudgedAnswer {
     fn on_http_response_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
-        let end = end_of_stream || host::has_no_length();
-        let verdict = self
-            .judge
-            .on_head(host::response_status(), host::is_event_stream(), end);
+        let status = host::response_status();
+        let is_event_stream = status == 200 && host::is_event_stream();
+        let end = end_of_stream || (!is_event_stream && host::has_no_length());
+        let verdict = self.judge.on_head(status, is_event_stream, end);
         if verdict == Verdict::Held {
             self.hold();
         }

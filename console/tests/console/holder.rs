@@ -101,16 +101,20 @@ on_both! {
         let why = |left: &Value| (left["requests"]["reason"].clone(), left["requests"]["text"].as_str().unwrap().to_owned(), left["requests"]["renews_at"].clone());
         let utc = |moment: &str| moment.replace('T', " ").replace(":00Z", " UTC");
         let left = after(&api, &admin, "2", &[charge("1.99999999999999999999")]).await;
-        let text = format!("This month's budget of the owner ann is spent: $2.90 of $1.20. It begins anew at {}.", utc(&next_month));
+        let of_key = format!("This day's budget of the key is spent: $2.00 of $2.00. It begins anew at {}.", utc(&tomorrow));
+        // On the last day of a month both begin anew at once.
+        let is_last_day = tomorrow == next_month;
+        let of_owner = format!("This month's budget of the owner ann is spent: $2.90 of $1.20. It begins anew at {}.", utc(&next_month));
+        let text = if is_last_day { of_key.clone() } else { of_owner };
         assert_eq!(why(&left), (json!("budget_spent"), text, json!(next_month)));
         assert_eq!(left["subjects"][1]["budgets"][0]["left"], "0", "nothing less than nothing is left");
         api.call(&admin, Method::DELETE, "/api/v1/budgets/owner/ann", &[], &Value::Null).await.expect(204);
         let left = api.get(&ann, "/api/v1/keys/ka/remaining").await.expect(200);
-        let text = format!("This day's budget of the key is spent: $2.00 of $2.00. It begins anew at {}.", utc(&tomorrow));
-        assert_eq!(why(&left), (json!("budget_spent"), text, json!(tomorrow)));
+        assert_eq!(why(&left), (json!("budget_spent"), of_key.clone(), json!(tomorrow)));
         budget("team/blue", json!({"per_month": "1.5"})).await;
         let left = api.get(&ann, "/api/v1/keys/ka/remaining").await.expect(200);
-        let text = format!("This month's budget of the team blue is spent. It begins anew at {}.", utc(&next_month));
+        let of_team = format!("This month's budget of the team blue is spent. It begins anew at {}.", utc(&next_month));
+        let text = if is_last_day { of_key } else { of_team };
         assert_eq!(why(&left), (json!("budget_spent"), text, json!(next_month)));
         let of_team = json!([{"window": "month", "exhausted": true, "renews_at": next_month}]);
         assert_eq!(left["subjects"][1]["budgets"], of_team, "{left}");

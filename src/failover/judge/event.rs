@@ -39,8 +39,27 @@ pub(super) fn events(bytes: &[u8], end: bool) -> impl Iterator<Item = Event> {
     })
 }
 
+/// Whether an event may be another than a part of an answer, as most are: those need no look at what is in them.
+fn may_matter(data: &[u8]) -> bool {
+    data.iter().enumerate().any(|(at, byte)| {
+        let word: &[u8] = match byte {
+            b'e' => b"error",
+            b'r' => b"response.",
+            b'm' => b"message_start",
+            b'p' => b"ping",
+            // A letter of these may be written so.
+            b'\\' => b"\\u",
+            _ => return false,
+        };
+        data.get(at..).is_some_and(|rest| rest.starts_with(word))
+    })
+}
+
 /// The kind of event with this data.
 fn classify(data: &[u8]) -> Event {
+    if !may_matter(data) {
+        return Event::Other;
+    }
     let Ok(data) = serde_json::from_slice::<Value>(data) else {
         return Event::Other;
     };
