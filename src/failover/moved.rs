@@ -2,7 +2,7 @@
 //!
 //! A vendor keeps the beginning of a conversation in a cache of the account that answered it, for some minutes after each use. So
 //! a conversation that had to move stays where it is for as long, and then returns. Only conversations that have moved are here:
-//! at most [`BUCKETS`] × [`IN_BUCKET`] of them. The number of a conversation chooses its bucket, which is one value; of more in a
+//! at most 64 Ki of them. The number of a conversation chooses its bucket, which is one value; of more in a
 //! bucket the one goes that was used longest ago.
 
 use super::states;

@@ -11,7 +11,7 @@ use crate::shared_data::SharedData;
 const UNCOUNTED_US: u64 = 1_000_000;
 
 impl RequestAttempts {
-    /// Reserves the same as [`reserve`](Self::reserve) for an attempt by way of the hop. The attempt before is over.
+    /// Reserves the use of the next account, of an attempt by way of the hop. The attempt before is over.
     pub fn reserve_next(
         &self,
         place: AccountPlace,

@@ -77,6 +77,17 @@ def spend(api: Api, key: str, now: datetime) -> None:
     api.take_in(f"edge-of-{key}", json.dumps(line) + "\n")
 
 
+def refuse(api: Api, now: datetime) -> None:
+    """The vendor of an account says that its credit is used up."""
+    failed = {"account": "b-official-1", "kind": "unauthorized", "status": 400, "fault": "no_credit", "error": {"type": "invalid_request_error"}}
+    line = {
+        **{"timestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "duration_ms": 0, "http.response.status_code": 502},
+        **{"trilane.usage.status": "failed", "trilane.key.id": "spender", "trilane.group": "b-official", "trilane.source": "b-official"},
+        **{"trilane.account": "b-official-1", "trilane.tries": 1, "trilane.tries.failed": [failed]},
+    }
+    api.take_in("edge-of-refused", json.dumps(line) + "\n")
+
+
 def test_messages_wait_for_the_key_of_their_secret(tmp_path: Path) -> None:
     place = tmp_path / "console"
     keys, aside = place / "sealing.keys", tmp_path / "aside"
@@ -113,6 +124,10 @@ def test_what_is_told(tmp_path: Path) -> None:
         month = now.strftime("%Y-%m")
         budget = {"kind": "key", "subject": "spender", "period": month, "threshold": 80, "spent": "8.5", "budget": "10", "currency": "USD"}
         assert receiver.facts("budget.threshold") == [budget]
+        refuse(api, now)
+        until(lambda: receiver.facts("account.refused"), 20)
+        (refused,) = receiver.facts("account.refused")
+        assert (refused["group"], refused["account"], refused["fault"], refused["status"]) == ("b-official", "b-official-1", "no_credit", 400)
 
         token = api.post("/envoys", {"id": "edge-1"})["token"]
         enrolled = httpx.post(f"{console.url}/api/v1/enrol", json={"token": token}, trust_env=False).json()["token"]
