@@ -16,8 +16,8 @@ const IN_BUCKET: usize = 64;
 const ENTRY: usize = 24;
 /// The maximum number of rounds of the retry loop that changes a value.
 const TRIES: usize = 8;
-/// The time for which a use is not written down again, in microseconds.
-const NOTED_US: u64 = 15_000_000;
+/// The part of the time that a move matters for which a use is not written down again.
+const NOTED_PART: u64 = 16;
 
 /// The account at which a conversation was answered last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +34,10 @@ impl Moved {
         now_us.saturating_sub(self.used_us) < life_us
     }
 
-    /// Whether an answer of this account at this time need not be noted.
-    pub fn covers(&self, account: u64, now_us: u64) -> bool {
-        self.account == account && self.is_within(NOTED_US, now_us)
+    /// Whether an answer of this account at this time need not be noted, where that matters for `life_us` microseconds.
+    pub fn covers(&self, account: u64, life_us: u64, now_us: u64) -> bool {
+        let noted_us = life_us.checked_div(NOTED_PART).unwrap_or_default();
+        self.account == account && self.is_within(noted_us, now_us)
     }
 }
 

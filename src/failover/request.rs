@@ -218,12 +218,13 @@ impl RequestAttempts {
         let (place, now_us) = (*progress.asked.last()?, now_us());
         let to = self.number(place).filter(|_| progress.is_moved);
         let known = self.moved.map(|(_, moved)| moved);
-        let is_known = to.is_some_and(|to| known.is_some_and(|known| known.covers(to, now_us)));
         let life_us = if self.have_states {
             STATE_LIFE_US
         } else {
             self.cache_life_us()
         };
+        let covers = |to| known.is_some_and(|known| known.covers(to, self.cache_life_us(), now_us));
+        let is_known = to.is_some_and(covers);
         let conversation = self.conversation();
         let change = Move {
             conversation,

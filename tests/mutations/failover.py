@@ -190,6 +190,7 @@ FAILOVER: tuple[Mutation, ...] = (
         "let stays = moved.is_within(self.cache_life_us(), now_us)\n",
         "let stays = moved.is_within(u64::MAX, now_us)\n",
         ("accounts/test_moved.py::test_a_conversation_stays_where_it_moved_and_returns",),
+        besides=(Edit(_states, "now_us < self.moved_until_us", "self.moved_until_us > 0"),),
     ),
     Mutation(
         "every failure moves its conversation",

@@ -13,6 +13,7 @@ from e2e.accounts.accounts_desk import Asked, Desk
 from e2e.accounts.document import ACCOUNT_OF, account
 from e2e.accounts.operations import BY_NAME, is_native_error
 from e2e.accounts.own_groups import document_of, group_of, headers_of
+from e2e.accounts.scripted import Answer, ScriptedAccount
 from e2e.ledger_reader import kinds
 from waiting import until
 
@@ -105,10 +106,21 @@ def test_requests_at_a_time(accounts: Desk) -> None:
 
 
 def test_a_failed_attempt_gives_its_place_back(accounts: Desk) -> None:
-    group = Limited(accounts, {"concurrent_requests": 1}, None, failures=100)
-    for _ in range(3):
-        asked = accounts.ask(CHAT, headers=headers_of(group.group, CHAT), sim={"status": 503}, at=["a1"])
-        assert asked.tried == ["a1", "a2"], asked
+    """At once, and not only when the request is over, which another account answers for a while."""
+    words = b'data: {"id":"x","object":"chat.completion.chunk","model":"gpt-5.1","choices":[{"index":0,"delta":{"content":"ok"}}]}\n\n'
+    with ScriptedAccount(Answer.json(503, "{}")) as one, ScriptedAccount(Answer.events(words, 4.0, b"data: [DONE]\n\n")) as two:
+        limited = account("A", "a1", 0, id="one", url=one.url, limits={"concurrent_requests": 1})
+        other = account("A", "a2", 1, id="two", url=two.url)
+        group = group_of(f"limited-{next(_numbers)}", "A", [limited, other], clients="current", failover={"failures": 100})
+        accounts.publish(document_of(group))
+        path, body = STREAM.request()
+        headers = {**headers_of(group, STREAM), "content-type": "application/json"}
+        with accounts.http.stream("POST", path, headers=headers, content=body) as answer:
+            pieces = answer.iter_raw()
+            next(pieces)
+            assert (one.asked, two.asked) == (1, 1), "the first has failed, the second is at it"
+            accounts.http.post(path, headers=headers, content=body)
+            assert one.asked == 2, "its place is free"
 
 
 def test_the_least_busy_first(accounts: Desk) -> None:
