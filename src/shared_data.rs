@@ -31,6 +31,29 @@ pub trait SharedData {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conflict;
 
+/// The maximum number of rounds of [`update`].
+const ROUNDS: usize = 8;
+
+/// Changes a value by compare-and-swap: `edit` gets the bytes, none where there is no value, and gives those that take their
+/// place, or `None` where nothing changes. Gives whether the value was changed; it is not where others were faster in every
+/// round.
+pub fn update(
+    name: &str,
+    shared: &impl SharedData,
+    mut edit: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> bool {
+    for _ in 0..ROUNDS {
+        let (bytes, version) = shared.get(name);
+        let Some(value) = edit(&bytes.unwrap_or_default()) else {
+            return false;
+        };
+        if shared.set(name, &value, version).is_ok() {
+            return true;
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 pub(crate) mod fake {
     use std::cell::RefCell;

@@ -6,7 +6,7 @@
 //! bucket the one goes that was used longest ago.
 
 use super::states;
-use crate::shared_data::SharedData;
+use crate::shared_data::{SharedData, update};
 
 /// The number of values.
 const BUCKETS: u64 = 1024;
@@ -14,8 +14,6 @@ const BUCKETS: u64 = 1024;
 const IN_BUCKET: usize = 64;
 /// Bytes of an entry: the conversation, the account, the time of its last use.
 const ENTRY: usize = 24;
-/// The maximum number of rounds of the retry loop that changes a value.
-const TRIES: usize = 8;
 /// The part of the time that a move matters for which a use is not written down again.
 const NOTED_PART: u64 = 16;
 
@@ -62,12 +60,10 @@ pub fn find(conversation: u64, shared: &impl SharedData) -> Option<Moved> {
 
 /// Notes where a conversation of a source was answered.
 pub fn note(change: Move, source: &str, now_us: u64, shared: &impl SharedData) {
-    let name = name(change.conversation);
-    for _ in 0..TRIES {
-        let (bytes, version) = shared.get(&name);
-        let bytes = bytes.unwrap_or_default();
+    // Where others are always faster, the next answer is noted.
+    update(&name(change.conversation), shared, |bytes| {
         // The longest unused stands first.
-        let mut kept: Vec<_> = entries(&bytes)
+        let mut kept: Vec<_> = entries(bytes)
             .filter(|(known, _)| *known != change.conversation)
             .collect();
         if let Some(account) = change.to {
@@ -81,11 +77,8 @@ pub fn note(change: Move, source: &str, now_us: u64, shared: &impl SharedData) {
                 value.extend_from_slice(&number.to_le_bytes());
             }
         }
-        if shared.set(&name, &value, version).is_ok() {
-            break;
-        }
-        // Where others are always faster, the next answer is noted.
-    }
+        Some(value)
+    });
     if change.to.is_some() {
         states::note_moved(source, now_us, change.life_us, shared);
     }

@@ -16,12 +16,10 @@ use crate::config::account::{Accounts, Marks};
 use crate::host::{Clocks, Stats};
 use crate::ledger::AttemptFailure;
 use crate::metrics::{EjectionStats, tell_ejection};
-use crate::shared_data::SharedData;
+use crate::shared_data::{SharedData, update};
 
 /// Bytes of an entry.
 const ENTRY: usize = 52;
-/// The maximum number of rounds of the retry loop that changes a value.
-const TRIES: usize = 8;
 
 /// The maximum number of models that accounts of a source are known to be at a limit with. Of more, those go whose time ends
 /// first.
@@ -397,41 +395,32 @@ pub fn read(source: &str, shared: &impl SharedData) -> States {
 /// Notes that a key uses a source.
 pub fn note_use(source: &str, key: KeyMark, host: &(impl SharedData + Clocks)) {
     let now_us = host.steady_us();
-    let name = name(source);
-    for _ in 0..TRIES {
-        let (bytes, version) = host.get(&name);
-        let states = States::new(&bytes.unwrap_or_default());
+    // Where others are always faster, its next request is noted.
+    update(&name(source), host, |bytes| {
+        let states = States::new(bytes);
         if states.know_use(key, now_us) {
-            return;
+            return None;
         }
         let keys = states.keys.after(key, now_us);
-        let states = States { keys, ..states };
-        if host.set(&name, &states.to_bytes(), version).is_ok() {
-            return;
-        }
-    }
-    // Its next request is noted.
+        Some(States { keys, ..states }.to_bytes())
+    });
 }
 
 /// Notes that a conversation of a source has moved, which matters for so many microseconds from now.
 pub fn note_moved(source: &str, now_us: u64, life_us: u64, shared: &impl SharedData) {
-    let name = name(source);
     let until_us = now_us.saturating_add(life_us);
-    for _ in 0..TRIES {
-        let (bytes, version) = shared.get(&name);
-        let states = States::new(&bytes.unwrap_or_default());
+    update(&name(source), shared, |bytes| {
+        let states = States::new(bytes);
         if states.moved_until_us >= until_us {
-            return;
+            return None;
         }
         let states = States {
             // Not each of many is written down.
             moved_until_us: until_us.saturating_add(MOVED_SLACK_US),
             ..states
         };
-        if shared.set(&name, &states.to_bytes(), version).is_ok() {
-            return;
-        }
-    }
+        Some(states.to_bytes())
+    });
 }
 
 /// Notes what became of an attempt at the account with this index, and tells operators of its ejection.
@@ -447,27 +436,18 @@ pub fn note(
         return;
     };
     let now_us = host.steady_us();
-    let name = name(source);
-    for _ in 0..TRIES {
-        let (bytes, version) = host.get(&name);
-        let before = States::new(&bytes.unwrap_or_default());
-        let after = before.after(event, marks, accounts, now_us);
-        if after == before {
-            return;
-        }
-        if host.set(&name, &after.to_bytes(), version).is_ok() {
-            if after.ejection_ends(marks) != before.ejection_ends(marks) {
-                tell_ejection(
-                    source,
-                    &account.id,
-                    after.ejected_until_s(marks, host),
-                    host,
-                );
-            }
-            return;
-        }
-    }
+    let mut ejected_until_s = None;
     // What others wrote meanwhile is as good: the next failure counts again.
+    let is_changed = update(&name(source), host, |bytes| {
+        let before = States::new(bytes);
+        let after = before.after(event, marks, accounts, now_us);
+        let is_told = after.ejection_ends(marks) != before.ejection_ends(marks);
+        ejected_until_s = is_told.then(|| after.ejected_until_s(marks, host));
+        (after != before).then(|| after.to_bytes())
+    });
+    if let (true, Some(until_s)) = (is_changed, ejected_until_s) {
+        tell_ejection(source, &account.id, until_s, host);
+    }
 }
 
 /// Tells operators of every account of a source until when it is ejected. An ejection may be over, or void.

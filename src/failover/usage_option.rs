@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use crate::config::account::Marks;
 use crate::host::Clocks;
-use crate::shared_data::{SharedData, is_fresh};
+use crate::shared_data::{SharedData, is_fresh, update};
 
 /// The name of the value.
 const NAME: &str = "trilane/usage_option";
@@ -15,8 +15,6 @@ const NAME: &str = "trilane/usage_option";
 const KNOWN_US: u64 = 24 * 3600 * 1_000_000;
 /// The most accounts that are known. Of more, those go whose time ends first.
 const MOST: usize = 256;
-/// The maximum number of rounds of the retry loop that changes the value.
-const ROUNDS: usize = 8;
 
 /// A way to a vendor: how an account is reached and with what credential, or a cluster that is written by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,36 +47,28 @@ impl RefusedOption {
         let fresh = recent
             .take()
             .filter(|(read_us, _)| is_fresh(*read_us, now_us));
-        let (_, value) = recent.insert(fresh.unwrap_or_else(|| (now_us, read(shared).0)));
+        let (_, value) = recent
+            .insert(fresh.unwrap_or_else(|| (now_us, shared.get(NAME).0.unwrap_or_default())));
         entries(value).any(|(known, until_us)| known == way.0 && now_us < until_us)
     }
 
     /// Notes that the account of a way refuses the option, for all workers.
     pub(super) fn note(&self, way: WayMark, host: &(impl SharedData + Clocks)) {
         let now_us = host.steady_us();
-        for _ in 0..ROUNDS {
-            let (value, version) = read(host);
+        // Where others are always faster, its next refusal is noted.
+        update(NAME, host, |value| {
             let is_kept = |(known, until_us): &(u64, u64)| *known != way.0 && now_us < *until_us;
-            let mut kept: Vec<(u64, u64)> = entries(&value).filter(is_kept).collect();
+            let mut kept: Vec<(u64, u64)> = entries(value).filter(is_kept).collect();
             kept.push((way.0, now_us.saturating_add(KNOWN_US)));
             kept.sort_by_key(|(_, until_us)| core::cmp::Reverse(*until_us));
             kept.truncate(MOST);
             let numbers = kept.iter().flat_map(|(way, until_us)| [*way, *until_us]);
-            let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
-            if host.set(NAME, &bytes, version).is_ok() {
-                break;
-            }
-        }
-        // What others wrote meanwhile is as good: its next refusal is noted.
+            Some(numbers.flat_map(u64::to_le_bytes).collect())
+        });
         if let Ok(mut recent) = self.0.try_borrow_mut() {
             *recent = None;
         }
     }
-}
-
-fn read(shared: &impl SharedData) -> (Vec<u8>, Option<u32>) {
-    let (value, version) = shared.get(NAME);
-    (value.unwrap_or_default(), version)
 }
 
 /// The ways and the ends of their times.
@@ -141,7 +131,7 @@ mod tests {
             known.note(WayMark(number), &host);
         }
         let now_us = MOST as u64 + 10;
-        assert_eq!(read(&host).0.len(), 16 * MOST);
+        assert_eq!(SharedData::get(&host, NAME).0.unwrap().len(), 16 * MOST);
         assert!(!known.by(WayMark(0), now_us, &host), "the oldest went");
         assert!(
             known.by(WayMark(MOST as u64 + 8), now_us, &host),
