@@ -108,6 +108,9 @@ use crate::counted::counted;
 /// The longest wait for another writer of SQLite, or for another program that writes to it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The pause before a database is opened again that another program was opening.
+const OPENED_AGAIN: Duration = Duration::from_millis(50);
+
 /// The cache size of SQLite's writing connection, in KiB (negative, as SQLite takes it): room for the pages that a batch of the ledger
 /// changes. With less they are written before the transaction ends, and read again.
 const WRITER_CACHE: &str = "-65536";
@@ -170,6 +173,23 @@ impl Store {
     /// # Errors
     /// As for [`Self::open`].
     pub async fn open_at(
+        address: &DatabaseAddress,
+        versions: &[TableVersion],
+    ) -> Result<Self, StoreError> {
+        let begun = Instant::now();
+        loop {
+            match Self::open_once(address, versions).await {
+                // Of programs that open a new file together, SQLite tells all but one at once that it is busy: whoever makes it a
+                // file with a log waits for nobody.
+                Err(StoreError::Conflict) if begun.elapsed() < PATIENCE => {
+                    tokio::time::sleep(OPENED_AGAIN).await;
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    async fn open_once(
         address: &DatabaseAddress,
         versions: &[TableVersion],
     ) -> Result<Self, StoreError> {

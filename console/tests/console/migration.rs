@@ -28,7 +28,7 @@ on_both! {
     /// Consoles that start together make the tables once.
     async fn many_start_at_once(database: &TestDatabase) {
         let start = |address| tokio::spawn(async move { Store::open(&address).await.map(|_| ()) });
-        let starts: Vec<_> = (0..6).map(|_| start(database.address.clone())).collect();
+        let starts: Vec<_> = (0..16).map(|_| start(database.address.clone())).collect();
         for start in starts {
             start.await.unwrap().unwrap();
         }
