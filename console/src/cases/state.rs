@@ -23,6 +23,8 @@ pub struct ConsoleState {
     pub prices: CatalogueFile,
     /// The address of the gateway, for the lines that set clients up.
     pub gateway: Option<String>,
+    /// The address at which people reach this console, without a slash at its end; `None`: that of the request.
+    pub address: Option<String>,
     /// Whether browsers come over TLS, which a proxy ends.
     pub https: bool,
     /// The proxies whose word is taken for where a request comes from.

@@ -143,6 +143,7 @@ impl Api {
             https: false,
             proxies: TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]),
             gateway: None,
+            address: None,
             vendors: VendorAccess::new(private_accounts, directory.path().join("no-authorities")),
             sealing_keys: seals.then(|| sealing_keys.clone()),
             prices: CatalogueFile::default(),

@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 use trilane_console::client_address::Network;
 use trilane_console::timestamp;
 
+use crate::agent::ConsoleUrl;
 use crate::system_ca::SystemCaArg;
 
 /// Serves the control plane's API: keys, documents, usage and spend of all gateways, in one database.
@@ -63,6 +64,10 @@ pub struct ConsoleArgs {
         value_delimiter = ','
     )]
     pub trusted_proxies: Vec<Network>,
+
+    /// The address at which people reach this console, for links and for signing in elsewhere: https://console.example.com
+    #[arg(long, env = "TRILANE_CONSOLE_URL", value_name = "URL")]
+    pub console_url: Option<ConsoleUrl>,
 
     /// The address at which clients reach the gateway, for the pages that say how to set them up
     #[arg(long, env = "TRILANE_GATEWAY_URL", value_name = "URL")]

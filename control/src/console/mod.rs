@@ -22,6 +22,7 @@ use trilane_console::store::DatabaseAddress;
 use trilane_console::store::audit::{self, Actor};
 use trilane_console::vendors::VendorAccess;
 
+use crate::agent::ConsoleUrl;
 use crate::data_directory::SEALING_KEYS;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
@@ -67,9 +68,10 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
             removals: args.keep_removals,
             requests: args.keep_requests,
         },
-        https: args.behind_tls_proxy,
+        https: args.behind_tls_proxy || args.console_url.as_ref().is_some_and(ConsoleUrl::is_tls),
         proxies: TrustedProxies::new(args.trusted_proxies.clone()),
         gateway: args.gateway_url.clone(),
+        address: args.console_url.clone(),
         private_webhooks: args.allow_private_webhooks,
         peers: None,
         vendors: VendorAccess::new(args.allow_private_accounts, args.system_ca.file()),

@@ -32,6 +32,7 @@ use trilane_console::{first_admin, server};
 
 use super::webhooks::WebhookSender;
 use super::{import, now};
+use crate::agent::ConsoleUrl;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::key::Delivery;
@@ -65,6 +66,8 @@ pub struct ConsoleSettings {
     pub proxies: TrustedProxies,
     /// The address of the gateway, for the lines that set clients up.
     pub gateway: Option<String>,
+    /// The address at which people reach this console.
+    pub address: Option<ConsoleUrl>,
     /// The keys that seal credentials of accounts and secrets of webhooks; made where there are none.
     pub sealing_keys: Option<SealingKeyFile>,
     /// Whether webhooks may go to private addresses, and without TLS.
@@ -118,6 +121,7 @@ impl RunningConsole {
             https: settings.https,
             proxies: settings.proxies.clone(),
             gateway: settings.gateway.clone(),
+            address: settings.address.as_ref().map(ConsoleUrl::to_string),
             sealing_keys: settings.sealing_keys.clone(),
             vendors: settings.vendors.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| printer.trouble(reason))),

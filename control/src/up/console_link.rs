@@ -173,6 +173,7 @@ async fn start_console(
     plan.data.create_console()?;
     let directory = plan.data.console();
     let database = directory.to_string_lossy();
+    let local: ConsoleUrl = format!("http://{address}").parse().map_err(Failure::Data)?;
     let settings = ConsoleSettings {
         database: DatabaseAddress::parse(&database),
         admin_token_file: (!token.exists()).then(|| token.to_owned()),
@@ -185,6 +186,7 @@ async fn start_console(
             let here = plan.reached_at(gateway_port);
             format!("http://{here}")
         })),
+        address: Some(console.public.clone().unwrap_or(local)),
         sealing_keys: Some(SealingKeyFile::new(plan.data.sealing_keys())),
         private_webhooks: false,
         peers,
