@@ -40,6 +40,7 @@ pub async fn add(
         role: ROLE.to_owned(),
         disabled: false,
         created_at: now,
+        key_group: None,
     };
     people::insert(transaction, &person).await?;
     envoys::insert(transaction, id, now).await?;

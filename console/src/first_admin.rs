@@ -47,6 +47,7 @@ async fn add_in(
         role: "admin".to_owned(),
         disabled: false,
         created_at: now,
+        key_group: None,
     };
     people::insert(transaction, &person).await?;
     let token = ApiToken {
@@ -139,6 +140,7 @@ pub async fn recover(
                     role: "admin".to_owned(),
                     disabled: false,
                     created_at: now,
+                    key_group: None,
                 };
                 people::insert(transaction, &admin).await?;
             }

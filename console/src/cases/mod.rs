@@ -46,6 +46,7 @@ pub(crate) mod sign_in_links;
 pub(crate) mod spend;
 pub(crate) mod spend_feed;
 mod state;
+pub(crate) mod still_there;
 pub mod storage;
 pub(crate) mod subject_kinds;
 pub(crate) mod team_members;

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::fields;
+use super::key_models::group_in_force;
 use super::keys;
 use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
@@ -32,6 +33,9 @@ pub struct PersonView {
     pub(crate) disabled: bool,
     /// Since when.
     pub(crate) created_at: String,
+    /// The group of keys that sign-ins of this person make, if one is chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key_group: Option<String>,
     /// Until when a link that signs this person in is good, if one was made and not used; in lists, and of one person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link_until: Option<String>,
@@ -98,6 +102,10 @@ pub struct PersonChangeBody {
     pub(crate) role: Option<Role>,
     /// `true` ends sessions, links and tokens, and disables the person's keys; `false` enables the keys that this has disabled.
     pub(crate) disabled: Option<bool>,
+    /// The group of keys that sign-ins of this person make; `null`: none.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<String>, max_length = 64)]
+    pub(crate) key_group: Option<Option<String>>,
 }
 
 fn view(person: Person) -> PersonView {
@@ -107,6 +115,7 @@ fn view(person: Person) -> PersonView {
         role: person.role,
         disabled: person.disabled,
         created_at: moment(person.created_at),
+        key_group: person.key_group,
         link_until: None,
         access: None,
         ended: None,
@@ -128,6 +137,19 @@ fn check_name(name: &str) -> Result<(), ApiProblem> {
             "name",
             "must be at most 128 bytes without control characters",
         ));
+    }
+    Ok(())
+}
+
+/// The group of keys must be in force: a sign-in makes a key in it.
+pub(super) async fn check_key_group(
+    transaction: &mut Transaction,
+    group: Option<&str>,
+) -> Result<(), ApiProblem> {
+    if let Some(group) = group
+        && group_in_force(transaction, group).await?.is_none()
+    {
+        return Err(ApiProblem::invalid("key_group", "is not in force"));
     }
     Ok(())
 }
@@ -190,6 +212,7 @@ pub(super) fn drawn(new: &NewPersonBody, now: i64) -> Result<Person, ApiProblem>
         role: new.role.name().to_owned(),
         disabled: false,
         created_at: now,
+        key_group: None,
     })
 }
 
@@ -310,6 +333,12 @@ pub async fn change(
         }
         if let Some(disabled) = change.disabled {
             person.disabled = disabled;
+        }
+        if let Some(group) = &change.key_group {
+            if *group != person.key_group {
+                check_key_group(transaction, group.as_deref()).await?;
+            }
+            person.key_group.clone_from(group);
         }
         // After this nobody makes or changes keys, so that none is left out.
         stored_keys::take_turn(transaction).await?;

@@ -91,31 +91,41 @@ pub async fn holder(
     digest: &str,
     now: i64,
 ) -> Result<Option<TokenHolder>, StoreError> {
-    type TokenSignInRow = (String, Option<String>, String, String, String, bool, i64);
+    type TokenSignInRow = (
+        String,
+        Option<String>,
+        String,
+        String,
+        String,
+        bool,
+        i64,
+        Option<String>,
+    );
     let row: Option<TokenSignInRow> = fetch!(
         transaction,
         query_as.fetch_optional,
-        "SELECT api_tokens.id, scopes, people.id, people.name, people.role, people.disabled, people.created_at \
+        "SELECT api_tokens.id, scopes, people.id, people.name, people.role, people.disabled, people.created_at, people.key_group \
          FROM api_tokens JOIN people ON people.id = api_tokens.person_id \
          WHERE digest = $1 AND (expires_at IS NULL OR expires_at > $2) AND NOT disabled",
         (digest, now)
     );
-    Ok(
-        row.map(|(token, scopes, id, name, role, disabled, created_at)| {
+    Ok(row.map(
+        |(token, scopes, id, name, role, disabled, created_at, key_group)| {
             let person = Person {
                 id,
                 name,
                 role,
                 disabled,
                 created_at,
+                key_group,
             };
             TokenHolder {
                 token,
                 scopes,
                 person,
             }
-        }),
-    )
+        },
+    ))
 }
 
 /// Tokens of a person, or of all, with ids after one.

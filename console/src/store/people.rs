@@ -17,6 +17,8 @@ pub struct Person {
     pub disabled: bool,
     /// The time at which the person was added, in microseconds since 1970.
     pub created_at: i64,
+    /// The group of keys that sign-ins of this person make, if one is chosen.
+    pub key_group: Option<String>,
 }
 
 /// The numbers of what a person can be recognized by.
@@ -62,19 +64,22 @@ pub async fn count_access(
     })
 }
 
-type PersonRow = (String, String, String, bool, i64);
+/// A person as the database has it.
+pub(super) type PersonRow = (String, String, String, bool, i64, Option<String>);
 
-fn of(row: PersonRow) -> Person {
+pub(super) fn of(row: PersonRow) -> Person {
     Person {
         id: row.0,
         name: row.1,
         role: row.2,
         disabled: row.3,
         created_at: row.4,
+        key_group: row.5,
     }
 }
 
-const BY_ID: &str = "SELECT id, name, role, disabled, created_at FROM people WHERE id = $1";
+const BY_ID: &str =
+    "SELECT id, name, role, disabled, created_at, key_group FROM people WHERE id = $1";
 
 /// The rule of a person's id, for the error of another one.
 pub const ID: &str = "must be 1 to 128 signs of ASCII without blanks and capital letters, and neither command nor stranger";
@@ -100,18 +105,19 @@ pub async fn insert(transaction: &mut Transaction, person: &Person) -> Result<()
     }
     execute!(
         transaction,
-        "INSERT INTO people (id, name, role, disabled, created_at) VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO people (id, name, role, disabled, created_at, key_group) VALUES ($1, $2, $3, $4, $5, $6)",
         (
             &person.id,
             &person.name,
             &person.role,
             person.disabled,
-            person.created_at
+            person.created_at,
+            &person.key_group
         )
     )
 }
 
-/// Changes name, role and whether one is disabled. Sessions of the pages and tokens end with another role, and when one is
+/// Changes name, role, group of keys and whether one is disabled. Sessions of the pages and tokens end with another role, and when one is
 /// disabled; so do links and known devices then. The ids of the tokens that have ended.
 ///
 /// # Errors
@@ -123,8 +129,14 @@ pub async fn update(
 ) -> Result<Vec<String>, StoreError> {
     execute!(
         transaction,
-        "UPDATE people SET name = $2, role = $3, disabled = $4 WHERE id = $1",
-        (&before.id, &person.name, &person.role, person.disabled)
+        "UPDATE people SET name = $2, role = $3, disabled = $4, key_group = $5 WHERE id = $1",
+        (
+            &before.id,
+            &person.name,
+            &person.role,
+            person.disabled,
+            &person.key_group
+        )
     )?;
     execute!(
         transaction,
@@ -192,7 +204,7 @@ pub async fn list(
     let rows: Vec<PersonRow> = fetch!(
         transaction,
         query_as.fetch_all,
-        "SELECT id, name, role, disabled, created_at FROM people WHERE id > $1 ORDER BY id LIMIT $2",
+        "SELECT id, name, role, disabled, created_at, key_group FROM people WHERE id > $1 ORDER BY id LIMIT $2",
         (after, limit)
     );
     Ok(rows.into_iter().map(of).collect())

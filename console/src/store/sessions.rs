@@ -33,25 +33,28 @@ pub async fn holder(
     now: i64,
     used_since: i64,
 ) -> Result<Option<(Person, i64)>, StoreError> {
-    type SessionRow = (String, String, String, bool, i64, i64);
+    type SessionRow = (String, String, String, bool, i64, Option<String>, i64);
     let row: Option<SessionRow> = fetch!(
         transaction,
         query_as.fetch_optional,
-        "SELECT people.id, people.name, people.role, people.disabled, people.created_at, sessions.used_at \
+        "SELECT people.id, people.name, people.role, people.disabled, people.created_at, people.key_group, sessions.used_at \
          FROM sessions JOIN people ON people.id = sessions.person_id AND people.role = sessions.role \
          WHERE sessions.digest = $1 AND sessions.expires_at > $2 AND sessions.used_at > $3 AND NOT people.disabled",
         (digest, now, used_since)
     );
-    Ok(row.map(|(id, name, role, disabled, created_at, used_at)| {
-        let person = Person {
-            id,
-            name,
-            role,
-            disabled,
-            created_at,
-        };
-        (person, used_at)
-    }))
+    Ok(row.map(
+        |(id, name, role, disabled, created_at, key_group, used_at)| {
+            let person = Person {
+                id,
+                name,
+                role,
+                disabled,
+                created_at,
+                key_group,
+            };
+            (person, used_at)
+        },
+    ))
 }
 
 /// Notes that a session is used.

@@ -66,7 +66,9 @@ CREATE TABLE people (
   name       TEXT NOT NULL,
   role       TEXT NOT NULL CHECK (role IN ('admin', 'member', 'viewer', 'agent')),
   disabled   BOOLEAN NOT NULL,
-  created_at BIGINT NOT NULL
+  created_at BIGINT NOT NULL,
+  -- The group of keys that sign-ins of this person make; NULL: none is chosen.
+  key_group  TEXT
 ) {by key};
 
 CREATE TABLE passwords (

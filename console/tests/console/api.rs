@@ -90,6 +90,7 @@ async fn add_person(
         role: role.name().to_owned(),
         disabled: false,
         created_at: 0,
+        key_group: None,
     };
     people::insert(transaction, &person).await?;
     let token = ApiToken {

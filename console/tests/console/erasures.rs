@@ -313,7 +313,7 @@ on_both! {
         // An Envoy's, though its role is another one by now.
         call(&api, &root, Method::POST, "envoys", json!({"id": "edge-2"})).await.expect(201);
         database.execute("UPDATE people SET role = 'member' WHERE id = 'edge-2'").await.unwrap();
-        let command = Person { id: audit::COMMAND.to_owned(), name: String::new(), role: "member".to_owned(), disabled: false, created_at: 0 };
+        let command = Person { id: audit::COMMAND.to_owned(), name: String::new(), role: "member".to_owned(), disabled: false, created_at: 0, key_group: None };
         let added: Result<(), StoreError> = in_transaction!(api.store, transaction => people::insert(transaction, &command).await);
         added.unwrap();
         let before = database.dump().await;

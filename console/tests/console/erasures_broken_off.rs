@@ -32,6 +32,7 @@ pub async fn with_person(database: &TestDatabase) -> Store {
         role: "member".to_owned(),
         disabled: false,
         created_at: 0,
+        key_group: None,
     };
     let added: Result<(), StoreError> =
         in_transaction!(store, transaction => people::insert(transaction, &person).await);

@@ -25,6 +25,7 @@ fn person(role: &str) -> Person {
         role: role.to_owned(),
         disabled: false,
         created_at: START,
+        key_group: None,
     }
 }
 

@@ -170,7 +170,7 @@ async fn link_page(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> Page
     })
 }
 
-/// Gives a person another name or role. Sessions of before end with the role.
+/// Gives a person another name, role or group of keys. Sessions of before end with the role.
 pub async fn change(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     signed_in.caller.must(rights::CHANGE_PEOPLE)?;
@@ -179,6 +179,7 @@ pub async fn change(Path(id): Path<String>, sent: SignedForm) -> PageResult {
         name: fields.has("name").then(|| fields.get("name").to_owned()),
         role: fields.given("role").map(|_| role(&fields, &mut problems)),
         disabled: None,
+        key_group: fields.has("key_group").then(|| fields.given("key_group")),
     };
     if !problems.is_empty() {
         return Err(ApiProblem::invalid("role", "must be member, viewer or admin").into());

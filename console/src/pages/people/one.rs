@@ -149,6 +149,7 @@ pub(super) async fn show(
         Fields::default()
             .with("name", &person.name)
             .with("role", &person.role)
+            .with("key_group", person.key_group.clone().unwrap_or_default())
     };
     let fields = fields.unwrap_or_else(stored);
     let failed = !problems.is_empty();
@@ -209,6 +210,7 @@ async fn set(sent: SignedForm, id: &str, disabled: bool, notice: Notice) -> Page
         name: None,
         role: None,
         disabled: Some(disabled),
+        key_group: None,
     };
     match people::change(&state, &signed_in.caller, id, change).await {
         Ok(_) => Ok(done(&page_of(id), notice)),
