@@ -22,6 +22,9 @@ pub struct EnvoyReport {
     /// The version of the feed of keys up to which it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
+    /// The version of the feed of keys up to which its Envoy has read them from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys_read: Option<u64>,
     /// The time of the agent's clock, which is that of its Envoy, when it sent this report, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 64)]
@@ -42,7 +45,11 @@ impl EnvoyReport {
         let in_force = self.in_force.as_deref().unwrap_or_default();
         let clock = self.clock.as_deref().unwrap_or_default();
         let texts = [self.version.as_str(), document, in_force, clock];
-        let numbers = [self.keys.unwrap_or_default(), self.ledger_waiting];
+        let numbers = [
+            self.keys.unwrap_or_default(),
+            self.keys_read.unwrap_or_default(),
+            self.ledger_waiting,
+        ];
         texts.iter().all(|text| text.chars().count() <= 64)
             && numbers.iter().all(|number| i64::try_from(*number).is_ok())
             && self.troubles.len() <= 10

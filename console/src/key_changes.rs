@@ -13,7 +13,7 @@ use crate::store::{Store, StoreError, envoys, key_feed};
 /// The interval between looks.
 pub const EVERY: Duration = Duration::from_millis(500);
 /// An Envoy that was not heard of for so long is not waited for, in microseconds: it has an alert of its own.
-const AWAY: i64 = 15_000_000;
+pub(crate) const AWAY: i64 = 15_000_000;
 /// The most changes that are waited for at once.
 const MOST: usize = 1000;
 /// After how long a change is no longer waited for.

@@ -11,7 +11,7 @@ use crate::intake::void;
 use crate::sessions;
 use crate::store::old_rows::Cutoff;
 use crate::store::{
-    Store, StoreError, api_tokens, erasures, idempotency, key_feed, nearly_spent, requests,
+    Store, StoreError, api_tokens, client_sign_ins, device_grants, erasures, idempotency, key_feed, keys, nearly_spent, requests,
     spend_feed, usage_days, webhooks,
 };
 
@@ -64,6 +64,10 @@ async fn forget_others(store: &Store, now: OffsetDateTime) -> Result<(), StoreEr
     };
     idempotency::OLD.delete(store, &moment(ANSWERS)).await?;
     api_tokens::EXPIRED.delete(store, &moment(TOKENS)).await?;
+    device_grants::EXPIRED.delete(store, &moment(0)).await?;
+    // The keys first: which those are is known by their sign-ins.
+    keys::OF_ENDED_SIGN_INS.delete(store, &moment(0)).await?;
+    client_sign_ins::EXPIRED.delete(store, &moment(0)).await?;
     let day = before(now.date(), MESSAGES).to_string();
     webhooks::OVER
         .delete(store, &Cutoff::Period(day.clone()))

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use hex::encode;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
 /// The prefix of every key, so that people and secret scanners recognize one.
@@ -19,6 +20,10 @@ const SESSION: &str = "tls-";
 const LINK: &str = "tll-";
 /// The prefix of what tells a device with which one has signed in.
 const DEVICE: &str = "tld-";
+/// The prefix of every code with which a client waits to be let in.
+const DEVICE_CODE: &str = "tlg-";
+/// The prefix of every token with which a client that was let in gets another value of its key.
+const REFRESH: &str = "tlf-";
 /// The prefix of what the messages of a webhook are signed with.
 const WEBHOOK: &str = "tlw-";
 /// Letters and digits only: a double click selects them all, and no shell or URL has to escape them.
@@ -89,6 +94,34 @@ impl NewSecret {
         Self::draw(DEVICE)
     }
 
+    /// Draws the code with which a client waits to be let in.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn device_code() -> Result<Self, String> {
+        Self::draw(DEVICE_CODE)
+    }
+
+    /// Draws the token with which a client that was let in gets another value of its key.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn refresh() -> Result<Self, String> {
+        Self::draw(REFRESH)
+    }
+
+    /// The value of this number of the key that belongs to a refresh token. It is computed, not drawn: whoever sends the token twice
+    /// gets one value, and nothing of it has to be kept.
+    ///
+    /// # Errors
+    /// None is known: every token can be the key of an HMAC.
+    pub fn key_of_refresh(refresh: &str, number: i64) -> Result<Self, String> {
+        let mac = Hmac::<Sha256>::new_from_slice(refresh.as_bytes());
+        let mut mac = mac.map_err(|error| error.to_string())?;
+        mac.update(format!("key value {number}").as_bytes());
+        Ok(Self(format!("{KEY}{}", encode(mac.finalize().into_bytes()))))
+    }
+
     /// Draws what the messages of a webhook are signed with.
     ///
     /// # Errors
@@ -147,7 +180,7 @@ pub fn is_enrolment_secret(text: &str) -> bool {
 pub fn is_whole(text: &str) -> bool {
     const SHORTEST: usize = 20;
     let begins = [
-        "tl-", "tlc-", "tle-", "tlr-", "tls-", "tll-", "sk-", "sk_", "AIza",
+        "tl-", "tlc-", "tle-", "tlr-", "tls-", "tll-", "tlf-", "tlg-", "sk-", "sk_", "AIza",
     ];
     text.len() >= SHORTEST
         && text.bytes().all(|byte| byte.is_ascii_graphic())

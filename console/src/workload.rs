@@ -105,7 +105,9 @@ impl Workload {
                 Self::Reports
             }
             ["api", "v1", "feed", ..] => Self::Feeds,
-            ["api", "v1", "keys", ..] | ["api", "v1", "me", "keys", ..] | ["keys" | "me", ..]
+            ["api", "v1", "keys", ..]
+            | ["api", "v1", "me", "keys" | "sign-ins", ..]
+            | ["keys" | "me" | "oauth", ..]
                 if changes =>
             {
                 Self::Feeds
@@ -148,6 +150,7 @@ mod tests {
             (Method::POST, "/keys/k/disable", Workload::Feeds),
             (Method::GET, "/keys/k", Workload::Pages),
             (Method::POST, "/me/keys/k/disable", Workload::Feeds),
+            (Method::POST, "/oauth/token", Workload::Feeds),
             (Method::GET, "/", Workload::Pages),
             (Method::GET, "", Workload::Pages),
         ] {

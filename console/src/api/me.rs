@@ -5,9 +5,11 @@ use axum::extract::State;
 use http::header::{AUTHORIZATION, CACHE_CONTROL};
 use http::{HeaderMap, HeaderName};
 
+use super::answers::Done;
 use super::parts::{Body, Call, InPath, OnceKey, Params, handlers};
 use crate::cases::ApiProblem;
 use crate::cases::ConsoleState;
+use crate::cases::client_sign_ins::list::{self, ClientSignInList};
 use crate::cases::key_rotation::{EndedOldValues, KeyRotationBody};
 use crate::cases::keys::{CreatedKey, KeyView};
 use crate::cases::me::key::{self, HeldKeyView};
@@ -57,6 +59,16 @@ handlers! {
     #[utoipa::path(delete, operation_id = "end_own_old_values", path = "/api/v1/me/keys/{id}/old-values", tag = "me", params(("id" = String, Path)),
         responses((status = 200, body = EndedOldValues)))]
     end_old(id: InPath<String>) -> Json<EndedOldValues> = keys::end_old(&id);
+
+    /// One's own clients that are signed in, such as coding agents, the latest used first.
+    #[utoipa::path(get, operation_id = "list_own_sign_ins", path = "/api/v1/me/sign-ins", tag = "me",
+        responses((status = 200, body = ClientSignInList)))]
+    sign_ins() -> Json<ClientSignInList> = list::own();
+
+    /// Signs one of one's own clients out: gateways refuse its key within a second.
+    #[utoipa::path(delete, operation_id = "end_own_sign_in", path = "/api/v1/me/sign-ins/{id}", tag = "me", params(("id" = String, Path)),
+        responses((status = 204)))]
+    end_sign_in(id: InPath<String>) -> Done = list::end_own(&id);
 }
 
 /// Returns the view of an API key for its holder, who sends it as the token: the remaining limits and budgets, why its requests fail

@@ -14,6 +14,7 @@ mod feed;
 mod keys;
 mod ledger;
 mod me;
+mod oauth;
 mod openapi;
 mod parts;
 mod people;

@@ -20,7 +20,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, people, report,
+    audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, oauth, people, report,
     requests, setup, sign_in, storage, teams, tokens, usage, webhooks,
 };
 use crate::cases::problem::PlacedProblem;
@@ -40,6 +40,7 @@ pub fn router(state: ConsoleState) -> Router {
     let document = Json(document);
     api.route_layer(sign_in)
         .merge(open)
+        .merge(oauth::router())
         .route(
             "/api/openapi.json",
             get(move || async move { document.clone() }),
@@ -119,6 +120,8 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(me::change_key))
         .routes(routes!(me::rotate_key))
         .routes(routes!(me::end_old))
+        .routes(routes!(me::sign_ins))
+        .routes(routes!(me::end_sign_in))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::get, keys::change, keys::remove))
         .routes(routes!(keys::models))
@@ -143,6 +146,8 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(people::get, people::change))
         .routes(routes!(people::create_many))
         .routes(routes!(people::list_sessions))
+        .routes(routes!(people::list_sign_ins))
+        .routes(routes!(people::end_sign_in))
         .routes(routes!(people::erase))
         .routes(routes!(people::erasures))
         .routes(routes!(people::create_link, people::revoke_link))

@@ -4,6 +4,7 @@ use axum::Json;
 
 use super::answers::{Accepted, Created, Done};
 use super::parts::{Body, InPath, OnceKey, Params, handlers};
+use crate::cases::client_sign_ins::list::{self, ClientSignInList};
 use crate::cases::erasures::{self, ErasureView};
 use crate::cases::once::IdempotentResponse;
 use crate::cases::paging::{ItemPage, PageParams};
@@ -66,4 +67,14 @@ handlers! {
     #[utoipa::path(delete, operation_id = "revoke_sign_in_link", path = "/api/v1/people/{id}/sign-in-link", tag = "people",
         params(("id" = String, Path)), responses((status = 204)))]
     revoke_link(id: InPath<String>) -> Done = sign_in_links::revoke(&id);
+
+    /// The clients of a person that are signed in, such as coding agents, the latest used first.
+    #[utoipa::path(get, operation_id = "list_sign_ins", path = "/api/v1/people/{id}/sign-ins", tag = "people",
+        params(("id" = String, Path)), responses((status = 200, body = ClientSignInList)))]
+    list_sign_ins(id: InPath<String>) -> Json<ClientSignInList> = list::of(&id);
+
+    /// Signs a client of a person out: gateways refuse its key within a second.
+    #[utoipa::path(delete, operation_id = "end_sign_in", path = "/api/v1/people/{id}/sign-ins/{sign_in}", tag = "people",
+        params(("id" = String, Path), ("sign_in" = String, Path)), responses((status = 204)))]
+    end_sign_in(ids: InPath<(String, String)>) -> Done = list::end_of(&ids.0, &ids.1);
 }

@@ -48,6 +48,12 @@ pub const ROUTES: &[ApiRoute] = &[
         "/api/v1/me/keys/{id}/old-values",
         rights::CHANGE_OWN_KEYS,
     ),
+    route(Method::GET, "/api/v1/me/sign-ins", rights::SEE_OWN_KEYS),
+    route(
+        Method::DELETE,
+        "/api/v1/me/sign-ins/{id}",
+        rights::CHANGE_OWN_KEYS,
+    ),
     route(Method::GET, "/api/v1/keys", rights::SEE_KEYS),
     route(Method::POST, "/api/v1/keys/find", rights::SEE_KEYS),
     route(Method::POST, "/api/v1/keys/bulk", rights::CHANGE_KEYS),
@@ -150,6 +156,16 @@ pub const ROUTES: &[ApiRoute] = &[
         Method::GET,
         "/api/v1/people/{id}/sessions",
         rights::SEE_PEOPLE,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/people/{id}/sign-ins",
+        rights::SEE_PEOPLE,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/people/{id}/sign-ins/{sign_in}",
+        rights::CHANGE_PEOPLE,
     ),
     route(Method::PATCH, "/api/v1/people/{id}", rights::CHANGE_PEOPLE),
     route(

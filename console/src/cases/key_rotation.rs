@@ -280,7 +280,7 @@ async fn give_value(
 }
 
 /// The old value as a key of its own, with an end.
-async fn old(
+pub(in crate::cases) async fn old(
     transaction: &mut Transaction,
     before: StoredKey,
     end: i64,

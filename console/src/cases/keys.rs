@@ -566,12 +566,12 @@ pub async fn find_locked(
 }
 
 /// Limits as they are stored.
-fn stored_limits(limits: LimitsDocument) -> String {
+pub(in crate::cases) fn stored_limits(limits: LimitsDocument) -> String {
     written(&fields::without_signs(limits))
 }
 
 /// Limits, or models, as they are stored.
-fn written<T: Serialize>(terms: &T) -> String {
+pub(in crate::cases) fn written<T: Serialize>(terms: &T) -> String {
     // Texts and numbers, into memory: it cannot fail.
     serde_json::to_string(terms).unwrap_or_default()
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
+use super::client_sign_ins;
 use super::fields;
 use super::key_models::group_in_force;
 use super::keys;
@@ -59,6 +60,8 @@ pub struct PersonAccessView {
     pub(crate) links: i64,
     /// Tokens of the API.
     pub(crate) tokens: i64,
+    /// Sign-ins of clients, such as coding agents.
+    pub(crate) sign_ins: i64,
     /// Keys that are not disabled, old values of rotated keys among them.
     pub(crate) keys: i64,
     /// Keys that were disabled with the person, and are enabled again with that person.
@@ -71,6 +74,7 @@ impl From<PersonAccess> for PersonAccessView {
             sessions: access.sessions,
             links: access.links,
             tokens: access.tokens,
+            sign_ins: access.sign_ins,
             keys: access.keys,
             stopped_keys: access.stopped_keys,
         }
@@ -100,7 +104,7 @@ pub struct PersonChangeBody {
     pub(crate) name: Option<String>,
     /// Another role.
     pub(crate) role: Option<Role>,
-    /// `true` ends sessions, links and tokens, and disables the person's keys; `false` enables the keys that this has disabled.
+    /// `true` ends sessions, links, tokens and sign-ins of clients, and disables the person's keys; `false` enables the keys that this has disabled.
     pub(crate) disabled: Option<bool>,
     /// The group of keys that sign-ins of this person make; `null`: none.
     #[serde(default, deserialize_with = "fields::given")]
@@ -301,7 +305,7 @@ async fn note_keys(
     Ok(())
 }
 
-/// Changes a person. Another role ends sessions and tokens, for good. Disabling ends sessions, links and tokens, for good, and
+/// Changes a person. Another role ends sessions, tokens and sign-ins of clients, for good. Disabling ends those and links, for good, and
 /// disables the person's keys, old values among them; enabling enables the keys that this has disabled.
 pub async fn change(
     state: &ConsoleState,
@@ -343,6 +347,11 @@ pub async fn change(
         // After this nobody makes or changes keys, so that none is left out.
         stored_keys::take_turn(transaction).await?;
         let had = access(transaction, id, now).await?;
+        let sign_ins = if person.disabled || person.role != before.role {
+            client_sign_ins::list::end_all(transaction, caller, id, now).await?
+        } else {
+            0
+        };
         let tokens = people::update(transaction, &before, &person).await?;
         if people::count_admins(transaction).await? == 0 {
             return Err(ApiProblem::conflict("this is the last admin: nobody could change anything any more"));
@@ -352,6 +361,7 @@ pub async fn change(
             sessions: had.sessions.saturating_sub(has.sessions),
             links: had.links.saturating_sub(has.links),
             tokens: had.tokens.saturating_sub(has.tokens),
+            sign_ins,
             ..PersonAccess::default()
         };
         let mut enabled = Vec::new();

@@ -46,6 +46,16 @@ pub enum PageRange {
     },
 }
 
+impl FeedCursor {
+    /// Returns the version up to which a reader at this place has the feed; `None`: it does not have all keys yet.
+    pub fn version(&self) -> Option<u64> {
+        match self.range {
+            PageRange::Changes { after } => Some(after),
+            PageRange::Listing { .. } => None,
+        }
+    }
+}
+
 /// The last entry of a page, if more of its range follows.
 #[derive(Debug, Clone, Copy)]
 pub struct PageEnd<'a> {

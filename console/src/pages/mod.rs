@@ -28,6 +28,7 @@ mod chart;
 mod client_setup;
 mod confirm;
 mod cookie;
+mod device;
 mod documents;
 mod error;
 mod field_problems;
@@ -121,6 +122,8 @@ pub fn router(state: ConsoleState) -> Router {
 fn own_router() -> Router<ConsoleState> {
     Router::new()
         .route("/me", get(me::own))
+        .route("/device", get(device::ask).post(device::decide))
+        .route("/me/sign-ins/{id}/end", post(me::end_sign_in))
         .route("/me/key", get(me::ask).post(me::show))
         .route("/me/new-key", get(me::new))
         .route("/me/keys", post(me::create))
@@ -196,6 +199,10 @@ fn admin_router() -> Router<ConsoleState> {
             get(people::confirm_disable).post(people::disable),
         )
         .route("/people/{id}/enable", post(people::enable))
+        .route(
+            "/people/{id}/sign-ins/{sign_in}/end",
+            post(people::end_sign_in),
+        )
         .route(
             "/people/{id}/erase",
             get(people::confirm_erase).post(people::erase),

@@ -31,9 +31,15 @@ pub enum Notice {
     OldValueEnded,
     /// Many keys were changed.
     KeysChanged,
+    /// A client was let in.
+    ClientApproved,
+    /// A client was refused.
+    ClientDenied,
+    /// A client was signed out.
+    ClientSignedOut,
 }
 
-const ALL: [Notice; 13] = [
+const ALL: [Notice; 16] = [
     Notice::Saved,
     Notice::Removed,
     Notice::Published,
@@ -47,6 +53,9 @@ const ALL: [Notice; 13] = [
     Notice::PersonEnabled,
     Notice::OldValueEnded,
     Notice::KeysChanged,
+    Notice::ClientApproved,
+    Notice::ClientDenied,
+    Notice::ClientSignedOut,
 ];
 
 impl Notice {
@@ -65,6 +74,9 @@ impl Notice {
             Self::PersonEnabled => "person-enabled",
             Self::OldValueEnded => "old-value-ended",
             Self::KeysChanged => "keys-changed",
+            Self::ClientApproved => "client-approved",
+            Self::ClientDenied => "client-denied",
+            Self::ClientSignedOut => "client-signed-out",
         }
     }
 
@@ -82,10 +94,15 @@ impl Notice {
                 "The person is disabled: signed out everywhere, tokens and links ended. Gateways refuse their keys within a second."
             }
             Self::PersonEnabled => {
-                "The person is enabled, and the keys that were disabled with them. Sessions, links and tokens do not come back."
+                "The person is enabled, and the keys that were disabled with them. Sessions, links, tokens and signed-in clients do not come back."
             }
             Self::OldValueEnded => "The old value is ended: gateways refuse it within a second.",
             Self::KeysChanged => "The keys are changed: gateways know it within a second.",
+            Self::ClientApproved => "The client is let in: go on in your terminal.",
+            Self::ClientDenied => "The client is refused.",
+            Self::ClientSignedOut => {
+                "The client is signed out: gateways refuse its key within a second."
+            }
             Self::LinkRevoked => "The link is revoked: it signs nobody in.",
             Self::KeyRemoved => "The key is removed. Its usage and spend stay.",
             Self::PasswordSet => "Your password is set. Your other sessions have ended.",

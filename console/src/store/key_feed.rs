@@ -56,6 +56,23 @@ pub async fn versions(transaction: &mut Transaction) -> Result<FeedVersions, Sto
     })
 }
 
+/// The version of the latest change of the key with this digest; `None`: it has none yet.
+///
+/// # Errors
+/// Those of the database.
+pub async fn version_of(
+    transaction: &mut Transaction,
+    sha256: &str,
+) -> Result<Option<u64>, StoreError> {
+    let version: Option<Option<i64>> = fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT version FROM key_changes WHERE sha256 = $1",
+        (sha256)
+    );
+    version.flatten().map(number).transpose()
+}
+
 /// Begins another sequence of versions, after a backup was restored: gateways read all keys anew, instead of what has changed
 /// since a version that this database does not know.
 ///

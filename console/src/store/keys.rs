@@ -4,6 +4,7 @@ use sqlx::{AssertSqlSafe, ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::erasures::Pseudonyms;
 use super::locked_row::{LockedRow, for_update};
+use super::old_rows::OldRows;
 use super::{StoreError, Transaction, execute, fetch};
 
 /// A key. Only its digest is known.
@@ -124,7 +125,7 @@ pub async fn groups_of_member(
     ))
 }
 
-/// Counts the keys of an owner in a team that have not expired by `now`.
+/// Counts the keys of an owner in a team that have not expired by `now`, but for those of sign-ins of clients.
 ///
 /// # Errors
 /// Those of the database.
@@ -137,7 +138,8 @@ pub async fn count_of(
     Ok(fetch!(
         transaction,
         query_scalar.fetch_one,
-        "SELECT count(*) FROM keys WHERE team = $1 AND owner = $2 AND (expires_at IS NULL OR expires_at > $3)",
+        "SELECT count(*) FROM keys WHERE team = $1 AND owner = $2 AND (expires_at IS NULL OR expires_at > $3) \
+         AND coalesce(counts_as, id) NOT IN (SELECT id FROM client_sign_ins)",
         (team, owner, now)
     ))
 }
@@ -244,6 +246,43 @@ pub async fn old_values(
         (id, now)
     ))
 }
+
+/// Removes the old values of a key that have expired by `now`.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove_expired_values(
+    transaction: &mut Transaction,
+    id: &str,
+    now: &str,
+) -> Result<(), StoreError> {
+    execute!(
+        transaction,
+        "DELETE FROM keys WHERE counts_as = $1 AND id <> $1 AND expires_at <= $2",
+        (id, now)
+    )
+}
+
+/// Removes a key with all of its old values. The transaction has its turn to change keys.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove_with_values(transaction: &mut Transaction, id: &str) -> Result<(), StoreError> {
+    execute!(
+        transaction,
+        "DELETE FROM keys WHERE id = $1 OR counts_as = $1",
+        (id)
+    )
+}
+
+/// Keys of sign-ins of clients that have ended by a moment, and their old values.
+pub const OF_ENDED_SIGN_INS: OldRows = OldRows {
+    table: "keys",
+    key: "sha256",
+    condition: "coalesce(counts_as, id) IN (SELECT id FROM client_sign_ins WHERE expires_at <= $1)",
+    // The row of the feed, as whoever changes keys takes it.
+    lock: Some("UPDATE key_feed SET compacted = compacted"),
+};
 
 /// Adds a key.
 ///

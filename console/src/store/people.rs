@@ -30,6 +30,8 @@ pub struct PersonAccess {
     pub links: i64,
     /// Tokens of the API.
     pub tokens: i64,
+    /// Sign-ins of clients.
+    pub sign_ins: i64,
     /// Keys that are not disabled, old values among them.
     pub keys: i64,
     /// Keys that were disabled with the person.
@@ -46,12 +48,13 @@ pub async fn count_access(
     now: i64,
     used_since: i64,
 ) -> Result<PersonAccess, StoreError> {
-    let (sessions, links, tokens): (i64, i64, i64) = fetch!(
+    let (sessions, links, tokens, sign_ins): (i64, i64, i64, i64) = fetch!(
         transaction,
         query_as.fetch_one,
         "SELECT (SELECT count(*) FROM sessions WHERE person_id = $1 AND expires_at > $2 AND used_at > $3), \
          (SELECT count(*) FROM sign_in_links WHERE person_id = $1 AND expires_at > $2), \
-         (SELECT count(*) FROM api_tokens WHERE person_id = $1 AND (expires_at IS NULL OR expires_at > $2))",
+         (SELECT count(*) FROM api_tokens WHERE person_id = $1 AND (expires_at IS NULL OR expires_at > $2)), \
+         (SELECT count(*) FROM client_sign_ins WHERE person_id = $1 AND expires_at > $2)",
         (person, now, used_since)
     );
     let (keys, stopped_keys) = stopped_keys::count(transaction, person).await?;
@@ -59,6 +62,7 @@ pub async fn count_access(
         sessions,
         links,
         tokens,
+        sign_ins,
         keys,
         stopped_keys,
     })

@@ -107,6 +107,46 @@ CREATE TABLE sign_in_devices (
 );
 CREATE INDEX sign_in_devices_by_person ON sign_in_devices (person_id, used_at);
 
+-- Clients that wait for somebody to let them in (RFC 8628).
+CREATE TABLE device_grants (
+  -- Of the device code.
+  digest       TEXT NOT NULL PRIMARY KEY,
+  user_code    TEXT NOT NULL UNIQUE,
+  client       TEXT NOT NULL,
+  -- The name of the machine, as the client says it.
+  device       TEXT NOT NULL,
+  address      TEXT NOT NULL,
+  poll_seconds BIGINT NOT NULL,
+  polled_at    BIGINT NOT NULL,
+  state        TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'denied')),
+  -- Whoever has let it in, and the team and the group of its key.
+  person_id    TEXT REFERENCES people (id) ON DELETE CASCADE,
+  team         TEXT,
+  group_id     TEXT,
+  created_at   BIGINT NOT NULL,
+  expires_at   BIGINT NOT NULL
+) {by key};
+CREATE INDEX device_grants_by_person ON device_grants (person_id);
+
+-- Clients that a person has let in: each has one key, whose value changes.
+CREATE TABLE client_sign_ins (
+  -- That of its key, too.
+  id           TEXT NOT NULL PRIMARY KEY,
+  person_id    TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  -- Of the refresh token.
+  digest       TEXT NOT NULL UNIQUE,
+  client       TEXT NOT NULL,
+  device       TEXT NOT NULL,
+  address      TEXT NOT NULL,
+  -- Which value of its key is the present one, and until when that is good.
+  value_number BIGINT NOT NULL,
+  value_until  BIGINT NOT NULL,
+  created_at   BIGINT NOT NULL,
+  used_at      BIGINT NOT NULL,
+  expires_at   BIGINT NOT NULL
+) {by key};
+CREATE INDEX client_sign_ins_by_person ON client_sign_ins (person_id);
+
 -- How often signing in failed, by address and by person. Persons are digests, so that unknown names are not kept.
 CREATE TABLE sign_in_failures (
   subject  TEXT NOT NULL PRIMARY KEY,

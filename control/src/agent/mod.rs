@@ -298,7 +298,7 @@ fn prepare(
         noting(),
     );
     let keys = KeySync::new(console.clone(), copy, unwritten, noting());
-    let report = StandingReport::new(console.clone(), envoy, noting());
+    let report = StandingReport::new(console.clone(), envoy, noting(), Arc::clone(&metrics.keys_read));
     let mut tasks = RunningTasks::default();
     tasks.begin(credentials, &standing)?;
     tasks.begin(document, &standing)?;
@@ -345,7 +345,7 @@ fn key_feed(served: ServedKeys, standing: Arc<AgentProgress>) -> FeedAnswer {
 fn spend_feed(metrics: &AgentMetrics) -> FeedAnswer {
     let (spent, reads) = (Arc::clone(&metrics.spent), Arc::clone(&metrics.spend_read));
     Arc::new(move |query| {
-        reads.note();
+        reads.note(None);
         spent.page(query)
     })
 }

@@ -1,47 +1,69 @@
 //! Tells the console how this agent stands.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use trilane_console::cases::EnvoyReport;
 
 use super::client::ConsoleClient;
+use super::feed_reads::FeedReads;
 use super::standing::AgentProgress;
 use super::worker::{Next, PeriodicTask};
 
-/// Reports now and then.
+/// The interval between reports that tell nothing new of keys.
+const EVERY: Duration = Duration::from_secs(2);
+
+/// Reports every two seconds, and as soon as Envoy has read keys that have changed: somebody may wait for one.
 #[derive(Debug)]
 pub struct StandingReport {
     console: ConsoleClient,
     path: String,
     standing: Arc<AgentProgress>,
+    keys_read: Arc<FeedReads>,
+    /// The latest report: when it was sent, and the keys that Envoy had.
+    sent: Option<(Instant, Option<u64>)>,
 }
 
 impl StandingReport {
     /// Of the agent of this Envoy.
-    pub fn new(console: ConsoleClient, envoy: &str, standing: Arc<AgentProgress>) -> Self {
+    pub fn new(
+        console: ConsoleClient,
+        envoy: &str,
+        standing: Arc<AgentProgress>,
+        keys_read: Arc<FeedReads>,
+    ) -> Self {
         Self {
             console,
             path: format!("/api/v1/envoys/{envoy}/report"),
             standing,
+            keys_read,
+            sent: None,
         }
     }
 }
 
 impl PeriodicTask for StandingReport {
     const NAME: &'static str = "report";
-    const PAUSE: Duration = Duration::from_secs(2);
+    const PAUSE: Duration = Duration::from_millis(250);
 
     fn run(&mut self) -> Result<Next, String> {
+        let keys_read = self.keys_read.version();
+        let is_told =
+            |(at, told): (Instant, Option<u64>)| at.elapsed() < EVERY && told == keys_read;
+        if self.sent.is_some_and(is_told) {
+            return Ok(Next::Later);
+        }
         let report = EnvoyReport {
             clock: OffsetDateTime::now_utc().format(&Rfc3339).ok(),
+            keys_read,
             ..self.standing.report()
         };
         let report = serde_json::to_vec(&report).unwrap_or_default();
         let sent = self.console.put(&self.path, &report);
         sent.map_err(|error| error.to_string())?;
+        self.sent = Some((Instant::now(), keys_read));
         Ok(Next::Later)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, ToSql, Transaction};
 use trilane::feed::page::KeyChange;
-use trilane_console::feed::{FeedVersions, PageBuilder, PageError, PageRange, PageRequest};
+use trilane_console::feed::{FeedCursor, FeedVersions, PageBuilder, PageError, PageRange, PageRequest};
 
 use super::database;
 use super::feed_reads::FeedReads;
@@ -52,7 +52,8 @@ impl ServedKeys {
     /// The reason that there is no page.
     pub fn page(&self, query: &str) -> Result<Vec<u8>, PageError> {
         let asked = PageRequest::parse(query)?;
-        self.reads.note();
+        let cursor = asked.cursor.as_ref();
+        self.reads.note(cursor.and_then(FeedCursor::version));
         let mut copy = self.copy.lock().unwrap_or_else(PoisonError::into_inner);
         let unready = |error: rusqlite::Error| {
             PageError::Unready(format!("the copy of keys cannot be read: {error}"))

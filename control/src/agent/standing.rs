@@ -209,6 +209,7 @@ impl AgentProgress {
             document: state.documents.back().map(|(_, digest)| digest.clone()),
             in_force: state.in_force.clone(),
             keys: state.keys,
+            keys_read: None,
             clock: None,
             ledger_waiting: state.backlog.waiting(),
             troubles: state.troubles.iter().map(trouble).collect(),

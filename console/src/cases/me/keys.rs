@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 use trilane::config::Problems;
 use utoipa::ToSchema;
 
-use crate::allowance::{KeyAllowance, WantedTerms};
+use crate::allowance::{AllowedTerms, KeyAllowance, WantedTerms};
 use crate::cases::budgets::BudgetBody;
 use crate::cases::caller::Caller;
 use crate::cases::holder::{KeyReader, KeyRemaining};
@@ -119,6 +119,40 @@ async fn allowance(
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
+/// The terms of a key that a member may have, once nobody else makes or counts keys, and what allows them.
+///
+/// # Errors
+/// The team lets the person have none, or not with these terms.
+pub(in crate::cases) async fn terms(
+    transaction: &mut Transaction,
+    person: &str,
+    asked: &OwnKeyBody,
+    now: i64,
+) -> Result<(KeyAllowance, AllowedTerms), ApiProblem> {
+    let time = OffsetDateTime::from_unix_timestamp(now.div_euclid(1_000_000))
+        .map_err(|_| ApiProblem::internal("the clock is out of range"))?;
+    let budget = asked.budget.clone().unwrap_or_default();
+    let Some(allowance) = allowance(transaction, &asked.team, person).await? else {
+        let reason = "is not one that lets you make keys";
+        return Err(ApiProblem::invalid("team", reason));
+    };
+    let group = group_in_force(transaction, &asked.group).await?;
+    let served = group.as_ref().map(key_models::models).unwrap_or_default();
+    let served: Vec<String> = served.into_iter().map(|model| model.id).collect();
+    let wanted = WantedTerms {
+        group: &asked.group,
+        served: &served,
+        models: asked.models.as_deref(),
+        budget: [budget.per_day.as_deref(), budget.per_month.as_deref()],
+        expires_at: asked.expires_at.as_deref(),
+    };
+    let terms = allowance.terms(wanted, time).map_err(ApiProblem::of)?;
+    if group.is_none() {
+        return Err(ApiProblem::invalid("group", "is not in force"));
+    }
+    Ok((allowance, terms))
+}
+
 /// Refuses one more key than a team allows.
 async fn count(
     transaction: &mut Transaction,
@@ -148,31 +182,11 @@ pub async fn create(
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/me/keys", &asked)?;
     let value = NewSecret::key().map_err(ApiProblem::internal)?;
     let now = state.now();
-    let time = OffsetDateTime::from_unix_timestamp(now.div_euclid(1_000_000))
-        .map_err(|_| ApiProblem::internal("the clock is out of range"))?;
-    let budget = asked.budget.clone().unwrap_or_default();
     in_transaction!(state.store, transaction => {
         if let Some(answer) = once.given(transaction).await? {
             return Ok(answer);
         }
-        let allowance = allowance(transaction, &asked.team, &caller.id).await?;
-        let Some(allowance) = allowance else {
-            return Err(ApiProblem::invalid("team", "is not one that lets you make keys"));
-        };
-        let group = group_in_force(transaction, &asked.group).await?;
-        let served = group.as_ref().map(key_models::models).unwrap_or_default();
-        let served: Vec<String> = served.into_iter().map(|model| model.id).collect();
-        let wanted = WantedTerms {
-            group: &asked.group,
-            served: &served,
-            models: asked.models.as_deref(),
-            budget: [budget.per_day.as_deref(), budget.per_month.as_deref()],
-            expires_at: asked.expires_at.as_deref(),
-        };
-        let terms = allowance.terms(wanted, time).map_err(ApiProblem::of)?;
-        if group.is_none() {
-            return Err(ApiProblem::invalid("group", "is not in force"));
-        }
+        let (allowance, terms) = terms(transaction, &caller.id, &asked, now).await?;
         count(transaction, &asked.team, &allowance, caller, now).await?;
         let new = NewKeyBody {
             group: asked.group.clone(),

@@ -4,6 +4,7 @@ use axum::extract::Path;
 
 use super::path_of;
 use crate::cases::ConsoleState;
+use crate::cases::client_sign_ins::list as sign_ins;
 use crate::cases::keys as all_keys;
 use crate::cases::me::keys::{self, OwnKeyChangeBody};
 use crate::cases::rights;
@@ -91,4 +92,10 @@ pub async fn disable(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     };
     keys::change(&sent.state, &sent.signed_in.caller, &id, change).await?;
     Ok(done("/me", Notice::KeyDisabled))
+}
+
+/// Signs one of one's own clients out.
+pub async fn end_sign_in(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    sign_ins::end_own(&sent.state, &sent.signed_in.caller, &id).await?;
+    Ok(done("/me", Notice::ClientSignedOut))
 }

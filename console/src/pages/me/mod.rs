@@ -6,7 +6,7 @@ mod left;
 mod new_key;
 mod own;
 
-pub use act::{confirm_disable, confirm_rotate, disable, end_old, rotate};
+pub use act::{confirm_disable, confirm_rotate, disable, end_old, end_sign_in, rotate};
 pub use by_key::{ask, show};
 pub use new_key::{create, new};
 pub use own::{own, sums};

@@ -7,6 +7,7 @@ use trilane::limits::{SubjectKind, Window};
 use super::left::LeftShown;
 use super::path_of;
 use crate::cases::budgets;
+use crate::cases::client_sign_ins::list::{self as sign_ins, ClientSignInView};
 use crate::cases::holder::RequestsState;
 use crate::cases::me::teams::OwnTeamView;
 use crate::cases::me::{keys as own_keys, teams};
@@ -65,6 +66,7 @@ struct MePage {
     keys: Vec<OwnKey>,
     next: Option<String>,
     teams: Vec<OwnTeam>,
+    sign_ins: Vec<ClientSignInView>,
     requests: Vec<RequestRow>,
     /// The path of the list of one's own requests.
     all_requests: String,
@@ -187,6 +189,7 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
     let latest = requests::list(&state, &signed_in.caller, of_me, few);
     let latest = latest.await?.items;
     let teams = own_teams(&state, &signed_in).await?;
+    let sign_ins = sign_ins::own(&state, &signed_in.caller).await?.items;
     let may_change = signed_in.caller.may(rights::CHANGE_OWN_KEYS);
     let shell = signed_in.shell("Me");
     let name = shell.person.as_ref().map(|(_, name)| name.clone());
@@ -201,6 +204,7 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
         requests: latest.iter().map(RequestRow::of).collect(),
         may_create: may_change && teams.iter().any(has_room),
         may_change,
+        sign_ins,
         teams: teams
             .iter()
             .map(|team| OwnTeam {

@@ -5,6 +5,7 @@ use axum::extract::Path;
 use trilane::limits::{SubjectKind, Window};
 
 use super::{ROLES, page_of, path_of};
+use crate::cases::client_sign_ins::list::{self as sign_ins, ClientSignInView};
 use crate::cases::keys::{self as all_keys, KeyListParams, KeyView};
 use crate::cases::paging::PageParams;
 use crate::cases::people::{self, PersonAccessView, PersonChangeBody, PersonView};
@@ -58,6 +59,8 @@ struct PersonPage {
     more_tokens: bool,
     sessions: Vec<SessionView>,
     more_sessions: bool,
+    sign_ins: Vec<ClientSignInView>,
+    sign_out: String,
     may_change: bool,
     may_create: bool,
     fields: Fields,
@@ -143,6 +146,7 @@ pub(super) async fn show(
         None
     };
     let sessions = person_sessions::list(state, caller, &person.id, first()).await?;
+    let sign_ins = sign_ins::of(state, caller, &person.id).await?.items;
     let now = moment(state.now());
     let (fields, problems) = sent.unwrap_or_default();
     let stored = || {
@@ -172,6 +176,8 @@ pub(super) async fn show(
             tokens: tokens.map(|found| found.items),
             more_sessions: sessions.next.is_some(),
             sessions: sessions.items,
+            sign_ins,
+            sign_out: path_of("sign-ins/", &person.id),
             may_change: caller.may(rights::CHANGE_PEOPLE) && person.role != Role::Agent.name(),
             may_create: caller.may(rights::CHANGE_KEYS) && !person.disabled,
             fields,
@@ -229,4 +235,13 @@ pub async fn disable(Path(id): Path<String>, sent: SignedForm) -> PageResult {
 /// Enables a person, with the keys that were disabled with them.
 pub async fn enable(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     set(sent, &id, false, Notice::PersonEnabled).await
+}
+
+/// Signs a client of a person out.
+pub async fn end_sign_in(
+    Path((id, sign_in)): Path<(String, String)>,
+    sent: SignedForm,
+) -> PageResult {
+    sign_ins::end_of(&sent.state, &sent.signed_in.caller, &id, &sign_in).await?;
+    Ok(done(&page_of(&id), Notice::ClientSignedOut))
 }

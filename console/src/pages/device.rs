@@ -1,0 +1,90 @@
+//! A person lets a client in, such as a coding agent, or refuses it.
+
+use askama::Template;
+
+use super::form::Fields;
+use super::{
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
+};
+use crate::cases::ConsoleState;
+use crate::cases::client_sign_ins::grants::{self, WaitingClient};
+use crate::cases::client_sign_ins::list::client_name;
+use crate::cases::rights;
+
+#[derive(Template)]
+#[template(path = "device.html")]
+struct DevicePage {
+    shell: PageShell,
+    /// The client that waits; `None`: the code is to be typed.
+    waiting: Option<WaitingClient>,
+    name: String,
+    /// The teams and groups of its key: the value of each, and its text.
+    choices: Vec<(String, String)>,
+    fields: Fields,
+    problems: FieldProblems,
+}
+
+/// Asks for a code, or whether the client that waits with it is to be let in. Nothing is approved by this: a link may come from anybody.
+pub async fn ask(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
+    signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
+    show(&state, &signed_in, asked, FieldProblems::default()).await
+}
+
+async fn show(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    fields: Fields,
+    problems: FieldProblems,
+) -> PageResult {
+    let (mut waiting, mut problems) = (None, problems);
+    if let Some(code) = fields.given("user_code") {
+        match grants::look(state, &signed_in.caller, &code).await {
+            Ok(found) => waiting = Some(found),
+            Err(problem) if problems.is_empty() => problems = FieldProblems::of(problem)?,
+            Err(_) => {}
+        }
+    }
+    let choices = waiting.iter().flat_map(|client| &client.choices);
+    let choices = choices.map(|choice| {
+        let team = if choice.team_name.is_empty() { &choice.team } else { &choice.team_name };
+        let value = format!("{}/{}", choice.team, choice.group);
+        (value, format!("{team}, group {}", choice.group))
+    });
+    let failed = !problems.is_empty();
+    form_page(
+        &DevicePage {
+            shell: signed_in.shell("Let a client in"),
+            choices: choices.collect(),
+            name: waiting
+                .as_ref()
+                .map(|client| client_name(&client.client).to_owned())
+                .unwrap_or_default(),
+            waiting,
+            fields,
+            problems,
+        },
+        failed,
+    )
+}
+
+/// Lets the client in, or refuses it.
+pub async fn decide(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
+    let code = fields.get("user_code");
+    let (choice, notice) = match fields.get("decision") {
+        "approve" => (fields.get("choice").split_once('/'), Notice::ClientApproved),
+        _ => (None, Notice::ClientDenied),
+    };
+    let decided = if notice == Notice::ClientApproved && choice.is_none() {
+        Err(crate::cases::ApiProblem::invalid("choice", "must be one of these"))
+    } else {
+        grants::decide(&state, &signed_in.caller, code, choice).await
+    };
+    match decided {
+        Ok(()) => Ok(done("/me", notice)),
+        Err(problem) => {
+            let problems = FieldProblems::of(problem)?;
+            show(&state, &signed_in, fields, problems).await
+        }
+    }
+}
