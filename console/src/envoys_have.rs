@@ -26,7 +26,9 @@ pub async fn wait(store: &Store, sha256: &str, now: i64) -> Result<(), StoreErro
         let version = key_feed::version_of(&mut transaction, sha256).await?;
         let reports = envoys::reports_since(&mut transaction, now.saturating_sub(AWAY)).await?;
         transaction.rollback().await;
-        if version.is_some_and(|version| reports.iter().all(|report| has(report.as_deref(), version))) {
+        if version
+            .is_some_and(|version| reports.iter().all(|report| has(report.as_deref(), version)))
+        {
             return Ok(());
         }
         tokio::time::sleep(EVERY).await;

@@ -11,8 +11,8 @@ use crate::intake::void;
 use crate::sessions;
 use crate::store::old_rows::Cutoff;
 use crate::store::{
-    Store, StoreError, api_tokens, client_sign_ins, device_grants, erasures, idempotency, key_feed, keys, nearly_spent, requests,
-    spend_feed, usage_days, webhooks,
+    Store, StoreError, api_tokens, client_sign_ins, device_grants, erasures, idempotency, key_feed,
+    keys, nearly_spent, requests, spend_feed, usage_days, webhooks,
 };
 
 /// The times for which data is kept.

@@ -119,7 +119,10 @@ impl NewSecret {
         let mac = Hmac::<Sha256>::new_from_slice(refresh.as_bytes());
         let mut mac = mac.map_err(|error| error.to_string())?;
         mac.update(format!("key value {number}").as_bytes());
-        Ok(Self(format!("{KEY}{}", encode(mac.finalize().into_bytes()))))
+        Ok(Self(format!(
+            "{KEY}{}",
+            encode(mac.finalize().into_bytes())
+        )))
     }
 
     /// Draws what the messages of a webhook are signed with.

@@ -5,7 +5,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::failure::Failure;
 use crate::{
     agent, check, console, envoy_config, envoy_program, explain, filter, init, key, models, prices,
-    reference, render, serve, up, usage,
+    reference, render, serve, sign_in, up, usage,
 };
 
 /// Tools for operating the trilane gateway.
@@ -50,6 +50,14 @@ pub enum TrilaneCommand {
     Console(console::ConsoleArgs),
     /// Stand beside an Envoy: document and keys from the console, the ledger to the console
     Agent(agent::AgentArgs),
+    /// Sign in at a console, for coding agents on this machine
+    Login(sign_in::LoginArgs),
+    /// Print a key of the person who is signed in, for programs that ask a command for theirs
+    Token(sign_in::TokenArgs),
+    /// Start a coding agent that is set up for the gateway
+    Run(sign_in::RunArgs),
+    /// Sign out
+    Logout(sign_in::LogoutArgs),
     /// Become Envoy, and end with the supervisor
     #[command(name = "become-envoy", hide = true)]
     BecomeEnvoy(up::LaunchArgs),
@@ -82,6 +90,10 @@ impl TrilaneCommand {
             Self::Serve(args) => serve::run(args),
             Self::Console(args) => console::run(&args),
             Self::Agent(args) => agent::run(args),
+            Self::Login(args) => sign_in::login(&args),
+            Self::Token(args) => sign_in::token(&args),
+            Self::Run(args) => sign_in::run(&args),
+            Self::Logout(args) => sign_in::logout(&args),
             Self::Completions(args) => reference::completions(&args, Cli::command()),
             Self::Man(args) => reference::man(&args, Cli::command()),
         }

@@ -45,6 +45,7 @@ mod run_directory;
 mod running_envoys;
 mod runtime;
 mod serve;
+mod sign_in;
 mod signals;
 mod system_ca;
 mod terminal;

@@ -20,8 +20,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, oauth, people, report,
-    requests, setup, sign_in, storage, teams, tokens, usage, webhooks,
+    audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, oauth, people,
+    report, requests, setup, sign_in, storage, teams, tokens, usage, webhooks,
 };
 use crate::cases::problem::PlacedProblem;
 use crate::cases::{ApiProblem, ConsoleState};

@@ -46,7 +46,11 @@ async fn show(
     }
     let choices = waiting.iter().flat_map(|client| &client.choices);
     let choices = choices.map(|choice| {
-        let team = if choice.team_name.is_empty() { &choice.team } else { &choice.team_name };
+        let team = if choice.team_name.is_empty() {
+            &choice.team
+        } else {
+            &choice.team_name
+        };
         let value = format!("{}/{}", choice.team, choice.group);
         (value, format!("{team}, group {}", choice.group))
     });
@@ -76,7 +80,10 @@ pub async fn decide(sent: SignedForm) -> PageResult {
         _ => (None, Notice::ClientDenied),
     };
     let decided = if notice == Notice::ClientApproved && choice.is_none() {
-        Err(crate::cases::ApiProblem::invalid("choice", "must be one of these"))
+        Err(crate::cases::ApiProblem::invalid(
+            "choice",
+            "must be one of these",
+        ))
     } else {
         grants::decide(&state, &signed_in.caller, code, choice).await
     };

@@ -6,8 +6,7 @@ use super::keys::{COLUMNS, StoredKey};
 use super::{StoreError, Transaction, execute, fetch};
 
 /// The keys of a person that are not disabled, and the old values of their keys. Those of sign-ins of clients end with these.
-const ACTIVE: &str =
-    "NOT disabled AND (owner = $1 OR counts_as IN (SELECT id FROM keys WHERE owner = $1)) \
+const ACTIVE: &str = "NOT disabled AND (owner = $1 OR counts_as IN (SELECT id FROM keys WHERE owner = $1)) \
      AND coalesce(counts_as, id) NOT IN (SELECT id FROM client_sign_ins)";
 
 async fn select(

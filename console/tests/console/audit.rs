@@ -119,6 +119,10 @@ on_both! {
         act(&mia, "mia", (patch.clone(), "me/keys/{id}", own.clone(), json!({"label": "mine"}), "key.change")).await;
         act(&mia, "mia", (post.clone(), "me/keys/{id}/rotate", format!("{own}/rotate"), json!({"overlap_seconds": 3600}), "key.rotate")).await;
         act(&mia, "mia", (delete.clone(), "me/keys/{id}/old-values", format!("{own}/old-values"), none(), "key.change")).await;
+        database.execute("INSERT INTO client_sign_ins VALUES ('c-mia', 'mia', 'r1', 'c', '', '', 1, 1, 1, 1, 9000000000000000)").await.unwrap();
+        act(&mia, "mia", (delete.clone(), "me/sign-ins/{id}", v1("me/sign-ins/c-mia"), none(), "client.sign-out")).await;
+        database.execute("INSERT INTO client_sign_ins VALUES ('c-mia', 'mia', 'r1', 'c', '', '', 1, 1, 1, 1, 9000000000000000)").await.unwrap();
+        act(&root, "root", (delete.clone(), "people/{id}/sign-ins/{sign_in}", v1("people/mia/sign-ins/c-mia"), none(), "client.sign-out")).await;
         let id = |list: &Value| list["items"][0]["id"].as_str().unwrap().to_owned();
         let hook = id(&api.get(&root, "/api/v1/webhooks").await.expect(200));
         act(&root, "root", (delete.clone(), "webhooks/{id}", v1(&format!("webhooks/{hook}")), none(), "webhook.remove")).await;

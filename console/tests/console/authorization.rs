@@ -214,7 +214,8 @@ on_both! {
 }
 
 /// Every route by which a member or an agent names an object: that of somebody else, and one that is not there.
-const OTHERS: [(&str, &str, &str); 13] = [
+const OTHERS: [(&str, &str, &str); 14] = [
+    ("DELETE /api/v1/me/sign-ins/{id}", "of-bob", "none"),
     ("PATCH /api/v1/me/keys/{id}", "kb", "none"),
     (
         "DELETE /api/v1/me/keys/{id}/old-values",
@@ -267,11 +268,12 @@ on_both! {
         let guessing = [(Role::Member, api.person("ann", Role::Member).await), (Role::Agent, api.person("edge-1", Role::Agent).await)];
         api.post(&admin, "/api/v1/envoys", &json!({"id": "edge-2"})).await.expect(201);
         api.post(&admin, "/api/v1/keys", &json!({"id": "kb", "group": "g", "owner": "bob"})).await.expect(201);
+        database.execute("INSERT INTO client_sign_ins VALUES ('of-bob', 'bob', 'r', 'c', '', '', 1, 1, 1, 1, 9000000000000000)").await.unwrap();
         let text = line("2026-11-24T11:00:00Z", "kb", "m", "1");
         api.ledger(&admin, "/api/v1/ledger/edge-2/f?from=0", &text).await.expect(200);
         let seen = async || {
             let mut seen = vec![api.get(&bob, "/api/v1/me").await.expect(200)];
-            for path in ["/api/v1/keys/kb", "/api/v1/envoys/edge-2", "/api/v1/ledger/edge-2/f", "/api/v1/usage?by=key", "/api/v1/tokens"] {
+            for path in ["/api/v1/keys/kb", "/api/v1/envoys/edge-2", "/api/v1/ledger/edge-2/f", "/api/v1/usage?by=key", "/api/v1/tokens", "/api/v1/people/bob/sign-ins"] {
                 seen.push(api.get(&admin, path).await.expect(200));
             }
             seen

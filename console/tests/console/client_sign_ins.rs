@@ -47,11 +47,18 @@ impl SignInConsole {
         with_password(&api, "ann", Role::Member).await;
         let member = json!({"manager": false});
         let path = "/api/v1/teams/blue/members/ann";
-        api.call(&admin, Method::PUT, path, &[], &member).await.expect(200);
+        api.call(&admin, Method::PUT, path, &[], &member)
+            .await
+            .expect(200);
         let signed_in = [("person", "ann"), ("password", PASSWORD)];
         let cookie = session(&post(&api, "/sign-in", "", &signed_in).await);
         let agent = api.person("edge", Role::Agent).await;
-        Self { api, admin, agent, cookie }
+        Self {
+            api,
+            admin,
+            agent,
+            cookie,
+        }
     }
 
     async fn form(&self, path: &str, fields: &[(&str, &str)]) -> ApiReply {
@@ -63,10 +70,16 @@ impl SignInConsole {
         let request = Request::post("/oauth/device_authorization")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header("host", "console.example");
-        let codes = self.api.send(request.body(String::new().into()).unwrap()).await;
+        let codes = self
+            .api
+            .send(request.body(String::new().into()).unwrap())
+            .await;
         assert_eq!(codes.headers["cache-control"], "no-store");
         let codes = codes.expect(200);
-        assert_eq!((&codes["interval"], &codes["expires_in"]), (&json!(5), &json!(600)));
+        assert_eq!(
+            (&codes["interval"], &codes["expires_in"]),
+            (&json!(5), &json!(600))
+        );
         assert_eq!(codes["verification_uri"], "http://console.example/device");
         let text = |name: &str| codes[name].as_str().unwrap().to_owned();
         (text("device_code"), text("user_code"))
@@ -84,16 +97,29 @@ impl SignInConsole {
 
     /// Decides on the page of a code.
     async fn decide(&self, user_code: &str, choice: &str, decision: &str) -> ApiReply {
-        let asked = get(&self.api, &format!("/device?user_code={user_code}"), &self.cookie).await;
+        let asked = get(
+            &self.api,
+            &format!("/device?user_code={user_code}"),
+            &self.cookie,
+        )
+        .await;
         let csrf = csrf(&asked.text);
-        let fields = [("csrf", csrf.as_str()), ("user_code", user_code), ("choice", choice), ("decision", decision)];
+        let fields = [
+            ("csrf", csrf.as_str()),
+            ("user_code", user_code),
+            ("choice", choice),
+            ("decision", decision),
+        ];
         post(&self.api, "/device", &self.cookie, &fields).await
     }
 
     /// The tokens of a client that was let in.
     async fn signed_in(&self) -> (String, String) {
         let (device_code, user_code) = self.ask().await;
-        assert_eq!(self.decide(&user_code, "blue/g", "approve").await.status, StatusCode::SEE_OTHER);
+        assert_eq!(
+            self.decide(&user_code, "blue/g", "approve").await.status,
+            StatusCode::SEE_OTHER
+        );
         let tokens = self.poll(&device_code).await.expect(200);
         let text = |name: &str| tokens[name].as_str().unwrap().to_owned();
         (text("access_token"), text("refresh_token"))
@@ -101,16 +127,32 @@ impl SignInConsole {
 
     /// The keys that gateways take: id, digest and end of each.
     async fn taken(&self) -> Vec<(String, String, String)> {
-        let feed = self.api.get(&self.agent, "/api/v1/feed/keys").await.expect(200);
+        let feed = self
+            .api
+            .get(&self.agent, "/api/v1/feed/keys")
+            .await
+            .expect(200);
         let good = |change: &&Value| change["disabled"] != true && change["id"].is_string();
-        let text = |change: &Value, name: &str| change[name].as_str().unwrap_or_default().to_owned();
+        let text =
+            |change: &Value, name: &str| change[name].as_str().unwrap_or_default().to_owned();
         let changes = feed["changes"].as_array().unwrap().iter().filter(good);
-        changes.map(|change| (text(change, "id"), text(change, "sha256"), text(change, "expires_at"))).collect()
+        changes
+            .map(|change| {
+                (
+                    text(change, "id"),
+                    text(change, "sha256"),
+                    text(change, "expires_at"),
+                )
+            })
+            .collect()
     }
 
     async fn takes(&self, value: &str) -> bool {
         let digest = trilane_console::secret::digest(value);
-        self.taken().await.iter().any(|(_, sha256, _)| *sha256 == digest)
+        self.taken()
+            .await
+            .iter()
+            .any(|(_, sha256, _)| *sha256 == digest)
     }
 }
 
@@ -132,7 +174,10 @@ fn csrf(page: &str) -> String {
 fn error(reply: &ApiReply) -> (u16, String) {
     let body: Value = serde_json::from_str(&reply.text).unwrap();
     assert_eq!(reply.headers["cache-control"], "no-store");
-    (reply.status.as_u16(), body["error"].as_str().unwrap_or_default().to_owned())
+    (
+        reply.status.as_u16(),
+        body["error"].as_str().unwrap_or_default().to_owned(),
+    )
 }
 
 on_both! {
@@ -340,5 +385,44 @@ on_both! {
             assert_eq!(found["device_authorization_endpoint"], format!("{want}/oauth/device_authorization"), "{case}");
             assert_eq!(found["token_endpoint"], format!("{want}/oauth/token"), "{case}");
         }
+    }
+}
+
+on_both! {
+    /// Whatever is done at the same moment: once somebody is out, no key of theirs is taken.
+    async fn two_at_once(database: &TestDatabase) {
+        let console = SignInConsole::new(database).await;
+        let call = async |method: Method, path: &str, body: Value| console.api.call(&console.admin, method, path, &[], &body).await;
+        for round in 0..30 {
+            let cookie = session(&post(&console.api, "/sign-in", "", &[("person", "ann"), ("password", PASSWORD)]).await);
+            let csrf = csrf(&get(&console.api, "/me", &cookie).await.text);
+            let let_in = async || {
+                let (device_code, user_code) = console.ask().await;
+                let fields = [("csrf", csrf.as_str()), ("user_code", &user_code), ("choice", "blue/g"), ("decision", "approve")];
+                assert_eq!(post(&console.api, "/device", &cookie, &fields).await.status, StatusCode::SEE_OTHER);
+                device_code
+            };
+            let tokens = console.poll(&let_in().await).await.expect(200);
+            let refresh = tokens["refresh_token"].as_str().unwrap();
+            let waiting = let_in().await;
+            pass(3300);
+            let waiting = if round % 2 == 0 { waiting } else { let_in().await };
+            let disabled = json!({"disabled": true});
+            let (refreshed, polled, stopped) = tokio::join!(
+                console.refresh(refresh),
+                console.poll(&waiting),
+                call(Method::PATCH, "/api/v1/people/ann", disabled),
+            );
+            stopped.is(200);
+            for (what, reply) in [("refresh", refreshed), ("poll", polled)] {
+                assert!([200, 400, 401].contains(&reply.status.as_u16()), "{round}, {what}: {reply:?}");
+            }
+            assert_eq!(console.taken().await, [], "{round}");
+            assert_eq!(error(&console.refresh(refresh).await), (401, "invalid_grant".into()), "{round}");
+            assert_ne!(console.poll(&waiting).await.status, StatusCode::OK, "{round}: not after they are out");
+            call(Method::PATCH, "/api/v1/people/ann", json!({"disabled": false})).await.is(200);
+            assert_eq!(console.taken().await, [], "{round}: it does not come back");
+        }
+        console.api.was_well();
     }
 }

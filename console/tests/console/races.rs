@@ -523,6 +523,10 @@ fn races() -> Vec<Race> {
             vec![step("GET /api/v1/people", &["?limit=500"]).count("link_until"), use_link("link"), use_link("other_link")]),
         race("an invitation is revoked twice", vec![new_person(json!({})), new_link("link")],
             [1, 2].map(|_| step("DELETE /api/v1/people/{id}/sign-in-link", &["p<n>"])).to_vec(), vec![use_link("link")]),
+        // With a sign-in that there is they race in client_sign_ins.rs.
+        race("a sign-in that is not there is ended twice", vec![new_person(json!({}))],
+            vec![step("DELETE /api/v1/me/sign-ins/{id}", &["none"]), step("DELETE /api/v1/people/{id}/sign-ins/{sign_in}", &["p<n>", "none"])],
+            vec![step("GET /api/v1/people/{id}/sign-ins", &["p<n>"]).count("none")]),
         race("an id is given to two teams", vec![], vec![new_team(json!({"name": "a"})), new_team(json!({"name": "a"}))], team_seen()),
         race("a team is named and gets an allowance", vec![new_team(json!({}))],
             vec![change_team(json!({"name": "Blue"})), change_team(json!({"allowance": {"keys": 1, "groups": ["g"]}}))], team_seen()),

@@ -202,6 +202,10 @@ on_both! {
             ("sessions", "session-idle", false, format!("'session-idle', 'p', 'admin', 0, {}, {fresh}", at(1))),
             ("sign_in_links", "link-new", true, format!("'link-new', 'p', 0, {fresh}")),
             ("sign_in_links", "link-expired", false, format!("'link-expired', 'p', 0, {hour}")),
+            ("device_grants", "grant-new", true, format!("'grant-new', 'BCDFGHJK', 'c', '', '', 5, 0, 'pending', NULL, NULL, NULL, 0, {fresh}")),
+            ("device_grants", "grant-expired", false, format!("'grant-expired', 'BCDFGHJL', 'c', '', '', 5, 0, 'pending', NULL, NULL, NULL, 0, {hour}")),
+            ("client_sign_ins", "sign-in-new", true, format!("'sign-in-new', 'p', 'r1', 'c', '', '', 1, 0, 0, 0, {fresh}")),
+            ("client_sign_ins", "sign-in-over", false, format!("'sign-in-over', 'p', 'r2', 'c', '', '', 1, 0, 0, 0, {hour}")),
             ("sign_in_failures", "failure-new", true, format!("'failure-new', 1, {hour}, 0")),
             ("sign_in_failures", "failure-old", false, format!("'failure-old', 1, {}, 0", at(2))),
             ("api_tokens", "token-for-ever", true, "'token-for-ever', 'd1', 'p', '', '', NULL, 0, NULL".to_owned()),
@@ -234,7 +238,7 @@ on_both! {
         for turn in 0..2 {
             maintenance::run(&store, retention).await.unwrap();
             let dump = database.dump().await;
-            let names = ["answer-", "session-", "link-", "failure-", "token-", "message-", "nearly-", "audit-", "spend-"];
+            let names = ["answer-", "grant-", "session-", "sign-in-", "link-", "failure-", "token-", "message-", "nearly-", "audit-", "spend-"];
             let mut left: Vec<String> = dump
                 .split(|c: char| !(c.is_ascii_alphabetic() || c == '-'))
                 .filter(|word| names.iter().any(|name| word.starts_with(name)))

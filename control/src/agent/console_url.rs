@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use http::Uri;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The address of a console: `https://console.example.com`, perhaps with a path. Without TLS it is on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String")]
 pub struct ConsoleUrl(String);
 

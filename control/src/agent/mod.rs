@@ -298,7 +298,12 @@ fn prepare(
         noting(),
     );
     let keys = KeySync::new(console.clone(), copy, unwritten, noting());
-    let report = StandingReport::new(console.clone(), envoy, noting(), Arc::clone(&metrics.keys_read));
+    let report = StandingReport::new(
+        console.clone(),
+        envoy,
+        noting(),
+        Arc::clone(&metrics.keys_read),
+    );
     let mut tasks = RunningTasks::default();
     tasks.begin(credentials, &standing)?;
     tasks.begin(document, &standing)?;

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, ToSql, Transaction};
 use trilane::feed::page::KeyChange;
-use trilane_console::feed::{FeedCursor, FeedVersions, PageBuilder, PageError, PageRange, PageRequest};
+use trilane_console::feed::{
+    FeedCursor, FeedVersions, PageBuilder, PageError, PageRange, PageRequest,
+};
 
 use super::database;
 use super::feed_reads::FeedReads;

@@ -10,13 +10,13 @@ use crate::cases::rights;
 use crate::cases::role::Role;
 use crate::cases::state::ConsoleState;
 use crate::envoys_have;
+use crate::in_transaction;
 use crate::secret::{self, NewSecret};
 use crate::store::client_sign_ins::{self, ClientSignIn};
 use crate::store::device_grants::{self, DeviceGrant};
 use crate::store::keys::{self, StoredKey};
 use crate::store::{LockedRow, StoreError, Transaction, audit, people};
 use crate::timestamp::moment;
-use crate::in_transaction;
 
 /// The life of an access token, in seconds.
 const LIFE: i64 = 3600;
@@ -189,7 +189,9 @@ async fn begin(
     let value = NewSecret::key_of_refresh(refresh.reveal(), 1).map_err(ApiProblem::internal)?;
     let life = i64::from(terms.lifetime_days.unwrap_or(DAYS).min(DAYS));
     let expires_at = now.saturating_add(life.saturating_mul(86_400).saturating_mul(SECOND));
-    let value_until = now.saturating_add(TokenLife::Hour.spans().0).min(expires_at);
+    let value_until = now
+        .saturating_add(TokenLife::Hour.spans().0)
+        .min(expires_at);
     let short = id.get(..8).unwrap_or(id);
     let new = NewKeyBody {
         id: Some(format!("{}-{short}", grant.client)),
@@ -291,7 +293,8 @@ async fn renew(
         return ended(transaction).await;
     };
     let (life, left) = life.spans();
-    let is_good = sign_in.value_until.saturating_sub(now) >= left.min(sign_in.expires_at.saturating_sub(now));
+    let is_good =
+        sign_in.value_until.saturating_sub(now) >= left.min(sign_in.expires_at.saturating_sub(now));
     let (number, until) = if is_good {
         (sign_in.value_number, sign_in.value_until)
     } else {
@@ -312,8 +315,17 @@ async fn renew(
         // First, so that no two keys have one digest.
         keys::update(transaction, &before, &after).await?;
         if sign_in.value_until > now {
-            let (old, _) = key_rotation::old(transaction, before.into_inner(), sign_in.value_until, now).await?;
-            keys::insert(transaction, &StoredKey { limits: after.limits.clone(), ..old }).await?;
+            let (old, _) =
+                key_rotation::old(transaction, before.into_inner(), sign_in.value_until, now)
+                    .await?;
+            keys::insert(
+                transaction,
+                &StoredKey {
+                    limits: after.limits.clone(),
+                    ..old
+                },
+            )
+            .await?;
         }
     }
     client_sign_ins::note_refresh(transaction, sign_in, (number, until), now).await?;
@@ -341,7 +353,8 @@ pub async fn revoke(state: &ConsoleState, refresh: &str) -> Result<(), TokenRefu
 
 /// Waits until every Envoy has a new access token, so that the client's first request is not refused.
 async fn settled(state: &ConsoleState, done: Result<Outcome, ApiProblem>) -> Outcome {
-    let tokens = done.map_err(|problem| TokenRefusal::Unavailable(problem.detail().to_owned()))??;
+    let tokens =
+        done.map_err(|problem| TokenRefusal::Unavailable(problem.detail().to_owned()))??;
     // Whether they have it is not known then; the token is good all the same.
     let _: Result<(), StoreError> =
         envoys_have::wait(&state.store, &tokens.access.digest(), state.now()).await;

@@ -223,7 +223,27 @@ async fn setup(api: &Api, admin: &str, listing: &str, silent: &str) {
 }
 
 /// Brings everything in, as an operator would.
+/// Adds a client that is signed in, and one that waits.
+async fn clients(database: &TestDatabase) {
+    let at = NOW.unix_timestamp() * 1_000_000;
+    let (until, later) = (at + 600_000_000, at + 90 * 86_400_000_000);
+    for sql in [
+        format!(
+            "INSERT INTO client_sign_ins VALUES ('claude-code-3f2a9b01', 'ann', 'r1', 'claude-code', '', '10.1.2.3', 1, {until}, {at}, {at}, {later})"
+        ),
+        format!(
+            "INSERT INTO client_sign_ins VALUES ('trilane-77c0ffee', 'ann', 'r2', 'trilane', 'laptop', '10.1.2.4', 1, {until}, {at}, {at}, {later})"
+        ),
+        format!(
+            "INSERT INTO device_grants VALUES ('g1', 'BCDFGHJK', 'trilane', 'laptop', '10.1.2.3', 5, 0, 'pending', NULL, NULL, NULL, {at}, {until})"
+        ),
+    ] {
+        database.execute(&sql).await.unwrap();
+    }
+}
+
 pub async fn fill(api: &Api, database: &TestDatabase, admin: &str) -> Seeded {
+    clients(database).await;
     let (openai, anthropic, openrouter) = (
         vendors::openai(),
         vendors::anthropic(),
