@@ -65,7 +65,7 @@ fn origin(state: &ConsoleState, headers: &HeaderMap) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
-/// What the server can do (RFC 8414), and the address of the gateway.
+/// Describes the server (RFC 8414), and names the gateway.
 async fn discovery(State(state): State<ConsoleState>, headers: HeaderMap) -> Response {
     let Some(origin) = origin(&state, &headers) else {
         return error(StatusCode::BAD_REQUEST, "invalid_request");

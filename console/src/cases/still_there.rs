@@ -9,9 +9,8 @@ use crate::store::StoreError;
 /// # Errors
 /// Those of the database.
 #[allow(
-    dead_code,
     clippy::unused_async,
-    reason = "sign-ins of programs ask, and the providers come with the next change"
+    reason = "the providers come with the next change"
 )]
 pub async fn ask_again(
     _state: &ConsoleState,

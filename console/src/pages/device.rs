@@ -45,14 +45,15 @@ async fn show(
         }
     }
     let choices = waiting.iter().flat_map(|client| &client.choices);
-    let choices = choices.map(|choice| {
-        let team = if choice.team_name.is_empty() {
-            &choice.team
-        } else {
-            &choice.team_name
-        };
-        let value = format!("{}/{}", choice.team, choice.group);
-        (value, format!("{team}, group {}", choice.group))
+    let choices = choices.map(|choice| match &choice.team {
+        Some(team) => (
+            format!("{team}/{}", choice.group),
+            format!("{}, group {}", choice.team_name, choice.group),
+        ),
+        None => (
+            format!("/{}", choice.group),
+            format!("group {}", choice.group),
+        ),
     });
     let failed = !problems.is_empty();
     form_page(
@@ -76,7 +77,7 @@ pub async fn decide(sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     let code = fields.get("user_code");
     let (choice, notice) = match fields.get("decision") {
-        "approve" => (fields.get("choice").split_once('/'), Notice::ClientApproved),
+        "approve" => (chosen(fields.get("choice")), Notice::ClientApproved),
         _ => (None, Notice::ClientDenied),
     };
     let decided = if notice == Notice::ClientApproved && choice.is_none() {
@@ -94,4 +95,10 @@ pub async fn decide(sent: SignedForm) -> PageResult {
             show(&state, &signed_in, fields, problems).await
         }
     }
+}
+
+/// Reads a choice: `team/group`, or `/group` without a team.
+fn chosen(choice: &str) -> Option<(Option<&str>, &str)> {
+    let (team, group) = choice.split_once('/')?;
+    Some((Some(team).filter(|team| !team.is_empty()), group))
 }

@@ -14,7 +14,7 @@ use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
 use crate::page_security::{PASSWORD, get, post, session, with_password};
 
-/// How far the console's clock is ahead, in seconds.
+/// The time by which the console is ahead, in seconds.
 static AHEAD: AtomicI64 = AtomicI64::new(0);
 
 fn clock() -> OffsetDateTime {
@@ -304,7 +304,7 @@ on_both! {
 }
 
 on_both! {
-    /// Whatever ends a sign-in ends its key at once; and another sign-in is another one.
+    /// Ends a sign-in in every way: its key ends at once.
     async fn ends(database: &TestDatabase) {
         let mut console = SignInConsole::new(database).await;
         for case in ["by page", "by an admin", "its key is removed", "its key is disabled", "out of the team", "another role", "disabled"] {
@@ -389,7 +389,7 @@ on_both! {
 }
 
 on_both! {
-    /// Whatever is done at the same moment: once somebody is out, no key of theirs is taken.
+    /// Refreshes, polls and disables at the same moment: once somebody is out, no key of theirs is taken.
     async fn two_at_once(database: &TestDatabase) {
         let console = SignInConsole::new(database).await;
         let call = async |method: Method, path: &str, body: Value| console.api.call(&console.admin, method, path, &[], &body).await;
@@ -423,6 +423,33 @@ on_both! {
             call(Method::PATCH, "/api/v1/people/ann", json!({"disabled": false})).await.is(200);
             assert_eq!(console.taken().await, [], "{round}: it does not come back");
         }
+        console.api.was_well();
+    }
+}
+
+on_both! {
+    /// A person of no team has keys of the group that an admin, or the identity provider, has chosen.
+    async fn of_no_team(database: &TestDatabase) {
+        let mut console = SignInConsole::new(database).await;
+        with_password(&console.api, "bob", Role::Member).await;
+        console.cookie = session(&post(&console.api, "/sign-in", "", &[("person", "bob"), ("password", PASSWORD)]).await);
+        let (_, user_code) = console.ask().await;
+        let page = get(&console.api, &format!("/device?user_code={user_code}"), &console.cookie).await.text;
+        assert!(page.contains("No team of yours lets its members make keys") && !page.contains("approve"), "{page}");
+        let set = async |group: Value| console.api.call(&console.admin, Method::PATCH, "/api/v1/people/bob", &[], &json!({"key_group": group})).await;
+        assert_eq!(console.decide(&user_code, "/g", "approve").await.status, StatusCode::UNPROCESSABLE_ENTITY);
+        set(json!("g")).await.is(200);
+        let (device_code, user_code) = console.ask().await;
+        assert_eq!(console.decide(&user_code, "/g", "approve").await.status, StatusCode::SEE_OTHER);
+        let tokens = console.poll(&device_code).await.expect(200);
+        let (access, refresh) = (tokens["access_token"].as_str().unwrap(), tokens["refresh_token"].as_str().unwrap());
+        assert!(console.takes(access).await);
+        let open = console.api.get(&console.admin, "/api/v1/people/bob/sign-ins").await.expect(200);
+        let key = console.api.get(&console.admin, &format!("/api/v1/keys/{}", open["items"][0]["id"].as_str().unwrap())).await.expect(200);
+        assert_eq!((&key["owner"], &key["group"], &key["team"]), (&json!("bob"), &json!("g"), &Value::Null));
+        set(Value::Null).await.is(200);
+        assert_eq!(error(&console.refresh(refresh).await), (401, "invalid_grant".into()));
+        assert!(!console.takes(access).await);
         console.api.was_well();
     }
 }

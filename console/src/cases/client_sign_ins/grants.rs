@@ -218,7 +218,7 @@ pub async fn decide(
     state: &ConsoleState,
     caller: &Caller,
     typed: &str,
-    choice: Option<(&str, &str)>,
+    choice: Option<(Option<&str>, &str)>,
 ) -> Result<(), ApiProblem> {
     caller.must(rights::CHANGE_OWN_KEYS)?;
     let now = state.now();
@@ -234,7 +234,7 @@ pub async fn decide(
         let action = match choice {
             Some((team, group)) => {
                 terms::of(transaction, &caller.id, team, group, now).await?;
-                device_grants::approve(transaction, &grant, &caller.id, Some(team), group).await?;
+                device_grants::approve(transaction, &grant, &caller.id, team, group).await?;
                 "client.approve"
             }
             None => {

@@ -9,7 +9,9 @@ use crate::cases::problem::ApiProblem;
 use crate::cases::rights;
 use crate::cases::role::Role;
 use crate::cases::state::ConsoleState;
+use crate::cases::still_there;
 use crate::envoys_have;
+use crate::identity_providers::StillThere;
 use crate::in_transaction;
 use crate::secret::{self, NewSecret};
 use crate::store::client_sign_ins::{self, ClientSignIn};
@@ -173,8 +175,8 @@ async fn begin(
     (refresh, id): (&NewSecret, &str),
     now: i64,
 ) -> Result<Outcome, ApiProblem> {
-    let (team, group) = (grant.team.as_deref(), grant.group_id.as_deref());
-    let (team, group) = (team.unwrap_or_default(), group.unwrap_or_default());
+    let team = grant.team.as_deref();
+    let group = grant.group_id.as_deref().unwrap_or_default();
     let Some(terms) = allowed(terms::of(transaction, &caller.id, team, group, now).await)? else {
         return Ok(Err(TokenRefusal::Denied));
     };
@@ -197,7 +199,7 @@ async fn begin(
         id: Some(format!("{}-{short}", grant.client)),
         group: group.to_owned(),
         owner: Some(caller.id.clone()),
-        team: Some(team.to_owned()),
+        team: team.map(str::to_owned),
         label: Some(label(grant)),
         models: terms.models,
         limits: terms.limits,
@@ -257,11 +259,13 @@ fn seconds_until(until: i64, now: i64) -> i64 {
 /// The sign-in is over, or it cannot be said now.
 pub async fn by_refresh(state: &ConsoleState, refresh: &str, life: TokenLife) -> Outcome {
     let (digest, now) = (secret::digest(refresh), state.now());
+    let is_gone = is_gone(state, &digest, now).await;
+    let is_gone = is_gone.map_err(|error| TokenRefusal::Unavailable(error.to_string()))?;
     let done: Result<Outcome, ApiProblem> = in_transaction!(state.store, transaction => {
         let Some(person) = client_sign_ins::person_of(transaction, &digest).await? else {
             return Ok(Err(TokenRefusal::Ended));
         };
-        let caller = caller_of(transaction, &person).await?;
+        let caller = caller_of(transaction, &person).await?.filter(|_| !is_gone);
         let sign_in = client_sign_ins::find_locked(transaction, &digest).await?;
         let Some(sign_in) = sign_in.filter(|sign_in| sign_in.expires_at > now) else {
             return Ok(Err(TokenRefusal::Ended));
@@ -269,6 +273,17 @@ pub async fn by_refresh(state: &ConsoleState, refresh: &str, life: TokenLife) ->
         renew(transaction, caller, (&sign_in, refresh), life, now).await
     });
     settled(state, done).await
+}
+
+/// Asks the identity provider of the person whether that person is gone. One that does not answer ends nothing.
+async fn is_gone(state: &ConsoleState, digest: &str, now: i64) -> Result<bool, StoreError> {
+    let mut transaction = state.store.read().await?;
+    let person = client_sign_ins::person_of(&mut transaction, digest).await?;
+    transaction.rollback().await;
+    Ok(match person {
+        Some(person) => still_there::ask_again(state, &person, now).await? == StillThere::Ended,
+        None => false,
+    })
 }
 
 /// Renews the value of a sign-in's key where that is due; ends the sign-in where its person, team or key is gone.
@@ -287,8 +302,8 @@ async fn renew(
     let (Some(caller), Some(before)) = (caller, key.filter(|key| !key.disabled)) else {
         return ended(transaction).await;
     };
-    let team = before.team.clone().unwrap_or_default();
-    let terms = terms::of(transaction, &caller.id, &team, &before.group_id, now).await;
+    let team = before.team.as_deref();
+    let terms = terms::of(transaction, &caller.id, team, &before.group_id, now).await;
     let Some(terms) = allowed(terms)? else {
         return ended(transaction).await;
     };

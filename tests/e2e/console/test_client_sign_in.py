@@ -1,0 +1,163 @@
+"""`trilane login`, `token`, `run` and `logout`: a key of the gateway that nobody hands out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Optional
+
+import httpx
+import pytest
+from e2e.console.running import Api, ask
+from e2e.up.running import Up, environment
+from stack import COMMAND, Child
+from waiting import until
+
+OPTIONS = ("--demo", "--console", "--console-port", "0")
+
+
+class Team:
+    """A console with a team, and a member of it who is signed in in a browser."""
+
+    def __init__(self, up: Up, home: Path) -> None:
+        self.up = up
+        self.url = up.said.rsplit("console    ", 1)[1].split()[0]
+        self.api = Api(self.url, (up.data / "admin.token").read_text().strip())
+        self._home = home
+        self._env = {**environment(), "HOME": str(home), "XDG_CONFIG_HOME": ""}
+        team = {"id": "blue", "allowance": {"keys": 2, "groups": ["b-official", "a-official", "c-official"]}}
+        assert self.api.call("POST", "/teams", team).status_code == 201
+        added = self.api.call("POST", "/people/bulk", {"people": [{"id": "ann", "name": "Ann", "role": "member"}], "team": "blue"})
+        link = added.json()["invited"][0]["link"]["path"]
+        self.browser = httpx.Client(base_url=self.url, follow_redirects=True, timeout=30)
+        token = re.search("token=(.*)", link)
+        assert token and self.browser.post("/sign-in/link", data={"token": token[1]}).status_code == 200
+
+    @property
+    def file(self) -> Path:
+        return self._home / ".config" / "trilane" / "sign-in.json"
+
+    def command(self, *words: str, check: bool = True, env: Optional[dict[str, str]] = None) -> subprocess.CompletedProcess[str]:
+        ran = subprocess.run([str(COMMAND), *words], env={**self._env, **(env or {})}, capture_output=True, text=True, timeout=60)
+        assert not check or ran.returncode == 0, ran.stderr
+        return ran
+
+    def begin_login(self, log: Path) -> tuple[Child, str]:
+        """A login that waits, and the address that it shows."""
+        child = Child(["env", "-i", *(f"{name}={value}" for name, value in self._env.items()), str(COMMAND), "login", self.url], log)
+        said = until(lambda: re.search(r"Open (\S+) in a browser", log.read_text(errors="replace")), 20)
+        return child, said[1]
+
+    def decide(self, address: str, decision: str, choice: str = "blue/b-official") -> None:
+        page = self.browser.get(address)
+        assert page.status_code == 200, page.text
+        code, csrf = (re.search(rf'name="{name}" value="([^"]+)"', page.text) for name in ("user_code", "csrf"))
+        assert code and csrf, page.text
+        fields = {"csrf": csrf[1], "user_code": code[1], "choice": choice, "decision": decision}
+        assert self.browser.post("/device", data=fields).status_code == 200
+
+    def login(self, log: Path, choice: str = "blue/b-official") -> None:
+        child, address = self.begin_login(log)
+        try:
+            self.decide(address, "approve", choice)
+            assert child.ended(30) == 0, log.read_text()
+        finally:
+            child.stop()
+
+    def token(self) -> str:
+        return self.command("token").stdout.strip()
+
+
+@pytest.fixture(name="team")
+def team_fixture(tmp_path: Path) -> Iterator[Team]:
+    home = tmp_path / "home"
+    home.mkdir()
+    with Up(tmp_path / "data", *OPTIONS) as up:
+        yield Team(up, home)
+
+
+def test_from_login_to_logout(team: Team, tmp_path: Path) -> None:
+    # Nobody is signed in yet.
+    refused = team.command("token", check=False)
+    assert refused.returncode == 1 and refused.stdout == "" and "trilane login URL" in refused.stderr
+
+    # Refused in the browser.
+    child, address = team.begin_login(tmp_path / "refused.log")
+    assert address.startswith(f"{team.url}/device?user_code=")
+    team.decide(address, "deny")
+    assert child.ended(30) == 1
+    assert "not let in" in (tmp_path / "refused.log").read_text() and not team.file.exists()
+
+    # Let in: the key is good at the gateway as soon as the command has ended.
+    team.login(tmp_path / "login.log")
+    stored = json.loads(team.file.read_text())
+    assert stat.S_IMODE(team.file.stat().st_mode) == 0o600
+    assert stored["gateway"] == team.up.url
+    key = team.token()
+    assert key == stored["access_token"] and key.startswith("tl-")
+    assert ask(team.up.url, key) == 200, "the first request is not refused"
+    assert ask(team.up.url, stored["refresh_token"]) == 401, "a refresh token is no key"
+
+    # Its requests are the person's.
+    name = team.api.get("/people/ann/sign-ins")["items"][0]
+    assert name["client"] == "trilane command" and name["device"] == os.uname().nodename
+    until(lambda: name["id"] in team.api.usage(), 10)
+
+    # What would end soon is renewed, by one of many that ask at once; the other value stays good until its end.
+    stored["good_until"] = int(time.time()) + 500
+    team.file.write_text(json.dumps(stored))
+    asking = [subprocess.Popen([str(COMMAND), "token"], env=team._env, stdout=subprocess.PIPE, text=True) for _ in range(5)]
+    printed = {process.communicate(timeout=30)[0].strip() for process in asking}
+    assert printed == {key}, "the console gives the value that is good for long enough"
+    assert json.loads(team.file.read_text())["good_until"] > stored["good_until"]
+
+    # One that reads its key once gets a key for the day, and that is another value.
+    gemini = team._home / "bin"
+    gemini.mkdir()
+    (gemini / "gemini").write_text('#!/bin/sh\nprintf "%s %s %s" "$GOOGLE_GEMINI_BASE_URL" "$GEMINI_API_KEY" "$*"\n')
+    (gemini / "gemini").chmod(0o755)
+    ran = team.command("run", "gemini", "--", "--model", "x y", env={"PATH": f"{gemini}:{os.environ['PATH']}"})
+    address, day_key, arguments = ran.stdout.split(" ", 2)
+    assert (address, arguments) == (team.up.url, "--model x y") and day_key != key
+    assert ask(team.up.url, day_key) == 200 and ask(team.up.url, key) == 200
+    assert json.loads(team.file.read_text())["good_until"] > time.time() + 11 * 3600
+
+    # Without an agent that is installed.
+    missing = team.command("run", "codex", check=False, env={"PATH": "/nowhere"})
+    assert missing.returncode == 1 and "Is it installed?" in missing.stderr
+
+    # Out: within a second or so no value is taken.
+    assert "Signed out." in team.command("logout").stderr
+    assert not team.file.exists()
+    until(lambda: ask(team.up.url, day_key) == 401 and ask(team.up.url, key) == 401, 5)
+    assert team.api.get("/people/ann/sign-ins")["items"] == []
+
+
+def test_the_console_ends_it(team: Team, tmp_path: Path) -> None:
+    team.login(tmp_path / "login.log")
+    key = team.token()
+    assert ask(team.up.url, key) == 200
+    assert team.api.call("PATCH", "/people/ann", {"disabled": True}).json()["ended"]["sign_ins"] == 1
+    until(lambda: ask(team.up.url, key) == 401, 5)
+    stored: dict[str, Any] = json.loads(team.file.read_text())
+    stored["good_until"] = 0
+    team.file.write_text(json.dumps(stored))
+    ended = team.command("token", check=False)
+    assert ended.returncode == 1 and "the sign-in has ended: trilane login" in ended.stderr
+    assert ended.stdout == "" and not team.file.exists()
+
+
+def test_what_is_no_console(team: Team, tmp_path: Path) -> None:
+    for url, said in (
+        (team.up.url, "signs nobody in"),
+        ("http://127.0.0.1:1", "does not answer"),
+        ("http://console.example", "has no TLS"),
+    ):
+        ran = team.command("login", url, check=False)
+        assert ran.returncode != 0 and said in ran.stderr, (url, ran.stderr)
