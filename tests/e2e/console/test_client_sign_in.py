@@ -66,7 +66,7 @@ class Team:
         child, address = self.begin_login(log)
         try:
             self.decide(address, "approve", choice)
-            assert child.ended(30) == 0, log.read_text()
+            assert child.process.wait(30) == 0, log.read_text()
         finally:
             child.stop()
 
@@ -91,7 +91,7 @@ def test_from_login_to_logout(team: Team, tmp_path: Path) -> None:
     child, address = team.begin_login(tmp_path / "refused.log")
     assert address.startswith(f"{team.url}/device?user_code=")
     team.decide(address, "deny")
-    assert child.ended(30) == 1
+    assert child.process.wait(30) == 1
     assert "not let in" in (tmp_path / "refused.log").read_text() and not team.file.exists()
 
     # Let in: the key is good at the gateway as soon as the command has ended.
