@@ -84,6 +84,7 @@ impl TrustedProxies {
         self.0.is_empty()
     }
 
+    /// Whether an address is one of theirs.
     fn has(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.has(address))
     }
@@ -126,6 +127,10 @@ fn address_of(text: &str) -> Option<IpAddr> {
 #[derive(Debug, Clone)]
 pub struct ClientAddress(pub String);
 
+/// Whether the connection of a request is that of a trusted proxy, in its extensions.
+#[derive(Debug, Clone, Copy)]
+pub struct FromTrustedProxy(pub bool);
+
 /// Finds out from where a request comes.
 pub async fn find(
     State(proxies): State<TrustedProxies>,
@@ -135,6 +140,8 @@ pub async fn find(
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     if let Some(ConnectInfo(peer)) = peer {
         let client = proxies.client(peer.ip(), request.headers());
+        let trusted = FromTrustedProxy(proxies.has(peer.ip().to_canonical()));
+        request.extensions_mut().insert(trusted);
         request
             .extensions_mut()
             .insert(ClientAddress(client.to_string()));

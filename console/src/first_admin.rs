@@ -6,7 +6,7 @@ use crate::sessions::{self, FIRST_LINK};
 use crate::store::api_tokens::{self, ApiToken};
 use crate::store::audit::{self, Actor};
 use crate::store::people::{self, Person};
-use crate::store::{Store, StoreError, Transaction, passwords};
+use crate::store::{Store, StoreError, Transaction, identities, passwords};
 
 /// The id of the first admin.
 const ID: &str = "admin";
@@ -69,14 +69,15 @@ async fn add_in(
     Ok(true)
 }
 
-/// A link that signs the first admin in, once. `None`: that person is no admin any more, or some admin has a password: then a link
+/// A link that signs the first admin in, once. `None`: that person is no admin any more, or some admin has a password or an
+/// identity at a provider: then a link
 /// that whoever reads the output finds there would only be another way in.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn make_link(store: &Store, now: i64) -> Result<Option<NewSecret>, StoreError> {
     in_transaction!(store, transaction => {
-        if passwords::has_admin(transaction).await? {
+        if passwords::has_admin(transaction).await? || identities::has_admin(transaction).await? {
             return Ok(None);
         }
         let person = people::find(transaction, ID).await?;

@@ -24,6 +24,8 @@ const DEVICE: &str = "tld-";
 const DEVICE_CODE: &str = "tlg-";
 /// The prefix of every token with which a client that was let in gets another value of its key.
 const REFRESH: &str = "tlf-";
+/// The prefix of what tells a browser that signs in at an identity provider, and of each of its requests.
+const AUTHORIZATION: &str = "tlo-";
 /// The prefix of what the messages of a webhook are signed with.
 const WEBHOOK: &str = "tlw-";
 /// Letters and digits only: a double click selects them all, and no shell or URL has to escape them.
@@ -125,6 +127,14 @@ impl NewSecret {
         )))
     }
 
+    /// Draws what tells a browser that signs in at an identity provider, or one of its requests.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn authorization() -> Result<Self, String> {
+        Self::draw(AUTHORIZATION)
+    }
+
     /// Draws what the messages of a webhook are signed with.
     ///
     /// # Errors
@@ -176,6 +186,13 @@ impl NewSecret {
 /// Whether this is a secret with which agents enrol as often as they like, by its form.
 pub fn is_enrolment_secret(text: &str) -> bool {
     text.starts_with(ENROLMENT_SECRET)
+}
+
+/// Whether this is what tells a browser that signs in at an identity provider, by its form.
+pub fn is_authorization(text: &str) -> bool {
+    let letters = text.strip_prefix(AUTHORIZATION);
+    letters
+        .is_some_and(|it| it.len() == LENGTH && it.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// Whether a text that somebody looks for is a whole secret, by its form: then it must be in no address. Keys may be imported from

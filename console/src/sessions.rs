@@ -1,4 +1,4 @@
-//! Sessions of people on the pages: begun by a link that is valid once, or by a password.
+//! Sessions of people on the pages: begun by a link that is valid once, by a password, or by an identity provider.
 //!
 //! A session begins with a new token each time, ends when it was not used for [`IDLE`] or is older than [`LONGEST`], and when
 //! its person is disabled or gets another role.
@@ -15,9 +15,10 @@ use crate::secret::{self, NewSecret};
 use crate::store::audit::{self, Actor};
 use crate::store::old_rows::Cutoff;
 use crate::store::people::{self, Person};
+use crate::store::sessions::SessionHolder;
 use crate::store::{
-    Store, StoreError, Transaction, passwords as hashes, sessions, sign_in_devices,
-    sign_in_failures, sign_in_links,
+    Store, StoreError, Transaction, authorization_requests, identity_providers,
+    passwords as hashes, sessions, sign_in_devices, sign_in_failures, sign_in_links,
 };
 use crate::throttle;
 
@@ -76,6 +77,8 @@ pub enum SignInError {
     Wrong,
     /// Too many attempts failed.
     TooMany,
+    /// Passwords are turned off.
+    PasswordsOff,
     /// The database.
     Store(StoreError),
 }
@@ -92,8 +95,8 @@ impl crate::store::AsStoreError for SignInError {
     }
 }
 
-/// The holder of an open session, and when it was last used.
-async fn open(store: &Store, digest: &str, now: i64) -> Result<Option<(Person, i64)>, StoreError> {
+/// The holder of an open session.
+async fn open(store: &Store, digest: &str, now: i64) -> Result<Option<SessionHolder>, StoreError> {
     let mut transaction = store.read().await?;
     let used_since = now.saturating_sub(IDLE);
     let found = sessions::holder(&mut transaction, digest, now, used_since).await;
@@ -110,19 +113,23 @@ pub async fn is_open(store: &Store, token: &str, now: i64) -> Result<bool, Store
     Ok(found.is_some())
 }
 
-/// Returns the person whose session has this token, and marks the session as used.
+/// Returns the holder of the session with this token, and marks the session as used.
 ///
 /// # Errors
 /// Those of the database.
-pub async fn holder(store: &Store, token: &str, now: i64) -> Result<Option<Person>, StoreError> {
+pub async fn holder(
+    store: &Store,
+    token: &str,
+    now: i64,
+) -> Result<Option<SessionHolder>, StoreError> {
     let digest = secret::digest(token);
-    let Some((person, used_at)) = open(store, &digest, now).await? else {
+    let Some(holder) = open(store, &digest, now).await? else {
         return Ok(None);
     };
-    if used_at < now.saturating_sub(TOUCH) {
+    if holder.used_at < now.saturating_sub(TOUCH) {
         in_transaction!(store, transaction => sessions::touch(transaction, &digest, now).await)?;
     }
-    Ok(Some(person))
+    Ok(Some(holder))
 }
 
 /// The path of a link that signs in, once.
@@ -176,8 +183,28 @@ async fn take_link(
     in_transaction!(store, transaction => {
         let person = sign_in_links::take(transaction, &secret::digest(link), now).await?;
         let person = person.ok_or(SignInError::Link)?;
-        begin(transaction, &person, &drawn, "link", from, now).await
+        begin(transaction, &person, &drawn, SignInWay::Link, from, now).await
     })
+}
+
+/// Signs in the person whom a trusted proxy names.
+///
+/// # Errors
+/// There is nobody like that, or the person is disabled.
+pub async fn by_proxy(
+    store: &Store,
+    person: &str,
+    from: &SignInSource<'_>,
+    now: i64,
+) -> Result<NewSession, SignInError> {
+    // No id has a zero byte; PostgreSQL could not even look for it.
+    if person.contains('\0') {
+        return Err(SignInError::Wrong);
+    }
+    let drawn = DrawnTokens::new()?;
+    count_outcome(in_transaction!(store, transaction => {
+        begin(transaction, person, &drawn, SignInWay::ProxyHeader, from, now).await
+    }))
 }
 
 /// Signs in with a password. Ids are in lower case: what is typed otherwise is the same.
@@ -214,6 +241,9 @@ async fn take_password(
     let device = from.device.map(secret::digest);
     let address = format!("address {}", client_address::counted(from.address));
     let tried: Result<_, SignInError> = in_transaction!(store, transaction => {
+        if !identity_providers::passwords_allowed(transaction).await? {
+            return Err(SignInError::PasswordsOff);
+        }
         let known = match &device {
             Some(device) => sign_in_devices::is_known(transaction, device, person).await?,
             None => false,
@@ -241,7 +271,7 @@ async fn take_password(
     let drawn = DrawnTokens::new()?;
     in_transaction!(store, transaction => {
         // The person's row before the failures, as whoever erases a person locks them.
-        let session = begin(transaction, person, &drawn, "password", from, now).await?;
+        let session = begin(transaction, person, &drawn, SignInWay::Password, from, now).await?;
         if hashes::find(transaction, person).await? != hash {
             // Another password was set meanwhile.
             return Err(SignInError::Wrong);
@@ -285,13 +315,18 @@ async fn note_refused(
 }
 
 /// The tokens of a new session. They are drawn beforehand: a change that is done again draws no other.
-struct DrawnTokens {
+#[derive(Debug)]
+pub struct DrawnTokens {
     session: NewSecret,
     device: NewSecret,
 }
 
 impl DrawnTokens {
-    fn new() -> Result<Self, StoreError> {
+    /// Draws them.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn new() -> Result<Self, StoreError> {
         Ok(Self {
             session: NewSecret::session().map_err(StoreError::Other)?,
             device: NewSecret::device().map_err(StoreError::Other)?,
@@ -306,7 +341,7 @@ fn count_outcome(done: Result<NewSession, SignInError>) -> Result<NewSession, Si
         Err(SignInError::Wrong) => Some(SignInOutcome::Wrong),
         Err(SignInError::TooMany) => Some(SignInOutcome::TooMany),
         Err(SignInError::Link) => Some(SignInOutcome::Link),
-        Err(SignInError::Store(_)) => None,
+        Err(SignInError::PasswordsOff | SignInError::Store(_)) => None,
     };
     if let Some(outcome) = outcome {
         counted().sign_in(outcome);
@@ -325,11 +360,40 @@ async fn count(
     may_be_tried.then_some(()).ok_or(SignInError::TooMany)
 }
 
-async fn begin(
+/// The way by which somebody signs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignInWay<'a> {
+    /// A password.
+    Password,
+    /// A link that is good once.
+    Link,
+    /// The identity provider of this id.
+    Provider(&'a str),
+    /// The header of a proxy that is trusted.
+    ProxyHeader,
+}
+
+impl<'a> SignInWay<'a> {
+    /// The name, for the audit.
+    const fn name(self) -> &'a str {
+        match self {
+            Self::Password => "password",
+            Self::Link => "link",
+            Self::Provider(id) => id,
+            Self::ProxyHeader => "proxy header",
+        }
+    }
+}
+
+/// Begins a session of a person who has proved who they are, in this way.
+///
+/// # Errors
+/// [`SignInError::Wrong`]: there is nobody like that, or the person is disabled, or an agent's.
+pub async fn begin(
     transaction: &mut Transaction,
     person: &str,
     drawn: &DrawnTokens,
-    way: &str,
+    way: SignInWay<'_>,
     from: &SignInSource<'_>,
     now: i64,
 ) -> Result<NewSession, SignInError> {
@@ -340,7 +404,12 @@ async fn begin(
         .ok_or(SignInError::Wrong)?
         .into_inner();
     let until = now.saturating_add(LONGEST);
-    sessions::insert(transaction, &drawn.session.digest(), &person, now, until).await?;
+    let provider = match way {
+        SignInWay::Provider(id) => Some(id),
+        _ => None,
+    };
+    let digest = drawn.session.digest();
+    sessions::insert(transaction, &digest, &person, provider, now, until).await?;
     // A device that somebody else has used gets another token: what is counted under it is that person's.
     let device = match from.device {
         Some(known)
@@ -357,7 +426,7 @@ async fn begin(
         address: from.address.to_owned(),
     };
     let mut entry = actor.entry(now, "session.begin", &person.id);
-    entry.after = Some(format!("{{\"by\":\"{way}\"}}"));
+    entry.after = Some(serde_json::json!({"by": way.name()}).to_string());
     audit::insert(transaction, &entry).await?;
     let has_password = hashes::find(transaction, &person.id).await?.is_some();
     Ok(NewSession {
@@ -391,6 +460,9 @@ pub async fn set_password(
     let hash = passwords::hash(password).await.map_err(StoreError::Other)?;
     let session = secret::digest(token);
     in_transaction!(store, transaction => {
+        if !identity_providers::passwords_allowed(transaction).await? {
+            return Err(StoreError::Rule("passwords are turned off".to_owned()));
+        }
         hashes::set(transaction, &actor.id, &hash, now).await?;
         sessions::remove_others(transaction, &actor.id, &session).await?;
         sign_in_links::remove_all(transaction, &actor.id).await?;
@@ -407,6 +479,9 @@ pub async fn forget(store: &Store, now: time::OffsetDateTime) -> Result<(), Stor
     let before = |age| Cutoff::Moment(now.saturating_sub(age));
     sessions::EXPIRED.delete(store, &before(0)).await?;
     sessions::IDLE.delete(store, &before(IDLE)).await?;
+    authorization_requests::EXPIRED
+        .delete(store, &before(0))
+        .await?;
     sign_in_links::EXPIRED.delete(store, &before(0)).await?;
     sign_in_devices::OLD.delete(store, &before(DEVICE)).await?;
     sign_in_failures::OLD

@@ -11,6 +11,7 @@ mod documents;
 mod drafts;
 mod envoys;
 mod feed;
+mod identity_providers;
 mod keys;
 mod ledger;
 mod me;

@@ -20,8 +20,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    audit, budgets, credentials, documents, drafts, envoys, feed, keys, ledger, me, oauth, people,
-    report, requests, setup, sign_in, storage, teams, tokens, usage, webhooks,
+    audit, budgets, credentials, documents, drafts, envoys, feed, identity_providers, keys, ledger,
+    me, oauth, people, report, requests, setup, sign_in, storage, teams, tokens, usage, webhooks,
 };
 use crate::cases::problem::PlacedProblem;
 use crate::cases::{ApiProblem, ConsoleState};
@@ -151,6 +151,19 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(people::erase))
         .routes(routes!(people::erasures))
         .routes(routes!(people::create_link, people::revoke_link))
+        .routes(routes!(identity_providers::identities))
+        .routes(routes!(identity_providers::unlink))
+        .routes(routes!(identity_providers::list))
+        .routes(routes!(
+            identity_providers::get,
+            identity_providers::put,
+            identity_providers::remove
+        ))
+        .routes(routes!(identity_providers::test))
+        .routes(routes!(
+            identity_providers::sign_in,
+            identity_providers::set_sign_in
+        ))
         .routes(routes!(teams::list, teams::create))
         .routes(routes!(teams::get, teams::change, teams::remove))
         .routes(routes!(teams::members))

@@ -184,6 +184,43 @@ pub const ROUTES: &[ApiRoute] = &[
         "/api/v1/people/{id}/sign-in-link",
         rights::CHANGE_PEOPLE,
     ),
+    route(
+        Method::GET,
+        "/api/v1/people/{id}/identities",
+        rights::SEE_PEOPLE,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/people/{id}/identities/{provider}",
+        rights::CHANGE_PEOPLE,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/identity-providers",
+        rights::SEE_SIGN_IN,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/identity-providers/{id}",
+        rights::SEE_SIGN_IN,
+    ),
+    route(
+        Method::PUT,
+        "/api/v1/identity-providers/{id}",
+        rights::CHANGE_SIGN_IN,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/identity-providers/{id}",
+        rights::CHANGE_SIGN_IN,
+    ),
+    route(
+        Method::POST,
+        "/api/v1/identity-providers/{id}/test",
+        rights::CHANGE_SIGN_IN,
+    ),
+    route(Method::GET, "/api/v1/sign-in", rights::SEE_SIGN_IN),
+    route(Method::PUT, "/api/v1/sign-in", rights::CHANGE_SIGN_IN),
     route(Method::GET, "/api/v1/teams", rights::SEE_TEAMS),
     route(Method::POST, "/api/v1/teams", rights::CHANGE_TEAMS),
     route(Method::GET, "/api/v1/teams/{id}", rights::SEE_TEAMS),

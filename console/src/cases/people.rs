@@ -127,7 +127,7 @@ fn view(person: Person) -> PersonView {
     }
 }
 
-fn told(person: &Person) -> String {
+pub(super) fn told(person: &Person) -> String {
     serde_json::to_string(&view(person.clone())).unwrap_or_default()
 }
 

@@ -3,11 +3,13 @@
 use core::fmt;
 use std::sync::Arc;
 
+use http::HeaderName;
 use time::OffsetDateTime;
 use trilane::limits::{Period, Window};
 
 use crate::client_address::TrustedProxies;
 use crate::credentials::SealingKeyFile;
+use crate::identity_providers::ProviderAccess;
 use crate::live::LiveParts;
 use crate::prices::CatalogueFile;
 use crate::store::Store;
@@ -33,6 +35,10 @@ pub struct ConsoleState {
     pub sealing_keys: Option<SealingKeyFile>,
     /// The client that asks vendors for their models, to test accounts.
     pub vendors: VendorAccess,
+    /// The access to identity providers, by which people sign in.
+    pub providers: ProviderAccess,
+    /// The header in which a trusted proxy names the person who is signed in there; `None`: no header is believed.
+    pub user_header: Option<HeaderName>,
     /// The receiver of the reasons of failures that the request did not cause.
     pub reporter: Reporter,
     /// The parts of pages that are looked at.

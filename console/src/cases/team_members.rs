@@ -11,10 +11,11 @@ use super::rights;
 use super::state::ConsoleState;
 use super::teams;
 use crate::in_transaction;
+use crate::store::audit::{self, Actor};
 use crate::store::erasures::Pseudonyms;
 use crate::store::memberships::{self, Membership};
 use crate::store::teams::Team;
-use crate::store::{LockedRow, Transaction, audit, people};
+use crate::store::{LockedRow, Transaction, people};
 use crate::timestamp::moment;
 
 /// A person in a team.
@@ -26,6 +27,9 @@ pub struct TeamMemberView {
     pub(crate) manager: bool,
     /// Since when.
     pub(crate) created_at: String,
+    /// The identity provider whose rule gave it and takes it again; missing where it was given by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) provider: Option<String>,
 }
 
 /// The membership of a person in a team.
@@ -43,6 +47,7 @@ impl From<Membership> for TeamMemberView {
             person: of.person,
             manager: of.manager,
             created_at: moment(of.created_at),
+            provider: of.provider,
         }
     }
 }
@@ -111,16 +116,61 @@ pub(super) async fn join(
         person: person.to_owned(),
         manager,
         created_at: before.as_ref().map_or(now, |before| before.created_at),
+        provider: None,
     };
     if before.as_ref() != Some(&after) {
-        memberships::set(transaction, team, &after).await?;
-        member_budgets::join(transaction, erased, team, person, now).await?;
-        let mut entry = caller.actor().entry(now, "team.member", &team.id);
-        entry.before = before.as_ref().map(told);
-        entry.after = Some(told(&after));
-        audit::insert(transaction, &entry).await?;
+        put(
+            transaction,
+            &caller.actor(),
+            erased,
+            team,
+            before.as_ref(),
+            &after,
+            now,
+        )
+        .await?;
     }
     Ok(TeamMemberView::from(after))
+}
+
+/// Puts a membership in the place of another one, or of none.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn put(
+    transaction: &mut Transaction,
+    actor: &Actor,
+    erased: &Pseudonyms,
+    team: &LockedRow<Team>,
+    before: Option<&Membership>,
+    after: &Membership,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    memberships::set(transaction, team, after).await?;
+    member_budgets::join(transaction, erased, team, &after.person, now).await?;
+    let mut entry = actor.entry(now, "team.member", &team.id);
+    entry.before = before.map(told);
+    entry.after = Some(told(after));
+    audit::insert(transaction, &entry).await?;
+    Ok(())
+}
+
+/// Takes a membership away.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn take(
+    transaction: &mut Transaction,
+    actor: &Actor,
+    team: &LockedRow<Team>,
+    before: &Membership,
+    now: i64,
+) -> Result<(), ApiProblem> {
+    memberships::remove(transaction, team, &before.person).await?;
+    let mut entry = actor.entry(now, "team.member", &team.id);
+    entry.before = Some(told(before));
+    audit::insert(transaction, &entry).await?;
+    Ok(())
 }
 
 /// Takes a person out of a team. Keys that this person has made stay, and so does what they may spend together.
@@ -138,10 +188,6 @@ pub async fn remove(
         let team = teams::find_locked(transaction, id).await?;
         let before = memberships::find(transaction, &team.id, person).await?;
         let before = before.ok_or_else(ApiProblem::not_found)?;
-        memberships::remove(transaction, &team, person).await?;
-        let mut entry = caller.actor().entry(state.now(), "team.member", &team.id);
-        entry.before = Some(told(&before));
-        audit::insert(transaction, &entry).await?;
-        Ok(())
+        take(transaction, &caller.actor(), &team, &before, state.now()).await
     })
 }

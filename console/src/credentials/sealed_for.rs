@@ -19,6 +19,20 @@ pub enum SealedFor<'a> {
         /// The URL that its messages are sent to.
         url: &'a str,
     },
+    /// The secret of this console's client at an identity provider.
+    ClientSecret {
+        /// The provider's id.
+        id: &'a str,
+        /// The issuer, the only one that it may be sent to.
+        issuer: &'a str,
+    },
+    /// The refresh token of a person at an identity provider.
+    RefreshToken {
+        /// The provider's id.
+        provider: &'a str,
+        /// The name of the person there.
+        subject: &'a str,
+    },
 }
 
 impl SealedFor<'_> {
@@ -29,6 +43,10 @@ impl SealedFor<'_> {
                 format!("trilane credential 1\n{name}\n{}", destination.text())
             }
             Self::WebhookSecret { id, url } => format!("trilane webhook 1\n{id}\n{url}"),
+            Self::ClientSecret { id, issuer } => format!("trilane client 1\n{id}\n{issuer}"),
+            Self::RefreshToken { provider, subject } => {
+                format!("trilane refresh token 1\n{provider}\n{subject}")
+            }
         }
     }
 }

@@ -24,6 +24,15 @@ pub const fn device(https: bool) -> &'static str {
     }
 }
 
+/// The cookie of a browser that signs in at an identity provider.
+pub const fn authorization(https: bool) -> &'static str {
+    if https {
+        "__Host-trilane-authorization"
+    } else {
+        "trilane-authorization"
+    }
+}
+
 /// The value of a cookie.
 pub fn find<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let values = headers.get_all(COOKIE).into_iter();
@@ -44,6 +53,11 @@ pub fn set_session(token: &str, seconds: i64, https: bool) -> HeaderValue {
 /// The header that tells a device with which one has signed in, for as long as that is remembered.
 pub fn set_device(token: &str, seconds: i64, https: bool) -> HeaderValue {
     set(device(https), token, seconds, https)
+}
+
+/// The header that tells a browser that signs in at an identity provider; zero seconds remove it.
+pub fn set_authorization(token: &str, seconds: i64, https: bool) -> HeaderValue {
+    set(authorization(https), token, seconds, https)
 }
 
 fn set(name: &str, token: &str, seconds: i64, https: bool) -> HeaderValue {

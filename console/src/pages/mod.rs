@@ -34,6 +34,7 @@ mod error;
 mod field_problems;
 mod form;
 mod headers;
+mod identity_providers;
 mod keys;
 mod limit_fields;
 mod live;
@@ -43,6 +44,8 @@ mod notice;
 mod overview;
 mod people;
 mod periods;
+mod provider_sign_in;
+mod proxy_user;
 mod render;
 mod requests;
 mod settings;
@@ -74,6 +77,9 @@ pub fn router(state: ConsoleState) -> Router {
         .route("/", get(overview::show))
         .route("/sign-in", get(sign_in::form).post(sign_in::by_password))
         .route("/sign-in/link", get(sign_in::link).post(sign_in::by_link))
+        .route("/sign-in/with/{id}", get(provider_sign_in::begin))
+        .route("/sign-in/with/{id}/callback", get(provider_sign_in::finish))
+        .route("/sign-in/with/{id}/end", get(provider_sign_in::end))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/appearance", post(appearance::choose))
         .route(
@@ -208,6 +214,7 @@ fn admin_router() -> Router<ConsoleState> {
             get(people::confirm_erase).post(people::erase),
         )
         .route("/people/{id}/revoke-link", post(people::revoke_link))
+        .route("/people/{id}/unlink", post(people::unlink))
         .route("/teams", get(teams::list).post(teams::create))
         .route("/teams/{id}", get(teams::one).post(teams::change))
         .route(
@@ -234,6 +241,23 @@ fn admin_router() -> Router<ConsoleState> {
             "/envoys/{id}/revoke",
             get(settings::confirm_revoke).post(settings::revoke),
         )
+        .route(
+            "/identity-providers/{id}",
+            get(identity_providers::one).post(identity_providers::change),
+        )
+        .route(
+            "/new-identity-provider",
+            get(identity_providers::new).post(identity_providers::create),
+        )
+        .route(
+            "/identity-providers/{id}/remove",
+            get(identity_providers::confirm_remove).post(identity_providers::remove),
+        )
+        .route(
+            "/identity-providers/{id}/test",
+            post(identity_providers::test),
+        )
+        .route("/passwords", post(identity_providers::switch))
         .route("/webhooks", post(settings::add_webhook))
         .route("/webhooks/{id}/remove", post(settings::remove_webhook))
 }

@@ -5,12 +5,14 @@ use axum::extract::Path;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
+use super::identity_providers;
 use super::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
     page, text,
 };
 use crate::cases::envoys::{self, EnrolmentView, EnvoyView, NewEnvoyBody};
 use crate::cases::paging::PageParams;
+use crate::cases::providers::settings::IdentityProviderView;
 use crate::cases::rights;
 use crate::cases::webhooks::{self, NewWebhookBody, WebhookView};
 use crate::cases::{ApiProblem, ConsoleState};
@@ -42,6 +44,9 @@ struct SettingsPage {
     room: String,
     free_room: Option<String>,
     may_change: bool,
+    providers: Vec<IdentityProviderView>,
+    passwords: bool,
+    may_change_sign_in: bool,
     fields: Fields,
     problems: FieldProblems,
 }
@@ -59,6 +64,7 @@ async fn show(
     let in_force = documents::in_force(state, &signed_in.caller)
         .await?
         .map(|document| document.etag);
+    let (providers, passwords) = identity_providers::all(state, signed_in).await?;
     let storage = storage::get(state, &signed_in.caller).await?;
     let lines = found.items.into_iter().map(|envoy| {
         let report = envoy.report.as_ref();
@@ -90,6 +96,9 @@ async fn show(
             room: text::bytes(storage.bytes),
             free_room: storage.disk_free_bytes.map(text::bytes),
             may_change: signed_in.caller.may(rights::CHANGE_ENVOYS),
+            providers,
+            passwords,
+            may_change_sign_in: signed_in.caller.may(rights::CHANGE_SIGN_IN),
             fields,
             problems,
         },

@@ -1,24 +1,26 @@
 //! Signing in and out.
 
 use askama::Template;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect};
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, StatusCode};
 
 use super::cookie;
-use super::error::PageResult;
+use super::error::{PageProblem, PageResult};
 use super::field_problems::FieldProblems;
 use super::form::{Fields, OpenForm, SignedForm};
 use super::notice::{Notice, done};
+use super::proxy_user::ProxyUser;
 use super::render::page;
 use super::shell::{Appearance, PageShell};
 use super::signed_in::{SignedIn, session_token};
 use super::start;
-use crate::cases::{ConsoleState, Role};
+use crate::cases::{ConsoleState, Role, providers};
 use crate::client_address::RemoteAddress;
 use crate::passwords::Password;
 use crate::sessions::{self, DEVICE, LONGEST, NewSession, SignInError, SignInSource};
+use crate::text;
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -26,7 +28,12 @@ struct SignInPage {
     shell: PageShell,
     person: String,
     to: String,
-    problem: &'static str,
+    problem: String,
+    /// The identity providers, each with the address of the way there.
+    providers: Vec<(String, String)>,
+    passwords: bool,
+    /// The provider at which whoever has signed out here is signed in yet: its name, and the way to its end.
+    left: Option<(String, String)>,
 }
 
 #[derive(Template)]
@@ -56,21 +63,82 @@ pub fn local_path(wanted: &str) -> String {
 /// The form for a password.
 pub async fn form(
     State(state): State<ConsoleState>,
-    RawQuery(query): RawQuery,
+    RemoteAddress(address): RemoteAddress,
+    ProxyUser(named): ProxyUser,
+    asked: Fields,
     headers: HeaderMap,
 ) -> PageResult {
-    let to = local_path(Fields::parse(query.unwrap_or_default().as_bytes()).get("to"));
+    let to = local_path(asked.get("to"));
+    if let Some(person) = named {
+        return by_proxy(&state, &headers, &address, &person, &to).await;
+    }
     if let Some(token) = session_token(&headers, &state) {
         let holder = sessions::holder(&state.store, &token, state.now()).await?;
         if holder.is_some() {
             return Ok(Redirect::to(&to).into_response());
         }
     }
-    page(&SignInPage {
-        shell: PageShell::new("Sign in", Appearance::of(&headers)),
-        person: String::new(),
-        to,
-        problem: "",
+    let left = asked.get("left");
+    page(&sign_in_page(&state, &headers, ("", &to), "", left).await?)
+}
+
+/// Signs in the person whom a trusted proxy names.
+async fn by_proxy(
+    state: &ConsoleState,
+    headers: &HeaderMap,
+    address: &str,
+    person: &str,
+    to: &str,
+) -> PageResult {
+    let from = source(state, headers, address);
+    match sessions::by_proxy(&state.store, person, &from, state.now()).await {
+        Ok(session) => begin(state, headers, &session, to).await,
+        Err(SignInError::Store(error)) => Err(error.into()),
+        Err(_) => {
+            let problem = "The proxy in front of this console names a person who is not known here, or is disabled. Ask an admin of this console.";
+            let page = show(state, headers, "", to, problem).await?;
+            Ok((StatusCode::FORBIDDEN, page).into_response())
+        }
+    }
+}
+
+/// The form, with what is wrong.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn show(
+    state: &ConsoleState,
+    headers: &HeaderMap,
+    person: &str,
+    to: &str,
+    problem: &str,
+) -> PageResult {
+    page(&sign_in_page(state, headers, (person, to), problem, "").await?)
+}
+
+async fn sign_in_page(
+    state: &ConsoleState,
+    headers: &HeaderMap,
+    (person, to): (&str, &str),
+    problem: &str,
+    left: &str,
+) -> Result<SignInPage, PageProblem> {
+    let (offered, passwords) = providers::sign_in::offered(state).await?;
+    let left = offered.iter().find(|provider| provider.id == left);
+    let left = left.map(|it| (it.label.clone(), format!("/sign-in/with/{}/end", it.id)));
+    let way = |id: &str| match to {
+        "/" => format!("/sign-in/with/{id}"),
+        to => text::path_with(&format!("/sign-in/with/{id}"), &[("to", to)]),
+    };
+    let ways = offered.into_iter().map(|it| (way(&it.id), it.label));
+    Ok(SignInPage {
+        shell: PageShell::new("Sign in", Appearance::of(headers)),
+        person: person.to_owned(),
+        to: to.to_owned(),
+        problem: problem.to_owned(),
+        providers: ways.collect(),
+        passwords,
+        left,
     })
 }
 
@@ -99,14 +167,13 @@ pub async fn by_password(
             StatusCode::TOO_MANY_REQUESTS,
             "Too many attempts have failed. Wait a while, then try again; or ask an admin for a link.",
         ),
+        Err(SignInError::PasswordsOff) => (
+            StatusCode::FORBIDDEN,
+            "Passwords are turned off here. Sign in another way.",
+        ),
         Err(SignInError::Store(error)) => return Err(error.into()),
     };
-    let page = page(&SignInPage {
-        shell: PageShell::new("Sign in", Appearance::of(&headers)),
-        person: person.to_owned(),
-        to,
-        problem,
-    })?;
+    let page = show(&state, &headers, person, &to, problem).await?;
     let mut response = (status, page).into_response();
     if status == StatusCode::TOO_MANY_REQUESTS {
         let wait = http::HeaderValue::from_static("60");
@@ -134,7 +201,8 @@ pub async fn by_link(
     let begun = sessions::by_link(&state.store, fields.get("token"), &from, state.now()).await;
     match begun {
         Ok(session) => {
-            let to = if session.has_password {
+            let (_, passwords) = providers::sign_in::offered(&state).await?;
+            let to = if session.has_password || !passwords {
                 "/"
             } else {
                 "/me/password"
@@ -143,19 +211,15 @@ pub async fn by_link(
         }
         Err(SignInError::Store(error)) => Err(error.into()),
         Err(_) => {
-            let page = page(&SignInPage {
-                shell: PageShell::new("Sign in", Appearance::of(&headers)),
-                person: String::new(),
-                to: "/".to_owned(),
-                problem: "This link is not good any more: it works once, and not for long. Ask an admin for another one.",
-            })?;
+            let problem = "This link is not good any more: it works once, and not for long. Ask an admin for another one.";
+            let page = show(&state, &headers, "", "/", problem).await?;
             Ok((StatusCode::GONE, page).into_response())
         }
     }
 }
 
 /// A new session in place of the one that the browser had.
-async fn begin(
+pub(super) async fn begin(
     state: &ConsoleState,
     headers: &HeaderMap,
     session: &NewSession,
@@ -184,7 +248,11 @@ async fn begin(
 }
 
 /// From where somebody signs in.
-fn source<'a>(state: &ConsoleState, headers: &'a HeaderMap, address: &'a str) -> SignInSource<'a> {
+pub(super) fn source<'a>(
+    state: &ConsoleState,
+    headers: &'a HeaderMap,
+    address: &'a str,
+) -> SignInSource<'a> {
     SignInSource {
         address,
         is_shared: !state.tells_addresses_apart(),
@@ -194,9 +262,15 @@ fn source<'a>(state: &ConsoleState, headers: &'a HeaderMap, address: &'a str) ->
 
 /// Ends the session.
 pub async fn sign_out(form: SignedForm) -> PageResult {
-    sessions::end(&form.state.store, form.signed_in.token()).await?;
-    let cookie = cookie::set_session("", 0, form.state.https);
-    Ok(([(SET_COOKIE, cookie)], Redirect::to("/sign-in")).into_response())
+    let (state, token) = (&form.state, form.signed_in.token());
+    let holder = sessions::holder(&state.store, token, state.now()).await?;
+    sessions::end(&state.store, token).await?;
+    let to = match holder.and_then(|holder| holder.provider) {
+        Some((provider, _)) => text::path_with("/sign-in", &[("left", &provider)]),
+        None => "/sign-in".to_owned(),
+    };
+    let cookie = cookie::set_session("", 0, state.https);
+    Ok(([(SET_COOKIE, cookie)], Redirect::to(&to)).into_response())
 }
 
 /// The form for a new password.

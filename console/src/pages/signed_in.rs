@@ -8,10 +8,13 @@ use subtle::ConstantTimeEq as _;
 
 use super::cookie;
 use super::error::PageProblem;
+use super::proxy_user::ProxyUser;
 use super::shell::{Appearance, PageShell};
+use crate::cases::providers::still_there;
 use crate::cases::{Caller, ConsoleState, Role};
 use crate::client_address::address;
 use crate::sessions;
+use crate::store::sessions::SessionHolder;
 
 /// The person who is signed in. A request without a session is redirected to the sign-in page.
 #[derive(Clone)]
@@ -86,8 +89,13 @@ impl FromRequestParts<ConsoleState> for SignedIn {
         let wanted = wanted.filter(|_| parts.method == Method::GET);
         let signed_out = || PageProblem::SignedOut(wanted.clone());
         let token = session_token(&parts.headers, state).ok_or_else(signed_out)?;
-        let person = sessions::holder(&state.store, &token, state.now()).await;
-        let person = person.map_err(PageProblem::from)?.ok_or_else(signed_out)?;
+        let holder = open_session(state, &token).await?;
+        let person = holder.ok_or_else(signed_out)?.person;
+        // Somebody else is signed in at the proxy by now.
+        let ProxyUser(named) = ProxyUser::of(parts, state);
+        if named.is_some_and(|named| named != person.id) {
+            return Err(signed_out());
+        }
         let role = Role::parse(&person.role).ok_or_else(signed_out)?;
         let digest = crate::secret::digest(&token);
         let caller = Caller {
@@ -111,6 +119,25 @@ impl FromRequestParts<ConsoleState> for SignedIn {
             appearance,
         })
     }
+}
+
+/// The holder of a session. Where the person signed in by an identity provider, it is asked from time to time whether the person is
+/// still there, and the session may have ended.
+async fn open_session(
+    state: &ConsoleState,
+    token: &str,
+) -> Result<Option<SessionHolder>, PageProblem> {
+    let now = state.now();
+    let holder = sessions::holder(&state.store, token, now).await?;
+    if let Some(found) = &holder
+        && let Some((provider, asked_at)) = &found.provider
+    {
+        let by = (provider.as_str(), *asked_at);
+        if still_there::check_session(state, &found.person.id, by, now).await? {
+            return Ok(sessions::holder(&state.store, token, now).await?);
+        }
+    }
+    Ok(holder)
 }
 
 /// A request for a page by somebody who is signed in.

@@ -14,6 +14,8 @@ pub struct Membership {
     pub manager: bool,
     /// Since when, in microseconds since 1970.
     pub created_at: i64,
+    /// The identity provider whose rule gave it; `None`: it was given by hand.
+    pub provider: Option<String>,
 }
 
 /// A team, and what a person is in it.
@@ -25,14 +27,15 @@ pub struct TeamOfPerson {
     pub manager: bool,
 }
 
-type TeamMemberRow = (String, String, bool, i64);
+type TeamMemberRow = (String, String, bool, i64, Option<String>);
 
-fn of((team, person, manager, created_at): TeamMemberRow) -> Membership {
+fn of((team, person, manager, created_at, provider): TeamMemberRow) -> Membership {
     Membership {
         team,
         person,
         manager,
         created_at,
+        provider,
     }
 }
 
@@ -47,13 +50,14 @@ pub async fn set(
 ) -> Result<(), StoreError> {
     execute!(
         transaction,
-        "INSERT INTO memberships (team_id, person_id, manager, created_at) VALUES ($1, $2, $3, $4) \
-         ON CONFLICT (team_id, person_id) DO UPDATE SET manager = excluded.manager",
+        "INSERT INTO memberships (team_id, person_id, manager, created_at, provider_id) VALUES ($1, $2, $3, $4, $5) \
+         ON CONFLICT (team_id, person_id) DO UPDATE SET manager = excluded.manager, provider_id = excluded.provider_id",
         (
             &team.id,
             &membership.person,
             membership.manager,
-            membership.created_at
+            membership.created_at,
+            &membership.provider
         )
     )
 }
@@ -86,7 +90,7 @@ pub async fn find(
     let row: Option<TeamMemberRow> = fetch!(
         transaction,
         query_as.fetch_optional,
-        "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id = $2",
+        "SELECT team_id, person_id, manager, created_at, provider_id FROM memberships WHERE team_id = $1 AND person_id = $2",
         (team, person)
     );
     Ok(row.map(of))
@@ -105,7 +109,7 @@ pub async fn of_team(
     let rows: Vec<TeamMemberRow> = fetch!(
         transaction,
         query_as.fetch_all,
-        "SELECT team_id, person_id, manager, created_at FROM memberships WHERE team_id = $1 AND person_id > $2 \
+        "SELECT team_id, person_id, manager, created_at, provider_id FROM memberships WHERE team_id = $1 AND person_id > $2 \
          ORDER BY person_id LIMIT $3",
         (team, after, limit)
     );
@@ -140,4 +144,21 @@ pub async fn of_person(
         manager,
     };
     Ok(rows.into_iter().map(of).collect())
+}
+
+/// The teams that rules of a provider gave a person.
+///
+/// # Errors
+/// Those of the database.
+pub async fn given_by(
+    transaction: &mut Transaction,
+    provider: &str,
+    person: &str,
+) -> Result<Vec<String>, StoreError> {
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_all,
+        "SELECT team_id FROM memberships WHERE person_id = $1 AND provider_id = $2 ORDER BY team_id",
+        (person, provider)
+    ))
 }

@@ -4,7 +4,7 @@ use super::old_rows::OldRows;
 use super::people::Person;
 use super::{StoreError, Transaction, execute, fetch};
 
-/// Begins a session of a person, which ends at `expires_at` at the latest.
+/// Begins a session of a person, which ends at `expires_at` at the latest; by an identity provider, if one is named.
 ///
 /// # Errors
 /// Those of the database.
@@ -12,18 +12,30 @@ pub async fn insert(
     transaction: &mut Transaction,
     digest: &str,
     person: &Person,
+    provider: Option<&str>,
     now: i64,
     expires_at: i64,
 ) -> Result<(), StoreError> {
     execute!(
         transaction,
-        "INSERT INTO sessions (digest, person_id, role, created_at, used_at, expires_at) VALUES ($1, $2, $3, $4, $4, $5)",
-        (digest, &person.id, &person.role, now, expires_at)
+        "INSERT INTO sessions (digest, person_id, role, created_at, used_at, expires_at, provider_id) VALUES ($1, $2, $3, $4, $4, $5, $6)",
+        (digest, &person.id, &person.role, now, expires_at, provider)
     )
 }
 
-/// Returns the person of a session, and when it was last used: if it has not expired, was used since `used_since`, and the person is not
-/// disabled and has the role of its beginning.
+/// The holder of an open session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionHolder {
+    /// The person.
+    pub person: Person,
+    /// The time of its last use, as far as that is noted, in microseconds since 1970.
+    pub used_at: i64,
+    /// The identity provider by which it began, and when that was last asked about the person; `None`: it began otherwise.
+    pub provider: Option<(String, i64)>,
+}
+
+/// Returns the holder of a session: if it has not expired, was used since `used_since`, and the person is not disabled and has the
+/// role of its beginning.
 ///
 /// # Errors
 /// Those of the database.
@@ -32,27 +44,42 @@ pub async fn holder(
     digest: &str,
     now: i64,
     used_since: i64,
-) -> Result<Option<(Person, i64)>, StoreError> {
-    type SessionRow = (String, String, String, bool, i64, Option<String>, i64);
+) -> Result<Option<SessionHolder>, StoreError> {
+    type SessionRow = (
+        String,
+        String,
+        String,
+        bool,
+        i64,
+        Option<String>,
+        i64,
+        Option<String>,
+        Option<i64>,
+    );
     let row: Option<SessionRow> = fetch!(
         transaction,
         query_as.fetch_optional,
-        "SELECT people.id, people.name, people.role, people.disabled, people.created_at, people.key_group, sessions.used_at \
+        "SELECT people.id, people.name, people.role, people.disabled, people.created_at, people.key_group, sessions.used_at, \
+         sessions.provider_id, identities.asked_at \
          FROM sessions JOIN people ON people.id = sessions.person_id AND people.role = sessions.role \
+         LEFT JOIN identities ON identities.provider_id = sessions.provider_id AND identities.person_id = people.id \
          WHERE sessions.digest = $1 AND sessions.expires_at > $2 AND sessions.used_at > $3 AND NOT people.disabled",
         (digest, now, used_since)
     );
     Ok(row.map(
-        |(id, name, role, disabled, created_at, key_group, used_at)| {
-            let person = Person {
-                id,
-                name,
-                role,
-                disabled,
-                created_at,
-                key_group,
-            };
-            (person, used_at)
+        |(id, name, role, disabled, created_at, key_group, used_at, provider, asked_at)| {
+            SessionHolder {
+                person: Person {
+                    id,
+                    name,
+                    role,
+                    disabled,
+                    created_at,
+                    key_group,
+                },
+                used_at,
+                provider: provider.zip(asked_at),
+            }
         },
     ))
 }

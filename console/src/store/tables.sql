@@ -61,6 +61,28 @@ CREATE TABLE account_tests (
 
 -- === People, and how they prove who they are. Of secrets there are digests only.
 
+-- Identity providers, by which people sign in.
+CREATE TABLE identity_providers (
+  id            TEXT NOT NULL PRIMARY KEY,
+  -- Grows with each change.
+  revision      BIGINT NOT NULL,
+  issuer        TEXT NOT NULL,
+  client_id     TEXT NOT NULL,
+  -- Sealed for this provider and this issuer; NULL: the client has none.
+  client_secret TEXT,
+  -- Label, scopes, domains and rules, as JSON.
+  settings      TEXT NOT NULL,
+  enabled       BOOLEAN NOT NULL,
+  created_at    BIGINT NOT NULL
+);
+
+-- One row: whether people sign in with passwords.
+CREATE TABLE sign_in_settings (
+  one       INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  passwords BOOLEAN NOT NULL
+);
+INSERT INTO sign_in_settings (one, passwords) VALUES (1, TRUE);
+
 CREATE TABLE people (
   id         TEXT NOT NULL PRIMARY KEY,
   name       TEXT NOT NULL,
@@ -85,9 +107,43 @@ CREATE TABLE sessions (
   role       TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   used_at    BIGINT NOT NULL,
-  expires_at BIGINT NOT NULL
+  expires_at BIGINT NOT NULL,
+  -- The identity provider by which it began; NULL: by a password or a link.
+  provider_id TEXT REFERENCES identity_providers (id) ON DELETE CASCADE
 ) {by key};
 CREATE INDEX sessions_by_person ON sessions (person_id);
+CREATE INDEX sessions_by_provider ON sessions (provider_id) WHERE provider_id IS NOT NULL;
+
+-- People, as identity providers know them.
+CREATE TABLE identities (
+  provider_id     TEXT NOT NULL REFERENCES identity_providers (id) ON DELETE CASCADE,
+  subject         TEXT NOT NULL,
+  person_id       TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  -- Sealed for this provider and subject; NULL: the provider gave none.
+  refresh_token   TEXT,
+  -- When the provider last vouched for the person, and when it was last asked.
+  checked_at      BIGINT NOT NULL,
+  asked_at        BIGINT NOT NULL,
+  -- Whether the provider has ended it, until the next sign-in.
+  ended           BOOLEAN NOT NULL,
+  -- Role and group of keys that a rule of the provider gave last.
+  given_role      TEXT,
+  given_key_group TEXT,
+  created_at      BIGINT NOT NULL,
+  PRIMARY KEY (provider_id, subject),
+  UNIQUE (provider_id, person_id)
+) {by key};
+CREATE INDEX identities_by_person ON identities (person_id);
+
+-- Browsers that were sent to an identity provider. Digests only.
+CREATE TABLE authorization_requests (
+  state       TEXT NOT NULL PRIMARY KEY,
+  provider_id TEXT NOT NULL REFERENCES identity_providers (id) ON DELETE CASCADE,
+  browser     TEXT NOT NULL,
+  -- The path that is shown afterwards.
+  target      TEXT NOT NULL,
+  expires_at  BIGINT NOT NULL
+) {by key};
 
 -- Links that sign a person in, once.
 CREATE TABLE sign_in_links (
@@ -185,6 +241,8 @@ CREATE TABLE memberships (
   -- Whether this person sees what the whole team uses.
   manager    BOOLEAN NOT NULL,
   created_at BIGINT NOT NULL,
+  -- The identity provider whose rule gave it, and takes it again; NULL: it was given by hand.
+  provider_id TEXT REFERENCES identity_providers (id) ON DELETE SET NULL,
   PRIMARY KEY (team_id, person_id)
 );
 CREATE INDEX memberships_by_person ON memberships (person_id, team_id);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Body;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, Method, Request, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
 use time::OffsetDateTime;
@@ -14,6 +14,7 @@ use tower::ServiceExt as _;
 use trilane_console::cases::{ConsoleState, Reporter, Role};
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
+use trilane_console::identity_providers::ProviderAccess;
 use trilane_console::in_transaction;
 use trilane_console::live::LiveParts;
 use trilane_console::prices::CatalogueFile;
@@ -108,29 +109,35 @@ async fn add_person(
 
 impl Api {
     pub async fn new(database: &TestDatabase) -> Self {
-        Self::begin(database, OffsetDateTime::now_utc, false, true).await
+        Self::begin(database, OffsetDateTime::now_utc, (false, true), None).await
     }
 
     /// Starts a console without sealing keys.
     pub async fn without_sealing_keys(database: &TestDatabase) -> Self {
-        Self::begin(database, OffsetDateTime::now_utc, false, false).await
+        Self::begin(database, OffsetDateTime::now_utc, (false, false), None).await
     }
 
     /// Starts a console that tests accounts at private addresses, too.
     pub async fn with_private_accounts(database: &TestDatabase) -> Self {
-        Self::begin(database, OffsetDateTime::now_utc, true, true).await
+        Self::begin(database, OffsetDateTime::now_utc, (true, true), None).await
     }
 
     /// Starts a console with this clock, which tests accounts at private addresses, too.
     pub async fn with_clock(database: &TestDatabase, clock: fn() -> OffsetDateTime) -> Self {
-        Self::begin(database, clock, true, true).await
+        Self::begin(database, clock, (true, true), None).await
+    }
+
+    /// Starts a console that believes this header of a trusted proxy (10.0.0.1).
+    pub async fn with_user_header(database: &TestDatabase, name: &'static str) -> Self {
+        let name = HeaderName::from_static(name);
+        Self::begin(database, OffsetDateTime::now_utc, (false, true), Some(name)).await
     }
 
     async fn begin(
         database: &TestDatabase,
         clock: fn() -> OffsetDateTime,
-        private_accounts: bool,
-        seals: bool,
+        (private_accounts, seals): (bool, bool),
+        user_header: Option<HeaderName>,
     ) -> Self {
         let store = database.open().await;
         let reported = Arc::new(Mutex::new(Vec::new()));
@@ -146,6 +153,11 @@ impl Api {
             gateway: None,
             address: None,
             vendors: VendorAccess::new(private_accounts, directory.path().join("no-authorities")),
+            providers: ProviderAccess::new(
+                private_accounts,
+                directory.path().join("no-authorities"),
+            ),
+            user_header,
             sealing_keys: seals.then(|| sealing_keys.clone()),
             prices: CatalogueFile::default(),
             reporter: Reporter(Arc::new(move |reason: &str| {

@@ -13,7 +13,8 @@ use crate::lives::{PRICES, document, publish};
 
 /// Routes that change nothing that people decide: reports of agents, a search that hides the value it looks for, and tests that ask a
 /// vendor, which have tests of their own.
-const NO_ACTS: [&str; 5] = [
+const NO_ACTS: [&str; 6] = [
+    "/api/v1/identity-providers/{id}/test",
     "/api/v1/keys/find",
     "/api/v1/envoys/{id}/report",
     "/api/v1/ledger/{envoy}/{file}",
@@ -87,6 +88,9 @@ on_both! {
             (post.clone(), "envoys/{id}/enrolment", v1("envoys/edge/enrolment"), none(), "envoy.let_enrol"),
             (post.clone(), "envoys/{id}/voids", v1("envoys/edge/voids"), json!({"from": "2026-11-24", "to": "2026-11-25"}), "envoy.void"),
             (delete.clone(), "envoys/{id}", v1("envoys/edge"), none(), "envoy.revoke"),
+            (put.clone(), "identity-providers/{id}", v1("identity-providers/idp"), json!({"issuer": "https://idp.example", "client_id": "c", "client_secret": "secret-of-the-client"}), "identity_provider.create"),
+            (delete.clone(), "identity-providers/{id}", v1("identity-providers/idp"), none(), "identity_provider.remove"),
+            (put.clone(), "sign-in", v1("sign-in"), json!({"passwords": true}), "sign_in.change"),
             (post.clone(), "webhooks", v1("webhooks"), json!({"url": "https://example.com/hook"}), "webhook.create"),
             (put.clone(), "setup/vendors/{group}", v1("setup/vendors/openai"), json!({"vendor": "openai", "value": "sk-of-the-first-run"}), "draft.change"),
             (delete.clone(), "setup/vendors/{group}", v1("setup/vendors/openai"), none(), "draft.change"),
@@ -133,8 +137,8 @@ on_both! {
         act(&root, "root", (delete.clone(), "teams/{id}", v1("teams/red"), none(), "team.remove")).await;
         act(&root, "root", (delete.clone(), "people/{id}/data", v1("people/ann/data"), none(), "person.erase")).await;
 
-        // Nothing else changes anything; credentials and publishing have tests of their own that say so.
-        let elsewhere = ["PUT /api/v1/credentials/{name}", "DELETE /api/v1/credentials/{name}", "POST /api/v1/drafts/{id}/publish"];
+        // Nothing else changes anything; credentials, publishing and identities have tests of their own that say so.
+        let elsewhere = ["DELETE /api/v1/people/{id}/identities/{provider}", "PUT /api/v1/credentials/{name}", "DELETE /api/v1/credentials/{name}", "POST /api/v1/drafts/{id}/publish"];
         let left: Vec<String> = ROUTES
             .iter()
             .filter(|route| route.method != Method::GET && !NO_ACTS.contains(&route.path))
@@ -144,6 +148,7 @@ on_both! {
         assert_eq!(left, [""; 0], "acts without a case here");
 
         given.push("sk-of-the-first-run".to_owned());
+        given.push("secret-of-the-client".to_owned());
         assert!(given.len() >= 7, "{}", given.len());
         let all = serde_json::to_string(&entries(&api, &root).await).unwrap();
         for secret in given {

@@ -20,6 +20,7 @@ fn some_path(path: &str) -> String {
         .replace("{version}", "1")
         .replace("{kind}", "owner")
         .replace("{person}", "ann")
+        .replace("{provider}", "some")
         .replace("{name}", "some")
         .replace("{group}", "some")
         .replace("{account}", "some");

@@ -34,6 +34,7 @@ mod feed;
 mod fleet_watch;
 mod golden;
 mod holder;
+mod identity_providers;
 mod intake;
 mod key_again;
 mod key_search;

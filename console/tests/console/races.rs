@@ -374,6 +374,22 @@ fn new_webhook() -> RaceStep {
         .keep("hook", "/webhook/id")
 }
 
+/// Adds or changes an identity provider, as its revision was seen.
+fn provider(id: &str, client: &str, revision: u32) -> RaceStep {
+    step("PUT /api/v1/identity-providers/{id}", &[id])
+        .body(json!({"issuer": "https://127.0.0.1:1", "client_id": client, "revision": revision}))
+}
+
+fn no_provider(id: &str) -> RaceStep {
+    step("DELETE /api/v1/identity-providers/{id}", &[id])
+}
+
+/// Shows a provider, and removes it: the next run begins with none.
+fn provider_seen() -> Vec<RaceStep> {
+    let seen = step("GET /api/v1/identity-providers/{id}", &["i<n>"]);
+    vec![seen.places(&["/revision", "/enabled"]), no_provider("i<n>")]
+}
+
 fn own_key() -> RaceStep {
     step("POST /api/v1/me/keys", &[])
         .body(json!({"team": "t<n>", "group": "g"}))
@@ -471,6 +487,15 @@ fn races() -> Vec<Race> {
         race("an owner's budget is taken twice", vec![set_budget(json!({"per_day": "1"}))], vec![no_budget(), no_budget()], budget_seen()),
         race("a webhook is added once, and once more", vec![], vec![new_webhook(), new_webhook()],
             vec![step("GET /api/v1/webhooks", &["?limit=500"]).count("/<n>"), step("DELETE /api/v1/webhooks/{id}", &["<hook>"])]),
+        race("an identity provider is added twice", vec![], vec![provider("i<n>", "a", 0), provider("i<n>", "a", 0)], provider_seen()),
+        race("four with one revision of an identity provider", vec![provider("i<n>", "z", 0)],
+            ["a", "b", "c", "d"].map(|client| provider("i<n>", client, 1)).to_vec(), provider_seen()),
+        race("an identity provider is changed, read and removed", vec![provider("i<n>", "a", 0)],
+            vec![provider("i<n>", "b", 1), no_provider("i<n>"), step("POST /api/v1/identity-providers/{id}/test", &["i<n>"])], provider_seen()),
+        race("passwords stay on", vec![], [true, true].map(|on| step("PUT /api/v1/sign-in", &[]).body(json!({"passwords": on}))).to_vec(),
+            vec![step("GET /api/v1/sign-in", &[]).places(&["/passwords"])]),
+        race("a person is unlinked who has no identity", vec![new_person(json!({}))],
+            ["idp", "idp"].map(|of| step("DELETE /api/v1/people/{id}/identities/{provider}", &["p<n>", of])).to_vec(), vec![]),
         race("a webhook is removed twice", vec![new_webhook()],
             vec![step("DELETE /api/v1/webhooks/{id}", &["<hook>"]), step("DELETE /api/v1/webhooks/{id}", &["<hook>"])], vec![]),
         race("a version is published again by three", vec![step("GET /api/v1/documents/current", &[]).keep("version", "/version").keep("seen", "ETag")],

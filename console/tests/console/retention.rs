@@ -190,16 +190,19 @@ on_both! {
         let at = |days: i64| (now - time::Duration::days(days)).unix_timestamp() * 1_000_000;
         let day = |days: i64| (now - time::Duration::days(days)).date().to_string();
         let (hour, fresh) = (at(0) - 3_600_000_000, at(-1));
-        let mut sql = "INSERT INTO people VALUES ('p', 'P', 'admin', FALSE, 0);\n\
+        let mut sql = "INSERT INTO people VALUES ('p', 'P', 'admin', FALSE, 0, NULL);\n\
+            INSERT INTO identity_providers VALUES ('i', 1, 'https://i.example', 'c', NULL, '{}', TRUE, 0);\n\
             INSERT INTO webhooks (id, url, secret, thresholds, created_at) VALUES ('w', 'https://a.example', '', '[80]', 0);\n".to_owned();
         // (the row's name, whether it stays, the row)
         let mut wanted: Vec<String> = Vec::new();
         for (table, name, stays, values) in [
             ("idempotency", "answer-new", true, format!("'t', 'answer-new', '', 200, '', {hour}")),
             ("idempotency", "answer-old", false, format!("'t', 'answer-old', '', 200, '', {}", at(2))),
-            ("sessions", "session-new", true, format!("'session-new', 'p', 'admin', 0, {hour}, {fresh}")),
-            ("sessions", "session-expired", false, format!("'session-expired', 'p', 'admin', 0, {hour}, {hour}")),
-            ("sessions", "session-idle", false, format!("'session-idle', 'p', 'admin', 0, {}, {fresh}", at(1))),
+            ("sessions", "session-new", true, format!("'session-new', 'p', 'admin', 0, {hour}, {fresh}, NULL")),
+            ("sessions", "session-expired", false, format!("'session-expired', 'p', 'admin', 0, {hour}, {hour}, NULL")),
+            ("sessions", "session-idle", false, format!("'session-idle', 'p', 'admin', 0, {}, {fresh}, 'i'", at(1))),
+            ("authorization_requests", "authorization-new", true, format!("'authorization-new', 'i', 'b', '/', {fresh}")),
+            ("authorization_requests", "authorization-over", false, format!("'authorization-over', 'i', 'b', '/', {hour}")),
             ("sign_in_links", "link-new", true, format!("'link-new', 'p', 0, {fresh}")),
             ("sign_in_links", "link-expired", false, format!("'link-expired', 'p', 0, {hour}")),
             ("device_grants", "grant-new", true, format!("'grant-new', 'BCDFGHJK', 'c', '', '', 5, 0, 'pending', NULL, NULL, NULL, 0, {fresh}")),
@@ -238,7 +241,7 @@ on_both! {
         for turn in 0..2 {
             maintenance::run(&store, retention).await.unwrap();
             let dump = database.dump().await;
-            let names = ["answer-", "grant-", "session-", "sign-in-", "link-", "failure-", "token-", "message-", "nearly-", "audit-", "spend-"];
+            let names = ["answer-", "grant-", "session-", "sign-in-", "authorization-", "link-", "failure-", "token-", "message-", "nearly-", "audit-", "spend-"];
             let mut left: Vec<String> = dump
                 .split(|c: char| !(c.is_ascii_alphabetic() || c == '-'))
                 .filter(|word| names.iter().any(|name| word.starts_with(name)))

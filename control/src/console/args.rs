@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use http::HeaderName;
 use time::OffsetDateTime;
 use trilane_console::client_address::Network;
 use trilane_console::timestamp;
@@ -65,6 +66,16 @@ pub struct ConsoleArgs {
     )]
     pub trusted_proxies: Vec<Network>,
 
+    /// The header in which those proxies name the person who is signed in there. Whoever can set it is anybody: they must take it away
+    /// from what clients send
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "trusted_proxies",
+        env = "TRILANE_TRUSTED_USER_HEADER"
+    )]
+    pub trusted_user_header: Option<HeaderName>,
+
     /// The address at which people reach this console, for links and for signing in elsewhere: https://console.example.com
     #[arg(long, env = "TRILANE_CONSOLE_URL", value_name = "URL")]
     pub console_url: Option<ConsoleUrl>,
@@ -77,7 +88,7 @@ pub struct ConsoleArgs {
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,
 
-    /// The keys that seal credentials of accounts and secrets of webhooks, made where there are none [default: sealing.keys in the database's directory]
+    /// The keys that seal credentials of accounts and secrets of webhooks and identity providers, made where there are none [default: sealing.keys in the database's directory]
     #[arg(long, value_name = "FILE", env = "TRILANE_SEALING_KEY_FILE")]
     pub sealing_key_file: Option<PathBuf>,
 
@@ -105,6 +116,10 @@ pub struct ConsoleArgs {
     #[arg(long)]
     pub allow_private_accounts: bool,
 
+    /// Let identity providers be at private addresses, and there without TLS, too
+    #[arg(long)]
+    pub allow_private_providers: bool,
+
     #[command(flatten)]
     pub system_ca: SystemCaArg,
 
@@ -129,7 +144,7 @@ pub struct DatabaseArgs {
 /// An operation on the database without serving it.
 #[derive(Debug, clap::Subcommand)]
 pub enum ConsoleCommand {
-    /// Seal credentials of accounts and secrets of webhooks with the first key of the file, which other keys have sealed; safe to repeat
+    /// Seal credentials of accounts and secrets of webhooks and identity providers with the first key of the file, which other keys have sealed; safe to repeat
     Reseal(ResealArgs),
     /// Make a token for an admin, where the last one is lost; it is good for an hour
     AdminToken(AdminTokenArgs),

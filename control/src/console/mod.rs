@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
+use trilane_console::identity_providers::ProviderAccess;
 use trilane_console::maintenance::Retention;
 use trilane_console::store::DatabaseAddress;
 use trilane_console::store::audit::{self, Actor};
@@ -75,6 +76,8 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         private_webhooks: args.allow_private_webhooks,
         peers: None,
         vendors: VendorAccess::new(args.allow_private_accounts, args.system_ca.file()),
+        providers: ProviderAccess::new(args.allow_private_providers, args.system_ca.file()),
+        user_header: args.trusted_user_header.clone(),
     };
     // From here on, so that a signal interrupts nothing halfway.
     let mut signals = Signals::catch()?;

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use http::HeaderName;
 use serde_json::json;
 use time::OffsetDateTime;
 use tokio::net::TcpListener;
@@ -15,6 +16,7 @@ use trilane_console::account_credentials;
 use trilane_console::cases::{ConsoleState, Reporter};
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
+use trilane_console::identity_providers::ProviderAccess;
 use trilane_console::key_changes::{self, KeyChangeWatch};
 use trilane_console::live::LiveParts;
 use trilane_console::maintenance::{self, Retention};
@@ -76,6 +78,10 @@ pub struct ConsoleSettings {
     pub peers: Option<Vec<IpAddr>>,
     /// The client that asks vendors for their models, to test accounts.
     pub vendors: VendorAccess,
+    /// The access to identity providers.
+    pub providers: ProviderAccess,
+    /// The header in which a trusted proxy names the person who is signed in there.
+    pub user_header: Option<HeaderName>,
 }
 
 /// A console that runs.
@@ -124,6 +130,8 @@ impl RunningConsole {
             address: settings.address.as_ref().map(ConsoleUrl::to_string),
             sealing_keys: settings.sealing_keys.clone(),
             vendors: settings.vendors.clone(),
+            providers: settings.providers.clone(),
+            user_header: settings.user_header.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| printer.trouble(reason))),
             live: live.clone(),
             clock: OffsetDateTime::now_utc,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use time::OffsetDateTime;
+use trilane_console::identity_providers::secrets as provider_secrets;
 use trilane_console::intake::{LedgerBatch, void};
 use trilane_console::secret::NewSecret;
 use trilane_console::sessions::link_path;
@@ -76,14 +77,19 @@ async fn reseal(args: &ResealArgs) -> Result<String, Failure> {
     let keys = file.read().map_err(Failure::Data)?;
     let of_accounts = account_credentials::reseal(&store, &keys).await;
     let of_webhooks = secrets::reseal(&store, &keys).await;
+    let of_providers = provider_secrets::reseal(&store, &keys).await;
     store.close().await;
     let (sealed, lost) = of_accounts.map_err(failed)?;
     let (sealed_secrets, lost_secrets) = of_webhooks.map_err(failed)?;
-    let done = format!("sealed anew: credentials {sealed}, secrets of webhooks {sealed_secrets}");
-    if (lost, lost_secrets) != (0, 0) {
+    let (sealed_of_providers, lost_of_providers) = of_providers.map_err(failed)?;
+    let done = format!(
+        "sealed anew: credentials {sealed}, secrets of webhooks {sealed_secrets}, secrets of identity providers {sealed_of_providers}"
+    );
+    if (lost, lost_secrets, lost_of_providers) != (0, 0, 0) {
         return Err(Failure::Data(format!(
-            "{done}. Not opened by any key in {}: credentials {lost}, secrets of webhooks {lost_secrets}. Put back the file that \
-             has their key; or give those credentials again (PUT /api/v1/credentials/NAME), remove those webhooks and add them anew",
+            "{done}. Not opened by any key in {}: credentials {lost}, secrets of webhooks {lost_secrets}, secrets of identity providers {lost_of_providers}. \
+             Put back the file that has their key; or give those credentials again (PUT /api/v1/credentials/NAME), remove those webhooks \
+             and add them anew, and give clients' secrets again: people sign in anew",
             file.path().display()
         )));
     }

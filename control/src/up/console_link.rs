@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
+use trilane_console::identity_providers::ProviderAccess;
 use trilane_console::maintenance::Retention;
 use trilane_console::metrics::MetricsSource;
 use trilane_console::store::DatabaseAddress;
@@ -191,6 +192,8 @@ async fn start_console(
         private_webhooks: false,
         peers,
         vendors: VendorAccess::new(console.private_accounts, plan.system_ca.clone()),
+        providers: ProviderAccess::new(console.private_accounts, plan.system_ca.clone()),
+        user_header: None,
     };
     let console = RunningConsole::begin(&settings, listener, printer).await?;
     Ok((console, address))

@@ -68,6 +68,7 @@ PAGES: list[tuple[str, str, str]] = [
     ("audit-none-like-that", "/audit?actor=nobody", "admin"),
     ("settings", "/settings", "admin"),
     ("settings-revoke", "/envoys/edge-1/revoke", "admin"),
+    ("identity-provider-new", "/new-identity-provider", "admin"),
     ("usage", "/usage", "admin"),
     ("usage-by-owner-and-model", "/usage?by=owner&then=model", "admin"),
     ("usage-of-a-member", "/usage?by=key", "ann"),

@@ -4,7 +4,7 @@ mod invite_many;
 mod one;
 
 pub use self::invite_many::{invite_many, invite_many_form};
-pub use self::one::{confirm_disable, disable, enable, end_sign_in, one};
+pub use self::one::{confirm_disable, disable, enable, end_sign_in, one, unlink};
 
 use askama::Template;
 use axum::extract::Path;

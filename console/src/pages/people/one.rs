@@ -10,6 +10,7 @@ use crate::cases::keys::{self as all_keys, KeyListParams, KeyView};
 use crate::cases::paging::PageParams;
 use crate::cases::people::{self, PersonAccessView, PersonChangeBody, PersonView};
 use crate::cases::person_sessions::{self, SessionView};
+use crate::cases::providers::unlink::{self, IdentityView};
 use crate::cases::rights;
 use crate::cases::spend::{self, SpendParams};
 use crate::cases::tokens::{self, TokenListParams, TokenView};
@@ -61,6 +62,7 @@ struct PersonPage {
     more_sessions: bool,
     sign_ins: Vec<ClientSignInView>,
     sign_out: String,
+    identities: Vec<IdentityView>,
     may_change: bool,
     may_create: bool,
     fields: Fields,
@@ -147,6 +149,7 @@ pub(super) async fn show(
     };
     let sessions = person_sessions::list(state, caller, &person.id, first()).await?;
     let sign_ins = sign_ins::of(state, caller, &person.id).await?.items;
+    let identities = unlink::list(state, caller, &person.id).await?.items;
     let now = moment(state.now());
     let (fields, problems) = sent.unwrap_or_default();
     let stored = || {
@@ -178,6 +181,7 @@ pub(super) async fn show(
             sessions: sessions.items,
             sign_ins,
             sign_out: path_of("sign-ins/", &person.id),
+            identities,
             may_change: caller.may(rights::CHANGE_PEOPLE) && person.role != Role::Agent.name(),
             may_create: caller.may(rights::CHANGE_KEYS) && !person.disabled,
             fields,
@@ -244,4 +248,11 @@ pub async fn end_sign_in(
 ) -> PageResult {
     sign_ins::end_of(&sent.state, &sent.signed_in.caller, &id, &sign_in).await?;
     Ok(done(&page_of(&id), Notice::ClientSignedOut))
+}
+
+/// Unlinks a person from an account of an identity provider.
+pub async fn unlink(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
+    unlink::remove(&state, &signed_in.caller, &id, fields.get("provider")).await?;
+    Ok(done(&page_of(&id), Notice::Removed))
 }

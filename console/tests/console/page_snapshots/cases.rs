@@ -1,11 +1,14 @@
 //! The pages of the snapshots: a name and a path, or what is sent and by whom.
 
 /// The paths that have no snapshot.
-pub const LEFT_OUT: [&str; 3] = [
+pub const LEFT_OUT: [&str; 5] = [
     // Streams of events: what they send is on the page that they are of.
     "/live/overview",
     "/live/requests",
     "/assets/{name}",
+    // They lead to the provider.
+    "/sign-in/with/{id}",
+    "/sign-in/with/{id}/end",
 ];
 
 /// The pages of a console in which there are people only.
@@ -31,6 +34,11 @@ pub const EMPTY: &[(&str, &str)] = &[
 pub const FILLED: &[(&str, &str)] = &[
     ("sign-in", "/sign-in"),
     ("sign-in-link", "/sign-in/link?token=x"),
+    ("sign-in-left", "/sign-in?left=example&to=/keys"),
+    (
+        "sign-in-with-another-request",
+        "/sign-in/with/example/callback?state=x&code=y",
+    ),
     ("password", "/me/password"),
     ("not-found", "/nothing-here"),
     ("overview", "/"),
@@ -147,6 +155,12 @@ pub const FILLED: &[(&str, &str)] = &[
     ("audit-none-like-that", "/audit?actor=nobody"),
     ("settings", "/settings"),
     ("settings-revoke", "/envoys/edge-1/revoke"),
+    ("identity-provider", "/identity-providers/example"),
+    (
+        "identity-provider-remove",
+        "/identity-providers/example/remove",
+    ),
+    ("identity-provider-new", "/new-identity-provider"),
 ];
 
 /// The fields of a form: names and values.
@@ -154,6 +168,33 @@ type FormFields = &'static [(&'static str, &'static str)];
 
 /// Pages that come of a form, one after the other: name, role, path, fields. Without fields the page is only asked for.
 pub const SENT: &[(&str, &str, &str, FormFields)] = &[
+    (
+        "identity-provider-wrong",
+        "admin",
+        "/new-identity-provider",
+        &[
+            ("id", "Example"),
+            ("issuer", "example.com"),
+            ("client_id", ""),
+            ("client_secret", "very-secret"),
+        ],
+    ),
+    (
+        "identity-provider-rules-wrong",
+        "admin",
+        "/identity-providers/example",
+        &[
+            ("issuer", "https://id.example.com"),
+            ("client_id", "trilane"),
+            ("rules", "groups = eng => boss"),
+        ],
+    ),
+    (
+        "passwords-off-without-a-provider",
+        "admin",
+        "/passwords",
+        &[("passwords", "off")],
+    ),
     ("without-a-token", "admin", "/keys", &[("csrf", "wrong")]),
     (
         "sign-in-wrong",

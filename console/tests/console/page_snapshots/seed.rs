@@ -278,6 +278,10 @@ pub async fn fill(api: &Api, database: &TestDatabase, admin: &str) -> Seeded {
     put("credentials/unused", unused).await;
     let webhook = json!({"url": "https://hooks.example.com/budgets"});
     post("webhooks", webhook).await;
+    let rules = json!([{"claim": "groups", "equals": "platform", "role": "admin", "teams": ["blue"], "key_group": "mixed"}]);
+    let provider = json!({"label": "Example", "issuer": "https://id.example.com", "client_id": "trilane", "client_secret": CREDENTIAL,
+        "allowed_domains": ["example.com"], "rules": rules});
+    put("identity-providers/example", provider).await;
     setup(api, admin, &openrouter.url("/api/v1"), &silent.url("/v1")).await;
     for (name, query) in [
         ("request", "account=b-official-2&key=data"),

@@ -258,7 +258,7 @@ fn all_is_sealed_anew() {
         (
             ran.code,
             ran.err
-                .contains("sealed anew: credentials 2, secrets of webhooks 1;")
+                .contains("sealed anew: credentials 2, secrets of webhooks 1, secrets of identity providers 0;")
         ),
         (0, true),
         "{ran:?}"
@@ -271,7 +271,7 @@ fn all_is_sealed_anew() {
         (
             ran.code,
             ran.err
-                .contains("sealed anew: credentials 0, secrets of webhooks 0;")
+                .contains("sealed anew: credentials 0, secrets of webhooks 0, secrets of identity providers 0;")
         ),
         (0, true),
         "{ran:?}"
@@ -289,8 +289,9 @@ fn all_is_sealed_anew() {
     assert_eq!(
         (
             ran.code,
-            ran.err
-                .contains("credentials 2, secrets of webhooks 1. Put back")
+            ran.err.contains(
+                "credentials 2, secrets of webhooks 1, secrets of identity providers 0. Put back"
+            )
         ),
         (1, true),
         "{ran:?}"
