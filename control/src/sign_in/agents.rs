@@ -1,5 +1,7 @@
-//! Coding agents, and how each is set up for the gateway: by its environment and its command line, so that none of its own files changes.
+//! Coding agents, and how each is set up for the gateway: by its environment and its command line. Of its own files none changes; Gemini
+//! CLI gets one where it has none.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -7,6 +9,7 @@ use serde_json::json;
 
 use super::KeyLife;
 use super::stored::StoredSignIn;
+use crate::terminal::say;
 
 /// A coding agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -102,11 +105,41 @@ fn codex(gateway: &str, key: &KeyCommand) -> Command {
 }
 
 fn gemini(gateway: &str, key: &str) -> Command {
+    choose_key_for_gemini();
     let mut command = Command::new("gemini");
     command.env("GOOGLE_GEMINI_BASE_URL", gateway);
     command.env("GEMINI_API_KEY", key);
     command.env_remove("GOOGLE_API_KEY");
     command
+}
+
+/// Gemini CLI takes a key for an own address only where its settings say so, and has neither a variable nor an option for it.
+fn choose_key_for_gemini() {
+    let Some(home) = std::env::var_os("HOME") else {
+        return;
+    };
+    let directory = PathBuf::from(home).join(".gemini");
+    let file = directory.join("settings.json");
+    let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}});
+    let place = file.display();
+    match fs::read_to_string(&file) {
+        Ok(text) if text.contains("selectedType") => {}
+        Ok(_) => say(&format!(
+            "{place} does not say how Gemini CLI signs in; add {settings}"
+        )),
+        Err(_) => {
+            let written = fs::create_dir_all(&directory)
+                .and_then(|()| fs::write(&file, settings.to_string()));
+            match written {
+                Ok(()) => say(&format!(
+                    "{place} was not there; it says now that Gemini CLI uses a key"
+                )),
+                Err(error) => say(&format!(
+                    "cannot write {place}: {error}; Gemini CLI wants {settings} there"
+                )),
+            }
+        }
+    }
 }
 
 fn opencode(gateway: &str, key: &str) -> Command {

@@ -60,7 +60,7 @@ pub struct TokenArgs {
 /// Starts a coding agent that is set up for the gateway.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Nothing is written into the agent's own files: what it needs stands in its environment and on its command line. Claude Code and \
+What the agent needs stands in its environment and on its command line; of its own files none is changed. Claude Code and \
 Codex ask for their key again; Gemini CLI and opencode read it once, so theirs is good for a working day.
 
 Exit codes: those of the agent, and

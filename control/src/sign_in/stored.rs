@@ -140,16 +140,7 @@ impl SignInFile {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, sign_in: &StoredSignIn) -> Result<(), Failure> {
-        let wrote = |error: io::Error| self.failed("write", &error);
-        let directory = self.0.parent().filter(|of| !of.as_os_str().is_empty());
-        // Only its owner can read a new temporary file.
-        let mut file =
-            tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new("."))).map_err(wrote)?;
-        let text = serde_json::to_string_pretty(sign_in).unwrap_or_default();
-        writeln!(file, "{text}").map_err(wrote)?;
-        file.as_file().sync_all().map_err(wrote)?;
-        file.persist(&self.0).map_err(|error| wrote(error.error))?;
-        Ok(())
+        write(&self.0, sign_in).map_err(|error| self.failed("write", &error))
     }
 
     /// Removes it.
@@ -172,6 +163,17 @@ impl SignInFile {
             "--file FILE",
         )
     }
+}
+
+/// Writes a file whole, for its owner alone.
+fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let directory = path.parent().filter(|of| !of.as_os_str().is_empty());
+    // Only its owner can read a new temporary file.
+    let mut file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
+    writeln!(file, "{}", serde_json::to_string_pretty(value)?)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 #[cfg(test)]

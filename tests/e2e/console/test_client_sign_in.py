@@ -4,75 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
-import httpx
 import pytest
-from e2e.console.running import Api, ask
-from e2e.up.running import Up, environment
-from stack import COMMAND, Child
+from e2e.console.running import ask
+from e2e.console.signing_in import OPTIONS, Team
+from e2e.up.running import Up
+from stack import COMMAND
 from waiting import until
-
-OPTIONS = ("--demo", "--console", "--console-port", "0")
-
-
-class Team:
-    """A console with a team, and a member of it who is signed in in a browser."""
-
-    def __init__(self, up: Up, home: Path) -> None:
-        self.up = up
-        self.url = up.said.rsplit("console    ", 1)[1].split()[0]
-        self.api = Api(self.url, (up.data / "admin.token").read_text().strip())
-        self._home = home
-        self._env = {**environment(), "HOME": str(home), "XDG_CONFIG_HOME": ""}
-        team = {"id": "blue", "allowance": {"keys": 2, "groups": ["b-official", "a-official", "c-official"]}}
-        assert self.api.call("POST", "/teams", team).status_code == 201
-        added = self.api.call("POST", "/people/bulk", {"people": [{"id": "ann", "name": "Ann", "role": "member"}], "team": "blue"})
-        link = added.json()["invited"][0]["link"]["path"]
-        self.browser = httpx.Client(base_url=self.url, follow_redirects=True, timeout=30)
-        token = re.search("token=(.*)", link)
-        assert token and self.browser.post("/sign-in/link", data={"token": token[1]}).status_code == 200
-
-    @property
-    def file(self) -> Path:
-        return self._home / ".config" / "trilane" / "sign-in.json"
-
-    def command(self, *words: str, check: bool = True, env: Optional[dict[str, str]] = None) -> subprocess.CompletedProcess[str]:
-        ran = subprocess.run([str(COMMAND), *words], env={**self._env, **(env or {})}, capture_output=True, text=True, timeout=60)
-        assert not check or ran.returncode == 0, ran.stderr
-        return ran
-
-    def begin_login(self, log: Path) -> tuple[Child, str]:
-        """A login that waits, and the address that it shows."""
-        child = Child(["env", "-i", *(f"{name}={value}" for name, value in self._env.items()), str(COMMAND), "login", self.url], log)
-        said = until(lambda: re.search(r"Open (\S+) in a browser", log.read_text(errors="replace")), 20)
-        return child, said[1]
-
-    def decide(self, address: str, decision: str, choice: str = "blue/b-official") -> None:
-        page = self.browser.get(address)
-        assert page.status_code == 200, page.text
-        code, csrf = (re.search(rf'name="{name}" value="([^"]+)"', page.text) for name in ("user_code", "csrf"))
-        assert code and csrf, page.text
-        fields = {"csrf": csrf[1], "user_code": code[1], "choice": choice, "decision": decision}
-        assert self.browser.post("/device", data=fields).status_code == 200
-
-    def login(self, log: Path, choice: str = "blue/b-official") -> None:
-        child, address = self.begin_login(log)
-        try:
-            self.decide(address, "approve", choice)
-            assert child.process.wait(30) == 0, log.read_text()
-        finally:
-            child.stop()
-
-    def token(self) -> str:
-        return self.command("token").stdout.strip()
-
 
 @pytest.fixture(name="team")
 def team_fixture(tmp_path: Path) -> Iterator[Team]:
@@ -112,13 +56,13 @@ def test_from_login_to_logout(team: Team, tmp_path: Path) -> None:
     # What would end soon is renewed, by one of many that ask at once; the other value stays good until its end.
     stored["good_until"] = int(time.time()) + 500
     team.file.write_text(json.dumps(stored))
-    asking = [subprocess.Popen([str(COMMAND), "token"], env=team._env, stdout=subprocess.PIPE, text=True) for _ in range(5)]
+    asking = [subprocess.Popen([str(COMMAND), "token"], env=team.env, stdout=subprocess.PIPE, text=True) for _ in range(5)]
     printed = {process.communicate(timeout=30)[0].strip() for process in asking}
     assert printed == {key}, "the console gives the value that is good for long enough"
     assert json.loads(team.file.read_text())["good_until"] > stored["good_until"]
 
     # One that reads its key once gets a key for the day, and that is another value.
-    gemini = team._home / "bin"
+    gemini = team.home / "bin"
     gemini.mkdir()
     (gemini / "gemini").write_text('#!/bin/sh\nprintf "%s %s %s" "$GOOGLE_GEMINI_BASE_URL" "$GEMINI_API_KEY" "$*"\n')
     (gemini / "gemini").chmod(0o755)
