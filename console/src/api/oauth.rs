@@ -54,7 +54,9 @@ fn error(status: StatusCode, code: &str) -> Response {
 /// The address at which the client reaches this server: endpoints elsewhere are refused by some clients.
 fn origin(state: &ConsoleState, headers: &HeaderMap) -> Option<String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let host = text(HOST.as_str())?;
+    // A proxy that gives the request another host has written the one before last.
+    let before = text("x-forwarded-host").and_then(|hosts| hosts.rsplit(',').next());
+    let host = before.map(str::trim).or_else(|| text(HOST.as_str()))?;
     // It is told to whoever has sent it, and to nobody else.
     let scheme = match text("x-forwarded-proto") {
         Some("https") => "https",

@@ -4,11 +4,15 @@ use std::path::PathBuf;
 
 use super::mesh::{MeshPart, MeshSettings};
 use super::mode::Mode;
-use super::settings::{AccountSource, DocumentSource, EnvoySettings, LedgerPlace, TlsListener};
+use super::settings::{
+    AccountSource, DocumentSource, EnvoySettings, LedgerPlace, SignInConsole, TlsListener,
+};
 use super::upstreams::StaticUpstreams;
+use crate::agent::ConsoleUrl;
 use crate::data_directory::DataArg;
 use crate::failure::Failure;
 use crate::host_port::HostPort;
+use crate::system_ca;
 
 /// Prints Envoy's configuration for one way of running it.
 #[derive(Debug, clap::Args)]
@@ -89,6 +93,14 @@ pub struct EnvoyConfigArgs {
     #[arg(long, value_name = "HOST:PORT")]
     pub agent: Option<HostPort>,
 
+    /// Pass signing in of clients on to the console at this address
+    #[arg(long, value_name = "URL")]
+    pub console: Option<ConsoleUrl>,
+
+    /// The certificate authorities that the console's certificate is verified with [default: the system's]
+    #[arg(long, value_name = "FILE", requires = "console")]
+    pub console_ca: Option<PathBuf>,
+
     /// Ask this rate limit service
     #[arg(long, value_name = "HOST:PORT")]
     pub limits_service: Option<HostPort>,
@@ -146,6 +158,7 @@ impl EnvoyConfigArgs {
             ("--certs", self.certs.is_some()),
             ("--ledger", self.ledger.is_some()),
             ("--agent", self.agent.is_some()),
+            ("--console", self.console.is_some()),
             ("--limits-service", self.limits_service.is_some()),
             ("--demo", self.demo),
             ("--image", self.image.is_some() && image_is_named_elsewhere),
@@ -209,6 +222,10 @@ impl EnvoyConfigArgs {
             settings.static_upstreams = StaticUpstreams::Simulators;
         }
         settings.agent = self.agent.clone();
+        settings.sign_in = self.console.clone().map(|url| SignInConsole {
+            url,
+            ca: system_ca::named_or_found(self.console_ca.clone()),
+        });
         settings.limits_service = self.limits_service.clone();
         Ok(settings)
     }

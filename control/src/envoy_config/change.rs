@@ -7,7 +7,7 @@ use yaml_serde::{Mapping, Value};
 use super::place::{self, MissingPlace};
 use super::settings::{AccountSource, DocumentSource, EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::socket_address;
-use super::{ads, agent, limits_service, upstreams};
+use super::{ads, agent, limits_service, sign_in, upstreams};
 
 /// The logger that writes lines to a file.
 const FILE_LOGGER: &str =
@@ -41,6 +41,9 @@ pub fn apply(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
     }
     if let Some(address) = &settings.agent {
         agent::add(config, address)?;
+    }
+    if let Some(console) = &settings.sign_in {
+        sign_in::add(config, console)?;
     }
     if let Some(hang) = settings.worker_hang {
         let kill =

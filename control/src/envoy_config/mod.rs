@@ -2,7 +2,7 @@
 //!
 //! The annotated [`original`] is read as YAML. [`settings`] say what differs where it runs, and [`change`] sets exactly that at
 //! named [`place`]s: an original without one of them is refused. The [`mode`] on the command line has settings of its own,
-//! which [`args`] adjust. The stream of an agent ([`ads`]), the [`agent`]'s feeds and the [`limits_service`] are parts that are added. Where a control plane generates the configuration,
+//! which [`args`] adjust. The stream of an agent ([`ads`]), the [`agent`]'s feeds, the way to [sign in](sign_in) and the [`limits_service`] are parts that are added. Where a control plane generates the configuration,
 //! [`mesh`] takes from the original what that lacks.
 
 mod ads;
@@ -15,12 +15,15 @@ mod mode;
 mod original;
 mod place;
 mod settings;
+mod sign_in;
 mod upstreams;
 
 use std::path::Path;
 
 pub use args::EnvoyConfigArgs;
-pub use settings::{AccountSource, DocumentSource, EnvoySettings, LedgerPlace, TlsListener};
+pub use settings::{
+    AccountSource, DocumentSource, EnvoySettings, LedgerPlace, SignInConsole, TlsListener,
+};
 pub use upstreams::StaticUpstreams;
 
 use crate::failure::Failure;

@@ -74,6 +74,7 @@ impl Mode {
             ledger: LedgerPlace::StandardOutput,
             static_upstreams: StaticUpstreams::None,
             agent: None,
+            sign_in: None,
             limits_service: None,
             worker_hang: None,
         };

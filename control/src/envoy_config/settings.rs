@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::upstreams::StaticUpstreams;
+use crate::agent::ConsoleUrl;
 use crate::host_port::HostPort;
 
 /// The settings of one Envoy. Paths are those that Envoy sees.
@@ -27,6 +28,8 @@ pub struct EnvoySettings {
     pub static_upstreams: StaticUpstreams,
     /// The agent that serves the keys of a console, and perhaps the document.
     pub agent: Option<HostPort>,
+    /// The console at which clients sign in by way of this Envoy.
+    pub sign_in: Option<SignInConsole>,
     /// A rate limit service to ask.
     pub limits_service: Option<HostPort>,
     /// The time for which a worker may hang until Envoy ends itself, to be started again. Without this Envoy never does.
@@ -54,6 +57,15 @@ pub enum AccountSource {
     Files(PathBuf),
     /// The socket on which `trilane up` or `trilane agent` serves them.
     Ads(PathBuf),
+}
+
+/// A console at which clients sign in.
+#[derive(Debug, Clone)]
+pub struct SignInConsole {
+    /// The address of the console, as Envoy reaches it.
+    pub url: ConsoleUrl,
+    /// The file of the certificate authorities that its certificate is verified with.
+    pub ca: PathBuf,
 }
 
 /// The listener for TLS.

@@ -21,6 +21,7 @@ use super::plan::{ConsolePlan, LocalConsole, Plan};
 use super::tell;
 use crate::agent::{Agent, AgentSettings, ConsoleUrl};
 use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
+use crate::envoy_config::SignInConsole;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::host_port::HostPort;
@@ -47,6 +48,8 @@ pub struct ConsoleLink {
     pub sign_in: Option<String>,
     /// The address on which the agent serves the keys.
     pub feed: HostPort,
+    /// The console at which clients sign in, as Envoy reaches it.
+    pub clients_at: SignInConsole,
 }
 
 impl ConsoleLink {
@@ -84,6 +87,10 @@ impl ConsoleLink {
             }
         };
         let (listener, feed) = listen(Ipv4Addr::LOCALHOST, 0).await?;
+        let clients_at = SignInConsole {
+            url: url.clone(),
+            ca: ca.clone().unwrap_or_else(|| plan.system_ca.clone()),
+        };
         let settings = AgentSettings {
             console: url.clone(),
             ca,
@@ -106,6 +113,7 @@ impl ConsoleLink {
             admin_token,
             sign_in,
             feed,
+            clients_at,
         })
     }
 
@@ -182,7 +190,7 @@ async fn start_console(
         prices: plan.data.prices(),
         retention: RETENTION,
         https: console.public.as_ref().is_some_and(ConsoleUrl::is_tls),
-        proxies: proxies(console.public.as_ref()),
+        proxies: proxies(),
         gateway: Some(console.gateway.clone().unwrap_or_else(|| {
             let here = plan.reached_at(gateway_port);
             format!("http://{here}")
@@ -199,9 +207,9 @@ async fn start_console(
     Ok((console, address))
 }
 
-/// The proxies that tell from where a request comes: with a public address that of this machine, for nobody else can connect.
-fn proxies(public: Option<&ConsoleUrl>) -> TrustedProxies {
-    let networks = public.map(|_| ["127.0.0.0/8", "::1"]).into_iter().flatten();
+/// The proxies that tell from where a request comes: Envoy and others on this machine, for nobody else can connect.
+fn proxies() -> TrustedProxies {
+    let networks = ["127.0.0.0/8", "::1"].into_iter();
     TrustedProxies::new(
         networks
             .filter_map(|network| network.parse().ok())

@@ -243,6 +243,7 @@ impl PreparedGateway {
                 false => StaticUpstreams::At(stand_ins),
             },
             agent: feeds,
+            sign_in: self.console.as_ref().map(|link| link.clients_at.clone()),
             limits_service: plan.limits_service.clone(),
             worker_hang: Some(plan.unresponsive_after),
         };

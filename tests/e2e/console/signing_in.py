@@ -42,9 +42,9 @@ class Team:
         assert not check or ran.returncode == 0, ran.stderr
         return ran
 
-    def begin_login(self, log: Path) -> tuple[Child, str]:
+    def begin_login(self, log: Path, url: str = "") -> tuple[Child, str]:
         """A login that waits, and the address that it shows."""
-        child = Child(["env", "-i", *(f"{name}={value}" for name, value in self.env.items()), str(COMMAND), "login", self.url], log)
+        child = Child(["env", "-i", *(f"{name}={value}" for name, value in self.env.items()), str(COMMAND), "login", url or self.url], log)
         said = until(lambda: re.search(r"Open (\S+) in a browser", log.read_text(errors="replace")), 20)
         return child, said[1]
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from e2e.console.running import ask
 from e2e.console.signing_in import OPTIONS, Team
@@ -99,9 +100,53 @@ def test_the_console_ends_it(team: Team, tmp_path: Path) -> None:
 
 def test_what_is_no_console(team: Team, tmp_path: Path) -> None:
     for url, said in (
-        (team.up.url, "signs nobody in"),
+        (f"{team.up.url}/elsewhere", "signs nobody in"),
         ("http://127.0.0.1:1", "does not answer"),
         ("http://console.example", "has no TLS"),
     ):
         ran = team.command("login", url, check=False)
         assert ran.returncode != 0 and said in ran.stderr, (url, ran.stderr)
+
+
+def test_by_way_of_the_gateway(team: Team, tmp_path: Path) -> None:
+    """Signing in passes through Envoy, and nothing else of the console does. It is in no ledger."""
+    gateway = team.up.url
+    found = httpx.get(f"{gateway}/.well-known/oauth-authorization-server").json()
+    assert found["token_endpoint"] == f"{gateway}/oauth/token", found
+    child, address = team.begin_login(tmp_path / "login.log", gateway)
+    try:
+        assert address.startswith(f"{team.url}/device?user_code=")
+        page = team.browser.get(address).text
+        assert "127.0.0.1" in page
+        team.decide(address, "approve")
+        assert child.process.wait(30) == 0
+    finally:
+        child.stop()
+    key = team.token()
+    assert ask(gateway, key) == 200
+    for method, path, status in (
+        ("GET", "/managed/settings", 404),
+        ("POST", "/v1/metrics", 200),
+        ("POST", "/v1/logs", 200),
+        ("POST", "/v1/traces", 200),
+        # What the filter answers, without a key.
+        ("GET", "/oauth/token", 404),
+        ("GET", "/oauth/", 404),
+        ("POST", "/oauth/token/", 404),
+        ("GET", "/sign-in", 404),
+        ("GET", "/api/v1/me", 404),
+        ("GET", "/device", 404),
+        ("GET", "/healthz", 200),
+    ):
+
+        def body() -> Iterator[bytes]:
+            yield b"a chunk"
+
+        answer = httpx.request(method, f"{gateway}{path}", headers={"authorization": f"Bearer {key}"}, content=body() if method == "POST" else None)
+        assert answer.status_code == status, (method, path, answer.status_code, answer.text)
+        if status == 200 and method == "POST":
+            assert answer.content == b"" and "x-trilane-error" not in answer.headers, (path, answer.headers)
+    text = until(lambda: team.up.ledger.read_text() if ask(gateway, key) == 200 else "", 10)
+    assert text and not any(path in text for path in ("/oauth/token", "/managed/", "/v1/metrics", ".well-known"))
+    assert team.command("logout").returncode == 0
+    until(lambda: ask(gateway, key) == 401, 5)
