@@ -22,6 +22,7 @@ RUN_BY: dict[str, tuple[str, int] | dict[str, tuple[str, ...]]] = {
         "tests/e2e/up/test_up.py": ("trilane up --demo",),
         "tests/e2e/up/test_envoy_install.py": ("envoy install",),
     },
+    "docs/client-sign-in.md": {"tests/e2e/console/test_client_sign_in.py": ("trilane login", "trilane token")},
     "docs/compose.md": ("tests/compose/compose_page.py", 19),
     "docs/console-api.md": ("tests/e2e/guides/test_console_pages.py", 7),
     "docs/console-people.md": ("tests/e2e/guides/test_console_pages.py", 6),

@@ -1,4 +1,4 @@
-"""`trilane login`, `token`, `run` and `logout`: a key of the gateway that nobody hands out."""
+"""`trilane login`, `token`, `run` and `logout`: a key of the gateway that nobody hands out, as docs/client-sign-in.md tells it."""
 
 from __future__ import annotations
 
