@@ -66,10 +66,18 @@ pub enum SignInOutcome {
     TooMany,
     /// The link is not good, or no longer.
     Link,
+    /// An identity provider did not vouch for the person, or the person is not admitted.
+    Provider,
 }
 
 impl SignInOutcome {
-    const ALL: [Self; 4] = [Self::SignedIn, Self::Wrong, Self::TooMany, Self::Link];
+    const ALL: [Self; 5] = [
+        Self::SignedIn,
+        Self::Wrong,
+        Self::TooMany,
+        Self::Link,
+        Self::Provider,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -77,6 +85,7 @@ impl SignInOutcome {
             Self::Wrong => "wrong",
             Self::TooMany => "too_many",
             Self::Link => "link",
+            Self::Provider => "provider",
         }
     }
 }

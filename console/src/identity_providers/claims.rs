@@ -25,6 +25,15 @@ impl Claims {
         }
     }
 
+    /// Removes the claim of a name; of a member the whole.
+    pub(super) fn remove(&mut self, name: &str) {
+        if self.0.remove(name).is_none()
+            && let Some((first, _)) = name.split_once('.')
+        {
+            self.0.remove(first);
+        }
+    }
+
     /// The claim of a name: `groups`; or, with dots, a member of one: `realm_access.roles`.
     pub fn get(&self, name: &str) -> Option<&Value> {
         if let Some(value) = self.0.get(name) {

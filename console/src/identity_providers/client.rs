@@ -25,6 +25,8 @@ use super::known::{ProviderMetadata, takes_secret_in_body};
 
 /// The difference of clocks that is allowed, in microseconds.
 const SKEW: i64 = 60_000_000;
+/// The claim of the e-mail address.
+const EMAIL: &str = "email";
 /// The scope that makes most providers give a refresh token.
 const OFFLINE: &str = "offline_access";
 /// The issuer that knows this scope by a parameter only.
@@ -60,7 +62,9 @@ pub struct ProviderClient {
     pub client_secret: Option<Zeroizing<String>>,
     /// The scopes that are asked for, beside `openid`.
     pub scopes: Vec<String>,
-    /// The claims that are needed: where the ID token lacks one of them, the provider is asked for it.
+    /// The claim that says whether the e-mail address is verified.
+    pub verified_claim: String,
+    /// The other claims that are needed. Where the ID token lacks one, or the address, the provider is asked for it.
     pub needed_claims: Vec<String>,
     /// The address that browsers come back to with a code; `None`: none does.
     pub redirect_url: Option<String>,
@@ -300,15 +304,21 @@ impl ProviderClient {
         mut claims: Claims,
         response: &CoreTokenResponse,
     ) -> Result<Claims, ProviderFault> {
-        if self
+        let has_address = claims.get(EMAIL).is_some() && claims.get(&self.verified_claim).is_some();
+        let has_others = self
             .needed_claims
             .iter()
-            .all(|name| claims.get(name).is_some())
-        {
+            .all(|name| claims.get(name).is_some());
+        if has_address && has_others {
             return Ok(claims);
         }
         let subject = claims.text("sub").unwrap_or_default().to_owned();
         let info = user_info(&self.access, client, response.access_token(), &subject).await?;
+        if !has_address {
+            // Of one source, both: what verifies one address verifies no other.
+            claims.remove(EMAIL);
+            claims.remove(&self.verified_claim);
+        }
         claims.add(info.unwrap_or_default());
         Ok(claims)
     }

@@ -66,6 +66,11 @@ fn verified_email(settings: &ProviderSettings, claims: &Claims) -> Result<String
     Ok(email)
 }
 
+/// Whether this may be a `sub`: 255 ASCII characters at most (OpenID Connect Core, section 2).
+fn is_subject(text: &str) -> bool {
+    (1..=255).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 /// The claims of a person who signs in, or who is asked about again.
 #[derive(Debug)]
 pub(super) struct Vouched<'a> {
@@ -120,7 +125,8 @@ async fn admitted(
     now: i64,
 ) -> Result<Result<Identity, Refused>, ApiProblem> {
     let nobody = |refusal| Ok(Err((refusal, None)));
-    let Some(subject) = vouched.claims.text("sub").filter(|it| !it.is_empty()) else {
+    let subject = vouched.claims.text("sub");
+    let Some(subject) = subject.filter(|it| is_subject(it)) else {
         return nobody(Refusal::NoEmail);
     };
     let email = match verified_email(vouched.settings, vouched.claims) {

@@ -53,12 +53,11 @@ impl ProviderSettings {
         read.map_err(|error| ApiProblem::internal(format!("the settings of a provider: {error}")))
     }
 
-    /// The claims that are needed.
+    /// The claims that rules need, beside the address.
     fn needed_claims(&self) -> Vec<String> {
         let of_rules = self.rules.iter().map(|rule| rule.claim.as_str());
         let of_rules = of_rules.filter(|claim| is_of_provider(claim));
-        let all = ["email", self.verified_claim.as_str()].into_iter();
-        all.chain(of_rules).map(str::to_owned).collect()
+        of_rules.map(str::to_owned).collect()
     }
 }
 
@@ -143,7 +142,7 @@ pub struct DiscoveryView {
 }
 
 /// Whether this may be the id of a provider: it stands in addresses.
-fn is_id(text: &str) -> bool {
+pub(super) fn is_id(text: &str) -> bool {
     let is_sign = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=32).contains(&text.len()) && text.bytes().all(is_sign)
 }
@@ -209,6 +208,7 @@ pub(super) fn client(
         client_id: provider.client_id.clone(),
         client_secret,
         scopes: settings.scopes.clone(),
+        verified_claim: settings.verified_claim.clone(),
         needed_claims: settings.needed_claims(),
         redirect_url,
     })

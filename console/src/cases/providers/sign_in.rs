@@ -167,7 +167,7 @@ pub struct BroughtBack<'a> {
     pub issuer: &'a str,
 }
 
-/// Signs in the person of a browser that comes back. The new session, and the path that is shown next.
+/// Signs in the person of a browser that comes back, and counts what came of it. The new session, and the path that is shown next.
 ///
 /// # Errors
 /// The person is not signed in.
@@ -175,10 +175,28 @@ pub async fn finish(
     state: &ConsoleState,
     id: &str,
     brought: BroughtBack<'_>,
+    browser: (Option<&str>, &str),
+    from: &SignInSource<'_>,
+) -> Result<(NewSession, String), ProviderSignInError> {
+    let done = exchange(state, id, brought, browser, from).await;
+    counted().sign_in(match &done {
+        Ok(_) => SignInOutcome::SignedIn,
+        Err(_) => SignInOutcome::Provider,
+    });
+    done
+}
+
+async fn exchange(
+    state: &ConsoleState,
+    id: &str,
+    brought: BroughtBack<'_>,
     (cookie, host): (Option<&str>, &str),
     from: &SignInSource<'_>,
 ) -> Result<(NewSession, String), ProviderSignInError> {
     let now = state.now();
+    if !settings::is_id(id) {
+        return Err(ProviderSignInError::NoProvider);
+    }
     let browser = BrowserSecret {
         cookie: cookie.ok_or(ProviderSignInError::Expired)?,
         state: brought.state,
@@ -232,10 +250,7 @@ pub async fn finish(
         }
     });
     match begun? {
-        Ok(session) => {
-            counted().sign_in(SignInOutcome::SignedIn);
-            Ok((session, target))
-        }
+        Ok(session) => Ok((session, target)),
         Err(refusal) => Err(ProviderSignInError::Refused(refusal)),
     }
 }

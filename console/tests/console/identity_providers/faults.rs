@@ -14,7 +14,7 @@ on_both! {
     async fn nobody_is_signed_in_by_a_fault(database: &TestDatabase) {
         let api = Api::with_private_accounts(database).await;
         let provider = Provider::start(BACK, OffsetDateTime::now_utc).await;
-        with_provider(&api, &provider, json!({"allowed_domains": ["a.example"]})).await;
+        let admin = with_provider(&api, &provider, json!({"allowed_domains": ["a.example"]})).await;
         provider.account("s", json!({"email": "ann@a.example", "email_verified": true}));
         let mut stays = Browser::default();
         stays.sign_in(&api, &provider, "s").await;
@@ -60,6 +60,22 @@ on_both! {
             let mut browser = Browser::default();
             assert_eq!(browser.sign_in(&api, &provider, "t").await.status.as_u16(), want, "{fault:?}");
         }
+        // What verifies an address in the user info verifies no other in the ID token.
+        provider.fault(Fault::Nothing);
+        provider.account("v", json!({"email": "root@a.example"}));
+        provider.info("v", json!({"email": "vic@a.example", "email_verified": true}));
+        let mut browser = Browser::default();
+        browser.sign_in(&api, &provider, "v").await;
+        api.get(&admin, "/api/v1/people/root@a.example").await.problem(404);
+        api.get(&admin, "/api/v1/people/vic@a.example").await.expect(200);
+        // Of a subject that is none nothing is made.
+        for (case, subject) in [("too long", "s".repeat(256)), ("a zero byte", "s\0".to_owned()), ("a line break", "s\n".to_owned())] {
+            provider.account(&subject, json!({"email": "sub@a.example", "email_verified": true}));
+            let reply = Browser::default().sign_in(&api, &provider, &subject).await;
+            assert_eq!(reply.status.as_u16(), 403, "{case}");
+        }
+        let odd = Browser::default().get(&api, "/sign-in/with/a%00b/callback?state=x&code=y").await;
+        assert_eq!(odd.status.as_u16(), 404);
         // A text is no truth, in either place.
         provider.fault(Fault::Nothing);
         for (case, claims, info) in [

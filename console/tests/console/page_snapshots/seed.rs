@@ -282,6 +282,14 @@ pub async fn fill(api: &Api, database: &TestDatabase, admin: &str) -> Seeded {
     let provider = json!({"label": "Example", "issuer": "https://id.example.com", "client_id": "trilane", "client_secret": CREDENTIAL,
         "allowed_domains": ["example.com"], "rules": rules});
     put("identity-providers/example", provider).await;
+    for (subject, person, ended) in [("00u1", "ann", "FALSE"), ("00u2", "root", "TRUE")] {
+        let identity = format!(
+            "INSERT INTO identities (provider_id, subject, person_id, checked_at, asked_at, ended, created_at) \
+             VALUES ('example', '{subject}', '{person}', {at}, {at}, {ended}, {at})",
+            at = trilane_console::timestamp::microseconds(NOW)
+        );
+        database.execute(&identity).await.unwrap();
+    }
     setup(api, admin, &openrouter.url("/api/v1"), &silent.url("/v1")).await;
     for (name, query) in [
         ("request", "account=b-official-2&key=data"),
