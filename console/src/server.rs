@@ -10,7 +10,7 @@ use axum::{Router, middleware};
 
 use crate::api;
 use crate::cases::{ApiProblem, ConsoleState};
-use crate::connections::{self, ConnectionLimits, ConnectionTimeouts};
+use crate::connections::{self, ConnectionLimits, ConnectionTimeouts, ServerCertificate};
 use crate::peer_listener::PeerListener;
 use crate::store::Workload;
 use crate::{client_address, counted, metrics, pages};
@@ -58,9 +58,10 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
     watch: |event| counted::counted().connection(event),
 };
 
-/// Serves until `stop`, then finishes the responses in progress.
+/// Serves until `stop`, then finishes the responses in progress; over TLS where there is a certificate.
 pub async fn serve(
     listener: PeerListener,
+    certificate: Option<ServerCertificate>,
     state: ConsoleState,
     stop: impl Future<Output = ()> + Send + 'static,
 ) {
@@ -69,5 +70,5 @@ pub async fn serve(
         stop.await;
         live.end();
     };
-    connections::serve_router(listener, LIMITS, router(state), stop).await;
+    connections::serve_router(listener, LIMITS, certificate.as_ref(), router(state), stop).await;
 }

@@ -3,6 +3,7 @@
 //! A connection that says nothing, or says it slowly, is closed in time (`activity`). Where all places are taken, whoever has waited longest
 //! for nothing makes room (`open`): so a crowd of connections keeps out nobody who has something to say, not even from the same address.
 
+mod certificate;
 mod connection_activity;
 mod guarded;
 mod open;
@@ -22,11 +23,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
+pub use certificate::{CertificateFiles, ServerCertificate};
 pub use connection_activity::ConnectionTimeouts;
 use connection_activity::{ActivityStream, ConnectionActivity};
 use guarded::GuardedBody;
@@ -70,10 +74,11 @@ pub enum ConnectionEvent {
     Crowded,
 }
 
-/// Serves until `stop`, then finishes the responses in progress.
+/// Serves until `stop`, then finishes the responses in progress; over TLS where there is a certificate.
 pub async fn serve<L, H, F, B>(
     mut listener: L,
     limits: ConnectionLimits,
+    certificate: Option<&ServerCertificate>,
     handler: H,
     stop: impl Future<Output = ()>,
 ) where
@@ -90,7 +95,8 @@ pub async fn serve<L, H, F, B>(
         tokio::select! {
             (stream, peer) = listener.accept(), if open.has_room() => {
                 let activity = ConnectionActivity::new();
-                let conversation = converse(stream, peer, handler.clone(), activity.clone(), limits, ended.clone());
+                let tls = certificate.map(ServerCertificate::acceptor);
+                let conversation = begin((stream, peer), tls, handler.clone(), activity.clone(), limits, ended.clone());
                 open.add(peer.ip(), activity, conversation);
             }
             () = open.one_ended() => {}
@@ -105,10 +111,12 @@ pub async fn serve<L, H, F, B>(
     let _ = timeout(LAST, open.all_ended()).await;
 }
 
-/// Serves a router until `stop`, then finishes the responses in progress. A request has its peer's address as [`ConnectInfo`].
+/// Serves a router until `stop`, then finishes the responses in progress; over TLS where there is a certificate. A request has its peer's
+/// address as [`ConnectInfo`].
 pub async fn serve_router<L>(
     listener: L,
     limits: ConnectionLimits,
+    certificate: Option<&ServerCertificate>,
     router: Router,
     stop: impl Future<Output = ()>,
 ) where
@@ -122,17 +130,17 @@ pub async fn serve_router<L>(
             response
         }
     };
-    serve(listener, limits, handler, stop).await;
+    serve(listener, limits, certificate, handler, stop).await;
 }
 
-/// Serves one connection.
-async fn converse<H, F, B>(
-    stream: TcpStream,
-    peer: SocketAddr,
+/// Serves one connection, after its handshake if there is to be one.
+async fn begin<H, F, B>(
+    (stream, peer): (TcpStream, SocketAddr),
+    tls: Option<TlsAcceptor>,
     handler: H,
     activity: ConnectionActivity,
     limits: ConnectionLimits,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) where
     H: Fn(Request<ReceivedBody>, SocketAddr) -> F + Send + 'static,
     F: Future<Output = Response<B>> + Send + 'static,
@@ -141,6 +149,32 @@ async fn converse<H, F, B>(
 {
     let _ = stream.set_nodelay(true);
     let stream = ActivityStream::new(stream, activity.clone());
+    let Some(tls) = tls else {
+        return converse(stream, peer, handler, activity, limits, stop).await;
+    };
+    match timeout(limits.timeouts.head, tls.accept(stream)).await {
+        Ok(Ok(stream)) => converse(stream, peer, handler, activity, limits, stop).await,
+        // It speaks no TLS, or trusts another authority.
+        Ok(Err(_)) => {}
+        Err(_) => (limits.watch)(ConnectionEvent::TimedOut),
+    }
+}
+
+/// Serves one connection.
+async fn converse<S, H, F, B>(
+    stream: S,
+    peer: SocketAddr,
+    handler: H,
+    activity: ConnectionActivity,
+    limits: ConnectionLimits,
+    mut stop: watch::Receiver<bool>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+    H: Fn(Request<ReceivedBody>, SocketAddr) -> F + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes> + Unpin + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
     let noted = activity.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let answering = noted.answering(request.body().is_end_stream());

@@ -103,7 +103,7 @@ pub async fn serve(
     }
     let router = router.fallback(|| async { StatusCode::NOT_FOUND });
     let router = router.with_state(sources);
-    connections::serve_router(listener, LIMITS, router, pending()).await;
+    connections::serve_router(listener, LIMITS, None, router, pending()).await;
 }
 
 async fn relay(page: Arc<Mutex<RelayedPage>>) -> Response {

@@ -48,7 +48,7 @@ impl TestServer {
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move { drop(stopped.await) };
-        let serving = tokio::spawn(serve(listener, limits, answer, stopped));
+        let serving = tokio::spawn(serve(listener, limits, None, answer, stopped));
         Self {
             address,
             stop,

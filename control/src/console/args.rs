@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use http::HeaderName;
 use time::OffsetDateTime;
 use trilane_console::client_address::Network;
+use trilane_console::connections::CertificateFiles;
 use trilane_console::timestamp;
 
+use super::running::TlsListen;
 use crate::agent::ConsoleUrl;
 use crate::system_ca::SystemCaArg;
 
@@ -25,7 +27,8 @@ one is made by --admin-token-file, as long as nobody is there.
 Prometheus reads /metrics at an address of its own (--metrics-listen), without a token: no metric has a secret, and no proxy \
 in front of the console has that address.
 
-There is no TLS here. Listen on loopback, or let a proxy end TLS and say so with --behind-tls-proxy.
+--listen has no TLS: leave it on loopback, for agents and metrics of this machine. People come by --tls-listen, with a certificate of your \
+own, which is read again when its files change; or a proxy ends TLS, and --behind-tls-proxy says so.
 
 Exit codes:
   0  stopped by SIGTERM or SIGINT
@@ -56,6 +59,9 @@ pub struct ConsoleArgs {
     /// A proxy in front of this address ends TLS; without it only loopback is listened on
     #[arg(long)]
     pub behind_tls_proxy: bool,
+
+    #[command(flatten)]
+    pub tls: TlsListenArgs,
 
     /// Proxies in front of this address, as addresses or networks: their X-Forwarded-For says from where a request comes
     #[arg(
@@ -126,6 +132,51 @@ pub struct ConsoleArgs {
     /// Report everything on standard output, as one JSON object a line
     #[arg(long)]
     pub json: bool,
+}
+
+/// The options of the listener over TLS.
+#[derive(Debug, Clone, clap::Args)]
+#[group(skip)]
+pub struct TlsListenArgs {
+    /// Listen here too, over TLS: 0.0.0.0:443
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "TRILANE_CONSOLE_TLS_LISTEN",
+        requires = "tls_cert"
+    )]
+    pub tls_listen: Option<String>,
+
+    /// The certificate of that, with its chain, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TRILANE_CONSOLE_TLS_CERT",
+        requires = "tls_key"
+    )]
+    pub tls_cert: Option<PathBuf>,
+
+    /// The private key of that, in PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TRILANE_CONSOLE_TLS_KEY",
+        requires = "tls_listen"
+    )]
+    pub tls_key: Option<PathBuf>,
+}
+
+impl TlsListenArgs {
+    /// The listener, if one is wanted.
+    pub fn listen(&self) -> Option<TlsListen> {
+        Some(TlsListen {
+            address: self.tls_listen.clone()?,
+            files: CertificateFiles {
+                chain: self.tls_cert.clone()?,
+                key: self.tls_key.clone()?,
+            },
+        })
+    }
 }
 
 /// The options that locate the database.

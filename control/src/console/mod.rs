@@ -35,7 +35,7 @@ use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile};
 
 pub use args::ConsoleArgs;
 pub use local_agent::admit as admit_local_agent;
-pub use running::{ConsoleSettings, RunningConsole};
+pub use running::{ConsoleSettings, RunningConsole, TlsListen};
 
 /// The default address of the metrics listener.
 const METRICS: &str = "127.0.0.1:10094";
@@ -69,10 +69,13 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
             removals: args.keep_removals,
             requests: args.keep_requests,
         },
-        https: args.behind_tls_proxy || args.console_url.as_ref().is_some_and(ConsoleUrl::is_tls),
+        https: args.behind_tls_proxy
+            || args.tls.tls_listen.is_some()
+            || args.console_url.as_ref().is_some_and(ConsoleUrl::is_tls),
         proxies: TrustedProxies::new(args.trusted_proxies.clone()),
         gateway: args.gateway_url.clone(),
         address: args.console_url.clone(),
+        tls: args.tls.listen(),
         private_webhooks: args.allow_private_webhooks,
         peers: None,
         vendors: VendorAccess::new(args.allow_private_accounts, args.system_ca.file()),

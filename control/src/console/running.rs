@@ -9,12 +9,13 @@ use http::HeaderName;
 use serde_json::json;
 use time::OffsetDateTime;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use trilane_console::account_credentials;
 use trilane_console::cases::{ConsoleState, Reporter};
 use trilane_console::client_address::TrustedProxies;
+use trilane_console::connections::{CertificateFiles, ServerCertificate};
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::identity_providers::ProviderAccess;
 use trilane_console::key_changes::{self, KeyChangeWatch};
@@ -38,6 +39,7 @@ use crate::agent::ConsoleUrl;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::key::Delivery;
+use crate::serve::bind;
 
 /// The interval between two times of forgetting what is old.
 const MAINTAIN: Duration = Duration::from_secs(3600);
@@ -70,6 +72,8 @@ pub struct ConsoleSettings {
     pub gateway: Option<String>,
     /// The address at which people reach this console.
     pub address: Option<ConsoleUrl>,
+    /// The listener over TLS beside the plain one.
+    pub tls: Option<TlsListen>,
     /// The keys that seal credentials of accounts and secrets of webhooks; made where there are none.
     pub sealing_keys: Option<SealingKeyFile>,
     /// Whether webhooks may go to private addresses, and without TLS.
@@ -84,13 +88,22 @@ pub struct ConsoleSettings {
     pub user_header: Option<HeaderName>,
 }
 
+/// A listener over TLS.
+#[derive(Debug, Clone)]
+pub struct TlsListen {
+    /// Its address: `0.0.0.0:443`.
+    pub address: String,
+    /// The files of its certificate.
+    pub files: CertificateFiles,
+}
+
 /// A console that runs.
 #[derive(Debug)]
 pub struct RunningConsole {
     store: Store,
     live: LiveParts,
-    stop: oneshot::Sender<()>,
-    serving: JoinHandle<()>,
+    stop: watch::Sender<bool>,
+    serving: Vec<JoinHandle<()>>,
     /// Tasks that run without a request.
     going_on: [JoinHandle<()>; 5],
 }
@@ -136,13 +149,32 @@ impl RunningConsole {
             live: live.clone(),
             clock: OffsetDateTime::now_utc,
         };
-        let (stop, stopped) = oneshot::channel::<()>();
-        let stopped = async move {
-            let _ = stopped.await;
+        let (stop, stopped) = watch::channel(false);
+        let stopped = || {
+            let mut stopped = stopped.clone();
+            async move {
+                let _ = stopped.wait_for(|stopped| *stopped).await;
+            }
         };
-        let reporter = state.reporter.clone();
-        let listener = PeerListener::new(listener, settings.peers.clone(), reporter);
-        let serving = tokio::spawn(server::serve(listener, state, stopped));
+        let reporter = || state.reporter.clone();
+        let plain = PeerListener::new(listener, settings.peers.clone(), reporter());
+        let mut serving = Vec::new();
+        if let Some(tls) = &settings.tls {
+            let report = move |why: &str| printer.trouble(why);
+            let certificate = ServerCertificate::new(tls.files.clone(), report);
+            let certificate = certificate.map_err(Failure::Data)?;
+            let (listener, listens) = bind(&tls.address).await.map_err(Failure::Data)?;
+            let text = format!("listening on https://{listens} over TLS");
+            printer.news(
+                "listening_tls",
+                &text,
+                json!({"address": listens.to_string()}),
+            );
+            let listener = PeerListener::new(listener, None, reporter());
+            let served = server::serve(listener, Some(certificate), state.clone(), stopped());
+            serving.push(tokio::spawn(served));
+        }
+        serving.push(tokio::spawn(server::serve(plain, None, state, stopped())));
         Ok(Self {
             store,
             live,
@@ -187,8 +219,10 @@ impl RunningConsole {
 
     /// Finishes the responses in progress and closes the database.
     pub async fn end(self) {
-        let _ = self.stop.send(());
-        let _ = timeout(LAST, self.serving).await;
+        let _ = self.stop.send(true);
+        for serving in self.serving {
+            let _ = timeout(LAST, serving).await;
+        }
         for going_on in self.going_on {
             going_on.abort();
         }

@@ -50,5 +50,5 @@ pub async fn serve(listener: TcpListener, router: Router, mut stop: watch::Recei
     let stopped = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
-    connections::serve_router(listener, LIMITS, router, stopped).await;
+    connections::serve_router(listener, LIMITS, None, router, stopped).await;
 }

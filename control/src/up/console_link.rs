@@ -190,6 +190,7 @@ async fn start_console(
         prices: plan.data.prices(),
         retention: RETENTION,
         https: console.public.as_ref().is_some_and(ConsoleUrl::is_tls),
+        tls: console.tls.clone(),
         proxies: proxies(),
         gateway: Some(console.gateway.clone().unwrap_or_else(|| {
             let here = plan.reached_at(gateway_port);

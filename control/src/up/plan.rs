@@ -8,7 +8,10 @@ use super::file;
 use super::ledger::Rotation;
 use super::settings::{UpArgs, UpSettings};
 use super::size::FileSize;
+use trilane_console::connections::CertificateFiles;
+
 use crate::agent::ConsoleUrl;
+use crate::console::TlsListen;
 use crate::data_directory::DataDirectory;
 use crate::envoy_program::{self, EnvoyProgram};
 use crate::event_printer::EventPrinter;
@@ -60,8 +63,10 @@ pub struct LocalConsole {
     pub peer: Option<ConsolePeer>,
     /// Whether it tests accounts at private addresses.
     pub private_accounts: bool,
-    /// The address at which people reach it, by a proxy on this machine; `None`: on this machine alone.
+    /// The address at which people reach it, over TLS here or by a proxy on this machine; `None`: on this machine alone.
     pub public: Option<ConsoleUrl>,
+    /// The listener over TLS beside the plain one.
+    pub tls: Option<TlsListen>,
     /// The address at which clients reach the gateway, for its pages; `None`: that on this machine.
     pub gateway: Option<String>,
 }
@@ -136,6 +141,7 @@ impl Plan {
         let data = DataDirectory::new(root);
         let settings = args.settings.or(file::read(&data)?);
         ensure_one_console(&settings)?;
+        let tls = console_tls(&settings)?;
         let envoy = envoy_program::find_or_fetch(settings.envoy.as_deref(), &data, args.fetching)?;
         let document = match settings.document {
             Some(document) => absolute(&document)?,
@@ -147,6 +153,7 @@ impl Plan {
                 peer: settings.console_peer,
                 private_accounts: settings.allow_private_accounts,
                 public,
+                tls,
                 gateway: settings.gateway_url,
             })),
             (false, Some(url)) => Some(ConsolePlan::At {
@@ -265,6 +272,30 @@ fn ensure_one_console(settings: &UpSettings) -> Result<(), Failure> {
             "{option} is for a console elsewhere, and --console starts one here: leave one of them out"
         ))),
         _ => Ok(()),
+    }
+}
+
+/// The listener over TLS of a console here.
+fn console_tls(settings: &UpSettings) -> Result<Option<TlsListen>, Failure> {
+    let given = (
+        &settings.console_tls_listen,
+        &settings.console_tls_cert,
+        &settings.console_tls_key,
+    );
+    match given {
+        (None, None, None) => Ok(None),
+        (Some(address), Some(chain), Some(key)) if settings.console && settings.console_url.is_some() => {
+            Ok(Some(TlsListen {
+                address: address.clone(),
+                files: CertificateFiles {
+                    chain: absolute(chain)?,
+                    key: absolute(key)?,
+                },
+            }))
+        }
+        _ => Err(Failure::Usage(
+            "a console over TLS needs --console, --console-url, --console-tls-listen, --console-tls-cert and --console-tls-key".to_owned(),
+        )),
     }
 }
 

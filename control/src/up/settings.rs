@@ -49,7 +49,9 @@ Examples:
   trilane up --demo
   trilane up --data /var/lib/trilane --host 0.0.0.0 --drain 10m
   TRILANE_PORT=8000 trilane up
-  trilane up --console --console-url https://console.example.com --gateway-url https://ai.example.com")]
+  trilane up --console --console-url https://console.example.com --gateway-url https://ai.example.com
+  trilane up --console --console-url https://ai.internal --console-tls-listen 0.0.0.0:443 \
+    --console-tls-cert ai.crt --console-tls-key ai.key --host 0.0.0.0")]
 pub struct UpArgs {
     #[command(flatten)]
     pub data: DataArg,
@@ -123,9 +125,21 @@ pub struct UpSettings {
     pub metrics_port: Option<u16>,
 
     /// Take document and keys from the console at this address, and send it the ledger. With --console: the address at which people
-    /// reach that one, by way of a proxy on this machine that ends TLS
+    /// reach that one, by --console-tls-listen or by way of a proxy on this machine that ends TLS
     #[arg(long, value_name = "URL", env = "TRILANE_CONSOLE_URL")]
     pub console_url: Option<ConsoleUrl>,
+
+    /// Listen for people at that console here too, over TLS: 0.0.0.0:443. Needs --console-url
+    #[arg(long, value_name = "HOST:PORT", env = "TRILANE_CONSOLE_TLS_LISTEN")]
+    pub console_tls_listen: Option<String>,
+
+    /// The certificate of that, with its chain, in PEM
+    #[arg(long, value_name = "FILE", env = "TRILANE_CONSOLE_TLS_CERT")]
+    pub console_tls_cert: Option<PathBuf>,
+
+    /// The private key of that, in PEM
+    #[arg(long, value_name = "FILE", env = "TRILANE_CONSOLE_TLS_KEY")]
+    pub console_tls_key: Option<PathBuf>,
 
     /// The address at which clients reach the gateway, for the pages of the console here [default: that on this machine]
     #[arg(long, value_name = "URL", env = "TRILANE_GATEWAY_URL")]
@@ -221,6 +235,9 @@ impl UpSettings {
             metrics_port: self.metrics_port.or(other.metrics_port),
             console_url: self.console_url.or(other.console_url),
             gateway_url: self.gateway_url.or(other.gateway_url),
+            console_tls_listen: self.console_tls_listen.or(other.console_tls_listen),
+            console_tls_cert: self.console_tls_cert.or(other.console_tls_cert),
+            console_tls_key: self.console_tls_key.or(other.console_tls_key),
             console_ca: self.console_ca.or(other.console_ca),
             enrolment_token_file: self.enrolment_token_file.or(other.enrolment_token_file),
             envoy_id: self.envoy_id.or(other.envoy_id),

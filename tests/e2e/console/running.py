@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import subprocess
 from pathlib import Path
 from typing import Any, Callable, Optional
@@ -37,9 +38,10 @@ def bind_credentials(document: Path) -> Path:
 class Api:
     """The API of a console, with one token."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, trust: ssl.SSLContext | bool = True) -> None:
         self.url = url
-        self._http = httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=30, trust_env=False)
+        headers = {"authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=30, trust_env=False, verify=trust)
 
     def call(self, method: str, path: str, body: Optional[dict[str, Any]] = None, **headers: str) -> httpx.Response:
         return self._http.request(method, f"/api/v1{path}", json=body, headers=headers)

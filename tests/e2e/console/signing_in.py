@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 import subprocess
 from pathlib import Path
 from typing import Optional
@@ -19,17 +20,17 @@ OPTIONS = ("--demo", "--console", "--console-port", "0")
 class Team:
     """A console with a team, and a member of it who is signed in in a browser."""
 
-    def __init__(self, up: Up, home: Path) -> None:
+    def __init__(self, up: Up, home: Path, trust: ssl.SSLContext | bool = True) -> None:
         self.up = up
         self.url = up.said.rsplit("console    ", 1)[1].split()[0]
-        self.api = Api(self.url, (up.data / "admin.token").read_text().strip())
+        self.api = Api(self.url, (up.data / "admin.token").read_text().strip(), trust)
         self.home = home
         self.env = {**environment(), "HOME": str(home), "XDG_CONFIG_HOME": ""}
         team = {"id": "blue", "allowance": {"keys": 2, "groups": ["b-official", "a-official", "c-official"]}}
         assert self.api.call("POST", "/teams", team).status_code == 201
         added = self.api.call("POST", "/people/bulk", {"people": [{"id": "ann", "name": "Ann", "role": "member"}], "team": "blue"})
         link = added.json()["invited"][0]["link"]["path"]
-        self.browser = httpx.Client(base_url=self.url, follow_redirects=True, timeout=30)
+        self.browser = httpx.Client(base_url=self.url, follow_redirects=True, timeout=30, verify=trust)
         token = re.search("token=(.*)", link)
         assert token and self.browser.post("/sign-in/link", data={"token": token[1]}).status_code == 200
 
