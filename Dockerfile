@@ -17,6 +17,7 @@ WORKDIR /build
 COPY Cargo.toml Cargo.lock ./
 COPY .cargo .cargo
 COPY abi abi
+COPY judge judge
 COPY src src
 COPY console console
 COPY control control
@@ -26,6 +27,7 @@ COPY envoy/credentials envoy/credentials
 COPY tests/upstream tests/upstream
 COPY tests/bench tests/bench
 RUN cargo rustc --locked --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane
+RUN cargo rustc --locked --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane-judge
 RUN CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
     TRILANE_EMBED_WASM=/build/target/wasm32-wasip1/release/trilane.wasm \
     cargo build --locked --release --package trilane-control
@@ -37,6 +39,7 @@ FROM ${ENVOY_IMAGE} AS stock
 FROM ${RUNTIME_IMAGE} AS command
 COPY --from=build /build/target/release/trilane /usr/local/bin/
 COPY --from=build /build/target/wasm32-wasip1/release/trilane.wasm /etc/trilane/filter/
+COPY --from=build /build/target/wasm32-wasip1/release/trilane_judge.wasm /etc/trilane/filter/
 COPY --from=stock /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 # A volume that is mounted for the first time takes its owner from these directories.
 RUN install -d -o 10001 -g 10001 /etc/trilane/document /etc/trilane/upstreams

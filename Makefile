@@ -50,13 +50,14 @@ help: ## list the targets
 # ---- Building
 
 .PHONY: build
-build: wasm-target ## build the filter (WebAssembly)
+build: wasm-target ## build the filter and, beside it, the judge (WebAssembly)
 	$(call say,building the filter: $(WASM))
 	@$(CARGO) rustc $(LOCKED) --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane
+	@$(CARGO) rustc $(LOCKED) --release --lib --crate-type cdylib --target wasm32-wasip1 --package trilane-judge
 
 # In one go, so that what they have in common is built once. They need not be the last bit faster: without link-time
 # optimisation they are there in a fraction of the time.
-# The command carries the filter.
+# The command carries the filter and the judge.
 .PHONY: programs
 programs: build ## build the command line tool (target/release/trilane), the simulator of model sources, the load generator
 	$(call say,building the command and the test programs: $(TARGET_DIR)/release)
@@ -161,6 +162,7 @@ check: formatted wasm-target test-programs envoy venv ## format, clippy, unit te
 	@$(MAKE) --no-print-directory unit
 	$(call say,the core of the end-to-end table)
 	@$(CARGO) rustc $(LOCKED) --quiet --lib --crate-type cdylib --target wasm32-wasip1 --package trilane
+	@$(CARGO) rustc $(LOCKED) --quiet --lib --crate-type cdylib --target wasm32-wasip1 --package trilane-judge
 	@TRILANE_WASM='$(CHECK_WASM)' TRILANE_PROGRAMS='$(TEST_PROGRAMS)' \
 		$(VENV)/bin/python -m pytest --quiet tests/e2e/request_table/test_request_table.py -k spec $(PYTEST_ARGS)
 
@@ -169,9 +171,9 @@ lint: lint-native lint-filter ## format, clippy (native and WebAssembly), docume
 
 .PHONY: lint-filter
 lint-filter: wasm-target
-	$(call say,lint: the filter as WebAssembly)
+	$(call say,lint: the filter and the judge as WebAssembly)
 	@# In the release profile: procedural macros and the like are then those of the filter itself.
-	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
+	@$(CARGO) clippy $(LOCKED) --release --package trilane --package trilane-judge --package trilane-noop --lib --target wasm32-wasip1 -- -D warnings
 
 .PHONY: formatted
 formatted: rust
@@ -188,7 +190,7 @@ lint-native: rust python formatted
 		echo 'error: the host is named outside src/filter and src/entry.rs (above).' >&2; exit 1; \
 	fi
 	@# Tokens and money are exact: no number in the filter, the command or the console is a float.
-	@if grep -rnE '\bf(32|64)\b' src control/src console/src --include='*.rs'; then \
+	@if grep -rnE '\bf(32|64)\b' src judge/src control/src console/src --include='*.rs'; then \
 		echo 'error: a float (above).' >&2; exit 1; \
 	fi
 	@find envoy release tests -name node_modules -prune -o -name '*.py' -exec $(PYTHON) -m py_compile {} +

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # build.sh filter|command|command-arm64 ...: builds what is released, the same bytes wherever it is built.
 #
-#   filter          target/wasm32-wasip1/release/trilane.wasm, as `make build` does
-#   command         with that filter in it: target/x86_64-unknown-linux-musl/release/trilane: the `trilane` command, one static
+#   filter          target/wasm32-wasip1/release/trilane.wasm, and the judge beside it, trilane_judge.wasm, as `make build` does
+#   command         with both in it: target/x86_64-unknown-linux-musl/release/trilane: the `trilane` command, one static
 #                   binary, with musl's C library
 #   command-arm64   the same for arm64, cross-built on x86-64: target/aarch64-unknown-linux-musl/release/trilane
 #
@@ -91,6 +91,7 @@ for what; do
     filter)
         needs_target wasm32-wasip1
         cargo_for wasm32-wasip1 rustc --lib --crate-type cdylib --package trilane
+        cargo_for wasm32-wasip1 rustc --lib --crate-type cdylib --package trilane-judge
         ;;
     command) build_command x86_64-unknown-linux-musl musl-gcc musl-tools ;;
     command-arm64)

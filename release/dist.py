@@ -40,13 +40,15 @@ def assemble(args: argparse.Namespace, out: Path) -> list[str]:
     """Writes all files but the checksums, and says what was left out."""
     left_out = []
     put(out / "trilane.wasm", args.wasm.read_bytes())
+    put(out / "trilane_judge.wasm", args.judge.read_bytes())
     put(out / "bin/trilane", args.binary.read_bytes(), executable=True)
     put(out / "bin/trilane-arm64", args.arm64_binary.read_bytes(), executable=True)
     for source, place in COPIED.items():
         put(out / place, (ROOT / source).read_bytes())
     compose = (HERE / "compose/docker-compose.yaml").read_text().replace("@VERSION@", args.version)
     put(out / "compose/docker-compose.yaml", compose.encode())
-    for what, artifact in {"filter": args.wasm, "command": args.binary, "command-arm64": args.arm64_binary}.items():
+    artifacts = {"filter": args.wasm, "judge": args.judge, "command": args.binary, "command-arm64": args.arm64_binary}
+    for what, artifact in artifacts.items():
         put(out / f"sbom/trilane-{what}.cdx.json", script("sbom.py", what, "--artifact", str(artifact)))
     put(out / "NOTICES", script("notices.py"))
     put(out / "build.json", build(args))
@@ -150,6 +152,7 @@ def main() -> int:
     parser.add_argument("--revision", required=True, help="the commit")
     parser.add_argument("--time", type=int, required=True, help="of the commit, seconds since 1970; the archive's files have it")
     parser.add_argument("--wasm", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--judge", type=Path, required=True, metavar="FILE")
     parser.add_argument("--binary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--arm64-binary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--images", type=Path, nargs="*", default=[], metavar="FILE")

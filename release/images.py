@@ -7,7 +7,7 @@ The filter, for Istio (WasmPlugin), Envoy Gateway (EnvoyExtensionPolicy) and ima
   trilane-filter-VERSION.docker.tar    the same of Docker's media types (manifest schema 2)
   trilane-filter-VERSION.artifact.tar  the artifact of the Wasm Image Specification: configuration and module, no tar
 
-The command: `trilane` as one static binary, the authorities that it and Envoy believe, and the filter.
+The command: `trilane` as one static binary, the authorities that it and Envoy believe, the filter and the judge.
 
   trilane-command-VERSION.oci.tar      one image for all machines that there is a binary for
 """
@@ -18,6 +18,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import oci
 from tarball import Entry
@@ -33,8 +34,15 @@ ARCHITECTURES = {62: "amd64", 183: "arm64"}
 RUNTIME = {
     "type": "envoy_proxy",
     "abiVersions": ["0.2.1"],
-    "config": {"rootIds": ["attempts", "config-loader", "gateway", "judge", "tries"]},
+    "config": {"rootIds": ["attempts", "config-loader", "gateway", "tries"]},
 }
+
+
+class Modules(NamedTuple):
+    """What Envoy loads."""
+
+    filter: bytes
+    judge: bytes
 
 
 def annotations(title: str, description: str, version: str, revision: str | None) -> dict[str, str]:
@@ -63,7 +71,7 @@ def filter_images(wasm: bytes, version: str, revision: str | None) -> dict[str, 
     }
 
 
-def command_image(binary: bytes, wasm: bytes, authorities: bytes, version: str, revision: str | None) -> oci.Image:
+def command_image(binary: bytes, modules: Modules, authorities: bytes, version: str, revision: str | None) -> oci.Image:
     """The command's image, in the layout of the Dockerfile's stage `command`.
 
     Nothing else is in it, no shell either: so the binary must need no library.
@@ -77,7 +85,11 @@ def command_image(binary: bytes, wasm: bytes, authorities: bytes, version: str, 
     root.append(Entry("etc/ssl/certs/ca-certificates.crt", authorities))
     # A volume that is mounted here for the first time takes its owner from these.
     own = [Entry(f"etc/trilane/{name}", mode=0o755, owner=USER) for name in ("document", "upstreams")]
-    program = [Entry("etc/trilane/filter/trilane.wasm", wasm), Entry("usr/local/bin/trilane", binary, mode=0o755)]
+    program = [
+        Entry("etc/trilane/filter/trilane.wasm", modules.filter),
+        Entry("etc/trilane/filter/trilane_judge.wasm", modules.judge),
+        Entry("usr/local/bin/trilane", binary, mode=0o755),
+    ]
     told = annotations("trilane-command", "The trilane command", version, revision)
     settings = {
         "Entrypoint": ["/usr/local/bin/trilane"],
@@ -89,9 +101,9 @@ def command_image(binary: bytes, wasm: bytes, authorities: bytes, version: str, 
     return oci.container([[*root, *own], program], oci.Recipe(told, settings), architecture=machine)
 
 
-def command_layout(binaries: list[bytes], wasm: bytes, authorities: bytes, version: str, revision: str | None) -> tuple[oci.Blob, bytes]:
+def command_layout(binaries: list[bytes], modules: Modules, authorities: bytes, version: str, revision: str | None) -> tuple[oci.Blob, bytes]:
     """The command's image for the machines of these binaries, all in one layout, with the index that names them."""
-    images = [command_image(binary, wasm, authorities, version, revision) for binary in binaries]
+    images = [command_image(binary, modules, authorities, version, revision) for binary in binaries]
     told = annotations("trilane-command", "The trilane command", version, revision)
     index = oci.index(images, oci.Recipe(told))
     return index, oci.layout(images, f"trilane/command:{version}", index)
@@ -121,6 +133,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("image", choices=("filter", "command"))
     parser.add_argument("--wasm", type=Path, required=True, metavar="FILE", help="the filter")
+    parser.add_argument("--judge", type=Path, metavar="FILE", help="the judge, for the command's image")
     parser.add_argument("--binary", type=Path, nargs="+", default=[], metavar="FILE", help="the command, for each machine")
     parser.add_argument(
         "--authorities",
@@ -141,10 +154,11 @@ def main() -> int:
             images = filter_images(wasm, args.version, args.revision)
             layouts = {word: (image.manifest, oci.layout([image], reference)) for word, image in images.items()}
         else:
-            if not args.binary:
-                parser.error("the image of the command needs --binary")
+            if not args.binary or not args.judge:
+                parser.error("the image of the command needs --binary and --judge")
             binaries, authorities = [file.read_bytes() for file in args.binary], args.authorities.read_bytes()
-            layouts = {"oci": command_layout(binaries, wasm, authorities, args.version, args.revision)}
+            modules = Modules(wasm, args.judge.read_bytes())
+            layouts = {"oci": command_layout(binaries, modules, authorities, args.version, args.revision)}
         args.out.mkdir(parents=True, exist_ok=True)
         for word, (top, data) in layouts.items():
             file = args.out / f"trilane-{name}-{args.version}.{word}.tar"

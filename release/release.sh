@@ -14,6 +14,7 @@ cd "$root"
 target=${CARGO_TARGET_DIR:-target}
 dist=$target/dist
 wasm=$target/wasm32-wasip1/release/trilane.wasm
+judge=$target/wasm32-wasip1/release/trilane_judge.wasm
 command=$target/x86_64-unknown-linux-musl/release/trilane
 arm64_command=$target/aarch64-unknown-linux-musl/release/trilane
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
@@ -51,13 +52,13 @@ fi
 images=$dist/images
 rm -rf "$images"
 "$python" "$here/images.py" filter --wasm "$wasm" --version "$version" --revision "$revision" --out "$images"
-"$python" "$here/images.py" command --wasm "$wasm" --binary "$command" "$arm64_command" --version "$version" --revision "$revision" --out "$images"
+"$python" "$here/images.py" command --wasm "$wasm" --judge "$judge" --binary "$command" "$arm64_command" --version "$version" --revision "$revision" --out "$images"
 test "${1-}" = release || exit 0
 wheels
 
 read -ra charts <<<"${CHARTS-}"
 "$python" "$here/dist.py" --version "$version" --revision "$revision" --time "${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" \
-    --wasm "$wasm" --binary "$command" --arm64-binary "$arm64_command" --images "$images"/*.tar --charts "${charts[@]}" --out "$dist"
+    --wasm "$wasm" --judge "$judge" --binary "$command" --arm64-binary "$arm64_command" --images "$images"/*.tar --charts "${charts[@]}" --out "$dist"
 signing=()
 if test -n "${TRILANE_SIGNING_KEY-}"; then signing=(--key "$TRILANE_SIGNING_KEY"); fi
 "$python" "$here/publish.py" --version "$version" "${signing[@]}" --out "$dist"

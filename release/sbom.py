@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sbom.py filter|command|command-arm64: the bill of materials of an artifact, CycloneDX 1.5 as JSON.
+"""sbom.py filter|judge|command|command-arm64: the bill of materials of an artifact, CycloneDX 1.5 as JSON.
 
 It has what is linked into the artifact, and nothing that only its build or its tests need: the crates with the checksums of
 Cargo.lock, the C libraries, Rust's own. There is no time and no random number in it: the same sources make the same bytes.
@@ -26,6 +26,7 @@ from crates import Crate, linked
 #: What is released: its package, and what it is built for.
 ARTIFACTS = {
     "filter": ("trilane", "wasm32-wasip1"),
+    "judge": ("trilane-judge", "wasm32-wasip1"),
     "command": ("trilane-control", "x86_64-unknown-linux-musl"),
     "command-arm64": ("trilane-control", "aarch64-unknown-linux-musl"),
 }

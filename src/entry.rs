@@ -2,5 +2,5 @@
 
 proxy_wasm::main! {{
     proxy_wasm::set_log_level(proxy_wasm::types::LogLevel::Info);
-    proxy_wasm::set_root_context(crate::filter::root);
+    proxy_wasm::set_root_context(|_| crate::filter::root());
 }}

@@ -23,7 +23,7 @@
 //! a feed ([`feed`]), and stand there too.
 //!
 //! Only `filter` and `entry` know Envoy, and are compiled for it alone; everything else is pure and
-//! runs anywhere.
+//! runs anywhere. The judge of answers ([`failover::judge`]) is a module of its own, in `judge/`.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     test,
@@ -37,12 +37,12 @@
 pub mod auth;
 pub mod body;
 pub mod config;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "filter"))]
 mod entry;
 pub mod exchange;
 pub mod failover;
 pub mod feed;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "filter"))]
 mod filter;
 pub mod head;
 pub mod held_body;

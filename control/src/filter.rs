@@ -1,4 +1,4 @@
-//! `trilane filter`: copies the filter to where Envoy reads it.
+//! `trilane filter`: copies the filter, and the judge beside it, to where Envoy reads them.
 
 use std::fs;
 use std::io;
@@ -7,20 +7,22 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use crate::carried_filter::{carried_judge, judge_beside, other_judge};
 use crate::failure::Failure;
 use crate::files;
 use crate::output::{self, FormatArgs, OutputColumn, OutputFormat, OutputTable};
 
-/// Copies the filter to where Envoy reads it.
+/// Copies the filter, and the judge beside it, to where Envoy reads them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The command's container image contains the filter and no shell: this copies it into a volume shared with Envoy's \
-container, before Envoy starts. The file is replaced whole, by a rename, and left alone if it has the same content. \
-A running Envoy keeps the filter that it has loaded.
+container, before Envoy starts, and the judge of accounts' answers, `trilane_judge.wasm`, beside it: the one beside FILE, else the one in this \
+program. A file is replaced whole, by a \
+rename, and left alone if it has the same content. A running Envoy keeps what it has loaded.
 
 Exit codes:
-  0  the filter is in place
-  1  it cannot be read or written, or is not a WebAssembly module
+  0  both are in place
+  1  one cannot be read or written, or is not a WebAssembly module
   2  wrong command line
 
 Examples:
@@ -45,30 +47,68 @@ pub struct FilterArgs {
 /// The first bytes of every WebAssembly module.
 const MAGIC: &[u8] = b"\0asm";
 
-/// Copies the filter, and prints its digest.
+/// Copies the filter and the judge, and prints their digests.
 ///
 /// # Errors
-/// It cannot be read or written, or is not a WebAssembly module.
+/// One cannot be read or written, or is not a WebAssembly module.
 pub fn run(args: &FilterArgs) -> Result<(), Failure> {
-    let filter = fs::read(&args.from).map_err(|error| failed("read", &args.from, &error))?;
-    if !filter.starts_with(MAGIC) {
-        let file = args.from.display();
-        return Err(Failure::Data(format!("{file} is no WebAssembly module")));
-    }
-    let changed =
-        files::put(&args.out, &filter).map_err(|error| failed("write", &args.out, &error))?;
-    let digest = hex::encode(Sha256::digest(&filter));
-    let file = args.out.display().to_string();
+    // Nothing is written before both are read.
+    let filter = read(&args.from)?;
+    let judge = match other_judge(&args.from) {
+        Some(file) => read(&file)?,
+        None => carried_judge().unwrap_or_default().to_vec(),
+    };
+    let copied = [
+        copy(&filter, &args.out)?,
+        copy(&judge, &judge_beside(&args.out))?,
+    ];
     output::print(|out| match args.format.format() {
-        OutputFormat::Table => writeln!(out, "{digest}  {file}"),
+        OutputFormat::Table => copied
+            .iter()
+            .try_for_each(|copy| writeln!(out, "{}  {}", copy.digest, copy.file)),
         OutputFormat::Csv => {
             let columns = ["file", "sha256", "changed"].map(OutputColumn::text);
-            OutputTable::new(columns, [vec![file, digest, changed.to_string()]]).write_csv(out)
+            let rows = copied.iter().map(|copy| {
+                vec![
+                    copy.file.clone(),
+                    copy.digest.clone(),
+                    copy.changed.to_string(),
+                ]
+            });
+            OutputTable::new(columns, rows).write_csv(out)
         }
         OutputFormat::Json => {
-            let told = json!({"file": args.out, "sha256": digest, "changed": changed});
-            output::write_json(&told, out)
+            let told = copied.iter().map(
+                |copy| json!({"file": copy.file, "sha256": copy.digest, "changed": copy.changed}),
+            );
+            output::write_json(&told.collect::<Vec<_>>(), out)
         }
+    })
+}
+
+/// A file that was copied.
+struct Copied {
+    file: String,
+    digest: String,
+    /// Whether it was another one before.
+    changed: bool,
+}
+
+fn read(from: &Path) -> Result<Vec<u8>, Failure> {
+    let module = fs::read(from).map_err(|error| failed("read", from, &error))?;
+    if !module.starts_with(MAGIC) {
+        let file = from.display();
+        return Err(Failure::Data(format!("{file} is no WebAssembly module")));
+    }
+    Ok(module)
+}
+
+fn copy(module: &[u8], out: &Path) -> Result<Copied, Failure> {
+    let changed = files::put(out, module).map_err(|error| failed("write", out, &error))?;
+    Ok(Copied {
+        file: out.display().to_string(),
+        digest: hex::encode(Sha256::digest(module)),
+        changed,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::carried_filter::judge_beside;
 use crate::data_directory::DataDirectory;
 use crate::envoy_admin::AdminPlace;
 
@@ -29,6 +30,11 @@ impl RunDirectory {
     /// The filter that Envoy loads.
     pub fn filter(&self) -> PathBuf {
         self.0.join("filter").join("trilane.wasm")
+    }
+
+    /// The judge that Envoy loads for accounts.
+    pub fn judge(&self) -> PathBuf {
+        judge_beside(&self.filter())
     }
 
     /// The document that is in force, alone in its directory, which Envoy watches.

@@ -22,15 +22,20 @@ pub const MAX_PREAMBLE: usize = 64 << 10;
 /// The time for which an answer is held at most.
 pub const MOST_HELD: Duration = Duration::from_millis(300);
 
-/// The judge of one answer.
+/// The judge of one answer. Envoy shows it only those that may be other than their status says.
+///
+/// The status is asked for only where it matters: it is dear to take out of Envoy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Judge {
-    /// The head has not come, or there is nothing to judge any more.
-    #[default]
-    Idle,
-    /// An error with this status is held.
+pub struct Judge {
+    /// The kind of answer, once its status was asked for.
+    kind: Option<Kind>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// An error with this status.
     Words(u16),
-    /// A stream is held.
+    /// A stream.
     Preamble,
 }
 
@@ -46,46 +51,62 @@ pub enum Verdict {
 }
 
 impl Judge {
-    /// The head has come; `end` says that no body follows.
-    pub fn on_head(&mut self, status: u16, is_event_stream: bool, end: bool) -> Verdict {
-        *self = match status {
-            200 if end => return Verdict::Failed(AttemptFailure::ServerError.into()),
-            200 if is_event_stream => Self::Preamble,
-            _ if ToldError::may_be_told(status) && !end => Self::Words(status),
-            _ => return Verdict::Passes,
-        };
-        Verdict::Held
-    }
-
-    /// Bytes of the body to give to [`on_body`](Self::on_body).
-    pub fn reads(self) -> usize {
-        match self {
-            Self::Idle => 0,
-            Self::Words(_) => MAX_ANSWER.saturating_add(1),
-            Self::Preamble => MAX_PREAMBLE,
+    /// The verdict on a head; `end` says that no body follows.
+    pub fn on_head(end: bool, status: impl FnOnce() -> u16) -> Verdict {
+        match end {
+            false => Verdict::Held,
+            true if status() == 200 => Verdict::Failed(AttemptFailure::ServerError.into()),
+            true => Verdict::Passes,
         }
     }
 
-    /// More of the body has come: `bytes` are all of it so far, or as many as are read; `end` says that no more follow.
-    pub fn on_body(&mut self, bytes: &[u8], end: bool) -> Verdict {
-        let verdict = match *self {
-            Self::Idle => return Verdict::Passes,
-            Self::Words(_) if !end && bytes.len() <= MAX_ANSWER => return Verdict::Held,
-            Self::Words(status) => {
+    /// Bytes of a body to give to [`on_body`](Self::on_body), when `size` have come.
+    pub fn reads(self, size: usize, end: bool) -> usize {
+        match self.kind {
+            Some(Kind::Words(_)) if !end && size <= MAX_ANSWER => 0,
+            Some(Kind::Words(_)) => MAX_ANSWER.saturating_add(1),
+            Some(Kind::Preamble) | None => MAX_PREAMBLE,
+        }
+    }
+
+    /// The verdict on a body: `bytes` are all of it so far, or as many as are read; `end` says that no more follow.
+    pub fn on_body(&mut self, bytes: &[u8], end: bool, status: impl FnOnce() -> u16) -> Verdict {
+        if self.kind.is_none() {
+            if bytes.is_empty() && !end {
+                return Verdict::Held;
+            }
+            // No error that tells anything begins like this, so only a failure needs the status.
+            if bytes.len() <= MAX_ANSWER && begins_as_stream(bytes) {
+                let verdict = judge_stream(bytes, end);
+                if !matches!(verdict, Verdict::Failed(_)) {
+                    return verdict;
+                }
+            }
+        }
+        let kind = match self.kind {
+            Some(kind) => kind,
+            None => match status() {
+                200 => Kind::Preamble,
+                status if ToldError::may_be_told(status) => Kind::Words(status),
+                _ => return Verdict::Passes,
+            },
+        };
+        self.kind = Some(kind);
+        match kind {
+            Kind::Words(_) if !end && bytes.len() <= MAX_ANSWER => Verdict::Held,
+            Kind::Words(status) => {
                 ToldFailure::read(status, bytes).map_or(Verdict::Passes, Verdict::Failed)
             }
-            Self::Preamble => judge_stream(bytes, end),
-        };
-        if verdict != Verdict::Held {
-            *self = Self::Idle;
+            Kind::Preamble => judge_stream(bytes, end),
         }
-        verdict
     }
+}
 
-    /// The time for holding is over.
-    pub fn let_go(&mut self) {
-        *self = Self::Idle;
-    }
+/// Whether a body begins as an event stream does, and JSON never: with a comment, the name of a field, or an empty line.
+fn begins_as_stream(bytes: &[u8]) -> bool {
+    [&b"data:"[..], b"event:", b"id:", b"retry:", b":"]
+        .iter()
+        .any(|begin| bytes.starts_with(begin))
 }
 
 /// Judges a stream by its beginning.

@@ -222,33 +222,10 @@ fn judged() -> Option<ToldFailure> {
     ToldFailure::of_header(&response_header(JUDGED_HEADER)?)
 }
 
-/// Whether the response is an event stream; legal in `on_http_response_headers`.
-pub(super) fn is_event_stream() -> bool {
-    let kind = response_header("content-type").unwrap_or_default();
-    kind.trim_start()
-        .to_ascii_lowercase()
-        .starts_with("text/event-stream")
-}
-
-/// Whether the response says that it has no body; legal in `on_http_response_headers`.
-pub(super) fn has_no_length() -> bool {
-    response_header("content-length").as_deref() == Some("0")
-}
-
 /// The response's status; legal where its headers are.
 pub(super) fn response_status() -> u16 {
     let status = response_header(":status");
     status.and_then(|status| status.parse().ok()).unwrap_or(0)
-}
-
-/// Makes another context the one that calls are of: a stream of this VM, or its root.
-pub(super) fn become_context(id: u32) {
-    let _ = hostcalls::set_effective_context(id);
-}
-
-/// Lets a response go on that is held; legal wherever its stream is the context.
-pub(super) fn resume_response() {
-    let _ = hostcalls::resume_http_response();
 }
 
 /// A request header as bytes; legal where the request's headers are.

@@ -3,7 +3,6 @@
 mod attempts;
 mod host;
 mod http;
-mod judge;
 mod roots;
 
 use std::rc::Rc;
@@ -16,8 +15,6 @@ use crate::failover::Registry;
 const LOADER: &[u8] = b"config-loader";
 /// The `root_id` of the filter of attempts by way of the account hop.
 const ATTEMPTS: &[u8] = b"tries";
-/// The `root_id` of the judge of answers in the clusters of accounts.
-const JUDGE: &[u8] = b"judge";
 /// The `root_id` of the log of attempts that did not go well.
 const ATTEMPT_LOG: &[u8] = b"attempts";
 
@@ -28,12 +25,11 @@ thread_local! {
 
 /// The root that Envoy's configuration asks for. Any other id than these is the gateway: a mesh names
 /// its plugins as it likes.
-pub(crate) fn root(id: u32) -> Box<dyn RootContext> {
+pub(crate) fn root() -> Box<dyn RootContext> {
     let requests = REQUESTS.with(Rc::clone);
     match host::root_id().as_deref() {
         Some(LOADER) => Box::new(roots::LoaderRoot::default()),
         Some(ATTEMPTS) => Box::new(attempts::AttemptsRoot(requests)),
-        Some(JUDGE) => Box::new(judge::JudgeRoot::new(id)),
         Some(ATTEMPT_LOG) => Box::new(attempts::AttemptLogRoot(requests)),
         _ => Box::new(roots::GatewayRoot::new(requests)),
     }

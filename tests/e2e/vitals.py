@@ -45,14 +45,19 @@ def machines(stack: Stack) -> dict[str, int]:
     return counts
 
 
+def reloads(stack: Stack) -> dict[str, int]:
+    """How often dead VMs were made again. Those of the judge are made and go with the groups of several accounts."""
+    return {name: count for name, count in machines(stack).items() if count and "vm_reload" in name}
+
+
 @contextmanager
 def unharmed(stack: Stack) -> Iterator[None]:
     """Fails if what happens inside costs a VM, or if a worker does not answer afterwards."""
     logged = stack.envoy_log.stat().st_size
-    before = machines(stack)
+    before = reloads(stack)
     yield
     every_worker_answers(stack)
-    assert machines(stack) == before
+    assert reloads(stack) == before
     with stack.envoy_log.open("rb") as log:
         log.seek(logged)
         found = DEATHS.search(log.read().decode(errors="replace"))

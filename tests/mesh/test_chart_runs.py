@@ -64,6 +64,7 @@ def test_the_filter_gets_to_envoy(source: str, tmp_path: Path) -> None:
     for name, file in FILTERS.items():
         (tmp_path / file).parent.mkdir(parents=True)
         (tmp_path / file).write_bytes(b"\0asm" + name.encode())
+        (tmp_path / file).with_name("trilane_judge.wasm").write_bytes(b"\0asm judge")
     (tmp_path / "filter").mkdir()
     (default,) = re.findall(r'default_value = "(\S+)"', (ROOT / "control/src/filter.rs").read_text())
     assert default == f"/{FILTERS['command']}"
@@ -71,6 +72,7 @@ def test_the_filter_gets_to_envoy(source: str, tmp_path: Path) -> None:
     arguments = [re.sub("^/", f"{tmp_path}/", each) for each in arguments]
     subprocess.run([str(COMMAND), init["args"][0], *arguments], check=True, capture_output=True)
     assert (tmp_path / "filter/trilane.wasm").read_bytes() == b"\0asm" + source.encode()
+    assert (tmp_path / "filter/trilane_judge.wasm").read_bytes() == b"\0asm judge"
     mounts = {each["name"]: each["mountPath"] for each in init["volumeMounts"]}
     assert mounts == {"filter": "/filter", **({"filter-image": "/image"} if source == "image" else {})}
     assert {"name": "filter", "mountPath": "/etc/trilane/filter", "readOnly": True} in envoy["volumeMounts"]

@@ -104,13 +104,15 @@ def is_of_command(mutation: Optional[Mutation]) -> bool:
 
 
 def build(mutation: Optional[Mutation]) -> None:
-    """Builds what is mutated of the copy, or the filter."""
-    command = ["cargo", "rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", "wasm32-wasip1", "--package", "trilane"]
+    """Builds what is mutated of the copy, or the filter and the judge."""
+    module = ["cargo", "rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", "wasm32-wasip1", "--package"]
+    commands = [[*module, "trilane"], [*module, "trilane-judge"]]
     if is_of_command(mutation):
-        command = ["cargo", "build", "--package", "trilane-control"]
-    done = subprocess.run(command, cwd=TREE, env=environment(mutation), capture_output=True, text=True)
-    if done.returncode:
-        raise Failed("it does not compile:\n" + done.stderr[-3000:])
+        commands = [["cargo", "build", "--package", "trilane-control"]]
+    for command in commands:
+        done = subprocess.run(command, cwd=TREE, env=environment(mutation), capture_output=True, text=True)
+        if done.returncode:
+            raise Failed("it does not compile:\n" + done.stderr[-3000:])
 
 
 def run(cases: Sequence[str], mutation: Optional[Mutation]) -> dict[str, str]:

@@ -58,7 +58,7 @@ LIMITS = {
     "limits-key-all-of-these": "all of these",
     "limits-both-all": "all of these, and the same of its group",
 }
-#: The columns of the table of instructions; after the last one stands its ratio to the one before.
+#: The columns of the table of instructions; after the last one stand its ratios to one account, and to what is not judged.
 COUNTED = {
     "plain": "plain Envoy",
     "bare": "bare Envoy",
@@ -66,6 +66,7 @@ COUNTED = {
     "noop": "empty filter",
     "floor": "host calls alone",
     "trilane": "trilane",
+    "unjudged": "two accounts, not judged",
     "accounts": "trilane, two accounts",
 }
 
@@ -126,12 +127,13 @@ class Benchmarks:
                 yield f"| {title} | {self._median('limits', contestant, 'us'):.0f} | {ratio} |"
         elif name == "instructions":
             table = self._all["tables"][name]
-            yield f"| | {' | '.join(COUNTED.values())} | two accounts against one |"
-            yield "|---" * (len(COUNTED) + 2) + "|"
+            yield f"| | {' | '.join(COUNTED.values())} | two accounts against one | … against not judged |"
+            yield "|---" * (len(COUNTED) + 3) + "|"
             for row in table["rows"]:
                 counts = dict(zip(table["columns"], row))
                 thousands = " | ".join(f"{counts[each]:,.0f}".replace(",", " ") for each in COUNTED)
-                yield f"| {CASES[row[0]].replace(', model first', '')} | {thousands} | {counts['accounts'] / counts['trilane']:.2f} |"
+                ratios = " | ".join(f"{counts['accounts'] / counts[each]:.2f}" for each in ("trilane", "unjudged"))
+                yield f"| {CASES[row[0]].replace(', model first', '')} | {thousands} | {ratios} |"
         else:
             raise KeyError(name)
 

@@ -52,7 +52,7 @@ def test_docs_name_all_that_is_in_it_and_nothing_else(release: Path) -> None:
 
 
 def test_each_image_has_the_files_of_the_release(release: Path) -> None:
-    filter_digest = hashlib.sha256((release / "trilane.wasm").read_bytes()).digest()
+    filter_digest, judge_digest = (hashlib.sha256((release / name).read_bytes()).digest() for name in ("trilane.wasm", "trilane_judge.wasm"))
     programs = {"amd64": "bin/trilane", "arm64": "bin/trilane-arm64"}
     version = version_of(release)
     for machine, program in programs.items():
@@ -63,6 +63,7 @@ def test_each_image_has_the_files_of_the_release(release: Path) -> None:
                 held |= {member.name: hashlib.sha256(files.extractfile(member).read()).digest() for member in files if member.isfile()}  # type: ignore[union-attr]
         assert held["usr/local/bin/trilane"] == hashlib.sha256((release / program).read_bytes()).digest(), machine
         assert held["etc/trilane/filter/trilane.wasm"] == filter_digest, machine
+        assert held["etc/trilane/filter/trilane_judge.wasm"] == judge_digest, machine
     for kind in ("oci", "docker", "artifact"):
         layout = Layout((release / f"images/trilane-filter-{version}.{kind}.tar").read_bytes())
         assert hashlib.sha256(plugin(layout)).digest() == filter_digest, kind
@@ -70,7 +71,7 @@ def test_each_image_has_the_files_of_the_release(release: Path) -> None:
 
 @pytest.mark.parametrize(
     ("bill", "artifact"),
-    [("filter", "trilane.wasm"), ("command", "bin/trilane"), ("command-arm64", "bin/trilane-arm64")],
+    [("filter", "trilane.wasm"), ("judge", "trilane_judge.wasm"), ("command", "bin/trilane"), ("command-arm64", "bin/trilane-arm64")],
 )
 def test_each_bill_is_of_its_file(release: Path, bill: str, artifact: str) -> None:
     subject = json.loads((release / f"sbom/trilane-{bill}.cdx.json").read_text())["metadata"]["component"]
@@ -129,8 +130,8 @@ def test_it_runs_from_an_empty_directory(release: Path, tmp_path: Path, way: str
             answer = subprocess.run(command, env=started.environment, capture_output=True, text=True, check=False)
             assert answer.returncode == 0 and "pong" in answer.stdout, (line, answer)
         assert started.end() == 0
-    (filter_file,) = started.home.rglob("*.wasm")
-    assert filter_file.read_bytes() == (release / "trilane.wasm").read_bytes(), "the release's filter"
+    modules = {file.name: file.read_bytes() for file in started.home.rglob("*.wasm")}
+    assert modules == {name: (release / name).read_bytes() for name in ("trilane.wasm", "trilane_judge.wasm")}, "the release's own"
     (ledger,) = started.home.rglob("ledger.jsonl")
     with_key = [line for line in map(json.loads, ledger.read_text().splitlines()) if "trilane.key.id" in line]
     assert len(with_key) == 3

@@ -24,6 +24,7 @@ from puller import Layout, Refused, loaded, plugin
 
 ROOT = Path(__file__).resolve().parents[2]
 WASM = b"\0asm\1\0\0\0" + bytes(range(256)) * 64
+JUDGE = b"\0asm\1\0\0\0 judge"
 KINDS = ("oci", "docker", "artifact")
 
 
@@ -45,7 +46,7 @@ def layouts() -> dict[str, Layout]:
 def command_image(binary: bytes | None = None) -> oci.Image:
     """The command's image."""
     program = elf(interpreter=False) if binary is None else binary
-    return images.command_image(program, WASM, b"authorities", "1.2.3", "c0ffee")
+    return images.command_image(program, images.Modules(WASM, JUDGE), b"authorities", "1.2.3", "c0ffee")
 
 
 def command() -> bytes:
@@ -135,7 +136,7 @@ def test_the_command_has_what_its_container_needs() -> None:
     files = loaded(layout)
     binary = files["usr/local/bin/trilane"]
     assert binary.mode == 0o755 and binary.uid == 0
-    for name in ("etc/trilane/filter/trilane.wasm", "etc/ssl/certs/ca-certificates.crt"):
+    for name in ("etc/trilane/filter/trilane.wasm", "etc/trilane/filter/trilane_judge.wasm", "etc/ssl/certs/ca-certificates.crt"):
         assert files[name].isfile() and files[name].mode == 0o644, name
     for name in ("etc/trilane/document", "etc/trilane/upstreams"):
         assert files[name].isdir() and (files[name].uid, files[name].gid) == (images.USER, images.USER), name
@@ -180,9 +181,9 @@ def test_a_command_that_could_not_start_is_refused(case: str, binary: bytes, why
 
 def test_the_command_is_for_the_machines_of_its_binaries(tmp_path: Path) -> None:
     machines = {"amd64": elf(interpreter=False), "arm64": elf(interpreter=False, machine=183)}
-    for file, data in {"wasm": WASM, "authorities": b"authorities", **machines}.items():
+    for file, data in {"wasm": WASM, "judge": JUDGE, "authorities": b"authorities", **machines}.items():
         (tmp_path / file).write_bytes(data)
-    files = [f"--wasm={tmp_path / 'wasm'}", f"--authorities={tmp_path / 'authorities'}", "--binary", *(str(tmp_path / name) for name in machines)]
+    files = [f"--wasm={tmp_path / 'wasm'}", f"--judge={tmp_path / 'judge'}", f"--authorities={tmp_path / 'authorities'}", "--binary", *(str(tmp_path / name) for name in machines)]
     made = [sys.executable, str(ROOT / "release/images.py"), "command", *files, "--version=1.2.3", f"--out={tmp_path / 'out'}"]
     subprocess.run(made, check=True, capture_output=True)
     (written,) = (tmp_path / "out").iterdir()

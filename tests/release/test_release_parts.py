@@ -54,8 +54,8 @@ def test_the_bill_has_what_is_linked_and_nothing_else(made_of: tuple[str, list[c
     assert "serde_json" in names
     assert not names & {"proptest", "wasmi", "serde_derive", "syn", "cc"}, "what tests, macros and builds need"
     beside_it = {library.name for library in libraries}
-    if what == "filter":
-        assert "proxy-wasm" in names and not names & {"tokio", "rusqlite"}
+    if what in ("filter", "judge"):
+        assert ("proxy-wasm" in names) == (what == "filter") and not names & {"tokio", "rusqlite"}
         assert beside_it == {"rust-std", "wasi-libc"}
     else:
         assert {"rusqlite", "libsqlite3-sys", "trilane"} <= names and "proxy-wasm" not in names

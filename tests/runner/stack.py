@@ -35,6 +35,7 @@ SAMPLE_DOCUMENT = HERE / "gateway.json"
 SAMPLE_CREDENTIALS = HERE / "credentials"
 #: What is built, by `make build` and `make programs`: the tests set these variables to use other builds.
 WASM = Path(os.environ.get("TRILANE_WASM") or TARGET / "wasm32-wasip1" / "release" / "trilane.wasm")
+JUDGE = WASM.with_name("trilane_judge.wasm")
 PROGRAMS = Path(os.environ.get("TRILANE_PROGRAMS") or TARGET / "release")
 SIMULATOR = PROGRAMS / "trilane-upstream"
 COMMAND = PROGRAMS / "trilane"
@@ -72,6 +73,9 @@ class Stack:
     A free port is chosen for every port that is 0, and held, so that stacks that run at the same time never share one.
     All files (rendered configuration, document, certificate, logs) are in `run_dir`.
     """
+
+    #: Whether answers of a group's several accounts are judged.
+    judges = True
 
     def __init__(
         self,
@@ -143,7 +147,9 @@ class Stack:
         self._held: list[socket.socket] = []
         self._children: dict[str, Child] = {}
         self._publishing = threading.Lock()
-        render = [str(command), "render", "--credentials", str(self.credentials_dir), "--filter", str(wasm)]
+        render = [str(command), "render", "--credentials", str(self.credentials_dir)]
+        if self.judges:
+            render += ["--filter", str(WASM)]
         self.publisher = Publisher(self.run_dir, self.document_path, render, lead)
 
     # ---- Life
@@ -193,6 +199,7 @@ class Stack:
     def prepare(self) -> None:
         """Everything before the first process: ports, directories, certificate."""
         _require(self._wasm, "the filter", "make build")
+        _require(JUDGE, "the judge", "make build")
         _require(self._simulator, "the simulator", "make programs")
         _require(self._command, "the command", "make programs")
         # Ports first: the process that has one of them may be running from this very directory.

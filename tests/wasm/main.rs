@@ -5,7 +5,7 @@
 //! as strictly as Envoy does: a status that Envoy would give is given, a call that the scenario did
 //! not foresee traps with its own name. [`stream`] plays Envoy's part of an exchange.
 //!
-//! `TRILANE_WASM` names the filter; `make wasm-test` builds it first.
+//! `TRILANE_WASM` names the filter, and the judge is beside it; `make wasm-test` builds both first.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,6 +25,7 @@ mod documents;
 mod fallback;
 mod feed;
 mod host;
+mod judge;
 mod layout;
 mod limits;
 mod loader;

@@ -86,8 +86,8 @@ pub struct AgentArgs {
     #[arg(long, value_name = "FILE", requires = "publish")]
     pub ads_socket: Option<PathBuf>,
 
-    /// The gateway's filter, under the path where Envoy has it: then the accounts of a group with several are also judged
-    /// by the words of their answers
+    /// The gateway's filter, under the path where Envoy has it, with `trilane_judge.wasm` beside it: then the accounts of a
+    /// group with several are also judged by the words of their answers
     #[arg(long, value_name = "FILE", requires = "ads_socket")]
     pub filter: Option<PathBuf>,
 

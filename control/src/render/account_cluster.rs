@@ -28,8 +28,8 @@ pub struct Identity<'a> {
     pub proxy: Option<(&'a Origin, &'a str)>,
     /// Whether no other account is asked before or after it.
     pub only: bool,
-    /// The filter, as Envoy sees it, to judge answers where the source has other accounts.
-    pub filter: Option<&'a str>,
+    /// The judge of answers, as Envoy sees it, where the source has other accounts.
+    pub judge: Option<&'a str>,
 }
 
 /// An account's cluster.
@@ -101,7 +101,7 @@ fn protocol(account: &Account, identity: &Identity<'_>) -> Value {
         HttpVersion::Two => json!({"explicit_http_config": {"http2_protocol_options": http2()}}),
     };
     // Answers pass the filters from the last to the first, and the judge has to see the mark of a request.
-    let judge = identity.filter.filter(|_| !identity.only).map(judge);
+    let judge = identity.judge.filter(|_| !identity.only).map(judge);
     let changes = [
         change_headers(identity.only),
         inject_credential(account.header, identity),

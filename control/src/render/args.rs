@@ -69,8 +69,8 @@ pub struct Args {
     #[command(flatten)]
     pub system_ca: SystemCaArg,
 
-    /// The gateway's filter, under the path where Envoy has it: then the accounts of a group with several are also judged
-    /// by the words of their answers, such as a 400 that means an empty account
+    /// The gateway's filter, under the path where Envoy has it, with `trilane_judge.wasm` beside it: then the accounts of a
+    /// group with several are also judged by the words of their answers, such as a 400 that means an empty account
     #[arg(long, value_name = "FILE")]
     pub filter: Option<PathBuf>,
 

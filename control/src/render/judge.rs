@@ -2,13 +2,15 @@
 //!
 //! It runs for requests that the gateway's filter marks, because another account may be asked, and for answers that may be
 //! other than their status says. All others pay for a look at two headers.
+//!
+//! It is a module of its own, and small, since Envoy reads the file and takes its digest for each cluster.
 
 use serde_json::{Value, json};
 use trilane::exchange::JUDGE_HEADER;
 
 use super::envoy::{any, extension};
 
-/// The name of the filter and the id of its root.
+/// The name of the filter.
 const JUDGE: &str = "judge";
 
 /// The filter, in the file `wasm` as Envoy sees it.
@@ -19,26 +21,22 @@ pub fn judge(wasm: &str) -> Value {
             "extensions.filters.http.wasm.v3.Wasm",
             json!({"config": {
                 "name": JUDGE,
-                "root_id": JUDGE,
                 // Without this it never sees the body of an answer that it holds.
                 "allow_on_headers_stop_iteration": true,
                 "failure_policy": "FAIL_RELOAD",
                 "reload_config": {"backoff": {"base_interval": "0.1s"}},
-                "vm_config": vm(wasm),
+                "vm_config": {
+                    "vm_id": "trilane-judge",
+                    "runtime": "envoy.wasm.runtime.v8",
+                    "code": {"local": {"filename": wasm}},
+                },
             }}),
         ),
-    );
-    let skip = any(
-        "extensions.filters.common.matcher.action.v3.SkipFilter",
-        json!({}),
     );
     let delegate = json!({
         "@type": "type.googleapis.com/envoy.extensions.common.matching.v3.ExtensionWithMatcher",
         "extension_config": wasm,
-        "xds_matcher": {"matcher_list": {"matchers": [{
-            "predicate": {"not_matcher": suspect()},
-            "on_match": {"action": {"name": "skip", "typed_config": skip}},
-        }]}},
+        "xds_matcher": {"matcher_list": {"matchers": plain().map(skipped)}},
     });
     let filters = json!([{"name": JUDGE, "typed_config": delegate}]);
     let run = any(
@@ -57,18 +55,8 @@ pub fn judge(wasm: &str) -> Value {
     )
 }
 
-/// The VM of the gateway's filter, word for word: one more would cost memory.
-fn vm(wasm: &str) -> Value {
-    json!({
-        "vm_id": "trilane",
-        "configuration": {"@type": "type.googleapis.com/google.protobuf.StringValue", "value": "filter"},
-        "runtime": "envoy.wasm.runtime.v8",
-        "code": {"local": {"filename": wasm}},
-    })
-}
-
-/// The answers that may be other than their status says.
-fn suspect() -> Value {
+/// The answers that are as their status says, the most usual ones first: each look at a header costs.
+fn plain() -> [Value; 2] {
     let status = |status: &str| header("Response", ":status", json!({"exact": status}));
     let stream = header(
         "Response",
@@ -76,8 +64,21 @@ fn suspect() -> Value {
         json!({"prefix": "text/event-stream"}),
     );
     let empty = header("Response", "content-length", json!({"exact": "0"}));
-    let good = json!({"and_matcher": {"predicate": [status("200"), {"or_matcher": {"predicate": [stream, empty]}}]}});
-    json!({"or_matcher": {"predicate": [status("400"), status("403"), status("404"), good]}})
+    let not = |predicate: Value| json!({"not_matcher": predicate});
+    let suspect = ["200", "400", "403", "404"].map(status);
+    [
+        json!({"and_matcher": {"predicate": [status("200"), not(stream), not(empty)]}}),
+        not(json!({"or_matcher": {"predicate": suspect}})),
+    ]
+}
+
+/// The judge is left out for these answers.
+fn skipped(predicate: Value) -> Value {
+    let skip = any(
+        "extensions.filters.common.matcher.action.v3.SkipFilter",
+        json!({}),
+    );
+    json!({"predicate": predicate, "on_match": {"action": {"name": "skip", "typed_config": skip}}})
 }
 
 /// A header of the `side` (`Request`, `Response`) has a value.

@@ -7,6 +7,7 @@ use trilane_console::documents::NOT_PLAIN;
 
 use super::args::Args;
 use super::control_plane::ControlPlane;
+use crate::carried_filter::judge_beside;
 use crate::failure::Failure;
 
 /// The paths of one run, absolute.
@@ -26,8 +27,8 @@ pub struct Paths {
     pub bound: CredentialDestinations,
     /// The certificate authorities of accounts without a `ca` of their own.
     pub system_ca: PathBuf,
-    /// The filter, as Envoy sees it, to judge answers.
-    pub filter: Option<String>,
+    /// The judge of answers, as Envoy sees it, beside the filter.
+    pub judge: Option<String>,
 }
 
 impl Paths {
@@ -53,8 +54,8 @@ impl Paths {
             given: optional(args.given.as_ref(), "--data")?,
             bound: args.bound.clone(),
             system_ca: absolute(&args.system_ca.file(), "--system-ca")?,
-            filter: optional(args.filter.as_ref(), "--filter")?
-                .map(|file| file.to_string_lossy().into_owned()),
+            judge: optional(args.filter.as_ref(), "--filter")?
+                .map(|filter| judge_beside(&filter).to_string_lossy().into_owned()),
         })
     }
 

@@ -156,7 +156,7 @@ impl Renderer<'_> {
                     .as_ref()
                     .map(|(proxy, (name, _))| (*proxy, name.as_str())),
                 only: !source.accounts.are_alternatives(),
-                filter: self.paths.filter.as_deref(),
+                judge: self.paths.judge.as_deref(),
             },
         );
         let proxy = proxy.map(|(_, (_, cluster))| cluster);

@@ -18,7 +18,7 @@ use super::port::{self, HeldPort};
 use super::{orphan, readable, sample, tell};
 use crate::ads::{AdsServer, SocketPlace};
 use crate::agent::LocalSpend;
-use crate::carried_filter::carried_filter;
+use crate::carried_filter::{carried_filter, carried_judge, other_judge};
 use crate::envoy_config::{
     self, AccountSource, DocumentSource, EnvoySettings, LedgerPlace, StaticUpstreams, TlsListener,
 };
@@ -149,29 +149,46 @@ impl PreparedGateway {
         }
     }
 
+    /// Writes the filter, and the judge beside it.
     fn write_filter(&self) -> Result<(), Failure> {
-        let file = self.plan.run.filter();
-        let own;
-        let filter = match &self.plan.filter {
+        let own = self.plan.filter.as_deref();
+        let judge = own.and_then(other_judge);
+        let run = &self.plan.run;
+        self.write_module("filter", own, carried_filter(), &run.filter())?;
+        self.write_module("judge", judge.as_deref(), carried_judge(), &run.judge())
+    }
+
+    /// Writes a module that Envoy loads: the operator's own, or the one in this program.
+    fn write_module(
+        &self,
+        what: &str,
+        own: Option<&Path>,
+        carried: Option<&[u8]>,
+        file: &Path,
+    ) -> Result<(), Failure> {
+        let read;
+        let module = match own {
             Some(from) => {
-                own = fs::read(from)
-                    .map_err(|error| cannot("read the filter", from, &error, "--filter FILE"))?;
-                &own
+                read = fs::read(from).map_err(|error| {
+                    cannot(&format!("read the {what}"), from, &error, "--filter FILE")
+                })?;
+                &read
             }
-            None => carried_filter().ok_or_else(|| {
-                let text = "this program was built without the filter: name it with --filter FILE (`make build` writes \
-                    target/wasm32-wasip1/release/trilane.wasm), or build with `make programs`";
-                Failure::Data(text.to_owned())
+            None => carried.ok_or_else(|| {
+                let text = format!(
+                    "this program was built without the {what}: name the filter with --filter FILE (`make build` writes \
+                     target/wasm32-wasip1/release/trilane.wasm, and the judge beside it), or build with `make programs`"
+                );
+                Failure::Data(text)
             })?,
         };
-        if !filter.starts_with(b"\0asm") {
-            let from = self.plan.filter.as_deref().unwrap_or(&file);
+        if !module.starts_with(b"\0asm") {
             return Err(Failure::Data(format!(
                 "--filter: this is no WebAssembly module: {}. Choose another with --filter FILE",
-                from.display()
+                own.unwrap_or(file).display()
             )));
         }
-        self.put(&file, filter)
+        self.put(file, module)
     }
 
     /// Puts the document in force, before Envoy reads it. With a fault in it the last good one stays, if there is one.

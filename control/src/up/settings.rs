@@ -205,7 +205,7 @@ pub struct UpSettings {
     #[arg(long, value_name = "FILE", env = "TRILANE_ENVOY")]
     pub envoy: Option<PathBuf>,
 
-    /// The filter to load instead of the one in this program
+    /// The filter to load instead of the one in this program, with `trilane_judge.wasm` beside it
     #[arg(long, value_name = "FILE", env = "TRILANE_WASM")]
     pub filter: Option<PathBuf>,
 

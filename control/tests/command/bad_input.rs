@@ -35,6 +35,7 @@ fn desk() -> Desk {
     desk.write("data/credentials/main", "sk-dont-tell-main\n");
     mode(&desk, "data/credentials/main", 0o400);
     desk.write("filter.wasm", "\0asm");
+    desk.write("trilane_judge.wasm", "\0asm");
     envoy(&desk, "1.40.0");
     desk
 }
@@ -248,6 +249,13 @@ fn up_says_what_is_in_the_way() {
             &["--filter", "nothing.wasm"],
             1,
             "cannot read the filter nothing.wasm: No such file or directory (os error 2). Choose another with --filter FILE",
+        ),
+        (
+            "no judge beside the filter",
+            |desk| fs::remove_file(desk.path("trilane_judge.wasm")).unwrap(),
+            &[],
+            1,
+            "cannot read the judge trilane_judge.wasm: No such file or directory (os error 2). Choose another with --filter FILE",
         ),
         (
             "a filter that is none",

@@ -84,6 +84,7 @@ fn every_format() {
     let desk = Desk::new();
     desk.write("ledger.jsonl", &format!("{LINE}\n"));
     desk.write("trilane.wasm", "\0asm");
+    desk.write("trilane_judge.wasm", "\0asm");
     desk.write("old.wasm", "\0asm");
     let others: [(&[&str], &[&str]); 3] = [
         (&["explain"], &[LINE]),

@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path += [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1] / "instructions")]
 
+import accounts_ready
 import costs
 import fetch
 import instructions
@@ -43,6 +44,7 @@ from printed import lines
 #: `House.rounds`, anything else as a `Table` in `results.tables`.
 SECTIONS: list[Callable[[House], None]] = [
     time_to_ready.run,
+    accounts_ready.run,
     costs.run,
     keys.run,
     keys_feed.run,
@@ -53,7 +55,7 @@ SECTIONS: list[Callable[[House], None]] = [
 ]
 
 #: The cases whose figures are a table and no part of the chart: they may be measured and published by themselves.
-TABLES = {time_to_ready.NAME, instructions.NAME, keys_restart.NAME}
+TABLES = {time_to_ready.NAME, accounts_ready.NAME, instructions.NAME, keys_restart.NAME}
 
 
 def measure(options: argparse.Namespace) -> Results:

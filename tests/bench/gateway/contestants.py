@@ -200,6 +200,12 @@ class Accounts(Trilane):
         super().prepare()
 
 
+class Unjudged(Accounts):
+    """The same without the judge in the clusters of its accounts."""
+
+    judges = False
+
+
 class Ejected(Accounts):
     """The same where the account that comes first cannot be reached, so that it is ejected nearly always."""
 
@@ -376,6 +382,7 @@ KINDS: dict[str, tuple[type[Contestant], str]] = {
     "floor": (Floor, "trilane's host calls alone"),
     "trilane": (Trilane, "trilane"),
     "accounts": (Accounts, "trilane, two accounts"),
+    "unjudged": (Unjudged, "trilane, two accounts, not judged"),
     "ejected": (Ejected, "trilane, the first of two accounts ejected"),
     "native": (Native, "Envoy's AI filters"),
     "bare-file": (BareToFile, "bare Envoy, log to a file"),

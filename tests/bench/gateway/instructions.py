@@ -22,7 +22,7 @@ from valgrind import Unavailable, find
 #: The name of the table, and of the case on the command line.
 NAME = "instructions"
 #: Who is counted.
-COUNTED = ("bare", "retrying", "plain", "noop", "floor", "trilane", "accounts")
+COUNTED = ("bare", "retrying", "plain", "noop", "floor", "trilane", "unjudged", "accounts")
 #: Case -> requests of one count. Long bodies take longer, and are more of them than what differs from one to the next.
 CASES = {"1k-first": 200, "100k-first": 100, "1m-first": 40, "sse-unpaced": 100, "list": 200, "rejected": 200}
 #: Of how many counts a figure is the median.

@@ -101,6 +101,9 @@ def test_every_figure_is_there_and_no_request_failed(out: Path) -> None:
     starts = results["tables"]["up"]["rows"]
     assert [start[0] for start in starts] == ["first", "again"]
     assert all(0 < quickest <= took <= slowest for _, took, quickest, slowest in starts), starts
+    ready = results["tables"]["accounts_ready"]["rows"]
+    assert [row[:2] for row in ready] == [["only", 4], ["several", 4]]
+    assert all(0 < quickest <= took <= slowest for _, _, took, quickest, slowest in ready), ready
     counts = {row[0]: dict(zip(results["tables"]["instructions"]["columns"][1:], row[1:])) for row in results["tables"]["instructions"]["rows"]}
     assert counts.keys() == {"1k-first", "100k-first", "1m-first", "sse-unpaced", "list", "rejected"}
     for case, count in counts.items():

@@ -16,7 +16,7 @@ from e2e.guides.reader import DOCS, PROGRAMS
 from e2e.guides.vendor import Vendor
 from pages import Block, blocks
 from ports import free_port
-from stack import COMMAND, WASM
+from stack import COMMAND, JUDGE, WASM
 from waiting import until
 
 #: A custom section: another file, the same filter.
@@ -39,7 +39,8 @@ class EnvoyHost(UnitHost):
         super().__init__(root, vendor, ())
         (root / "usr" / "local" / "bin" / "envoy").symlink_to(fetch.envoy_binary())
         for version, note in zip(RELEASES, (b"", NOTE)):
-            (root / f"trilane-{version}" / "trilane.wasm").write_bytes(WASM.read_bytes() + note)
+            for file in (WASM, JUDGE):
+                (root / f"trilane-{version}" / file.name).write_bytes(file.read_bytes() + note)
         #: Not the one of somebody else's Envoy: a number in what they share.
         self.base = os.getpid()
         self.admin, config_port = free_port(), free_port()
