@@ -101,6 +101,9 @@ async fn ask(
     let Some(identity) = &claimed? else {
         return answered(state, identity, before).await;
     };
+    if identity.refresh_token.is_none() {
+        return Ok(StillThere::Unknown);
+    }
     let answer = match refresh(state, &provider, identity, now).await {
         Ok(answer) => take(state, &provider, identity, answer, now).await,
         Err(fault) if fault.is_end() => {
@@ -111,7 +114,7 @@ async fn ask(
         }
         Err(fault) => {
             (state.reporter.0)(&format!("{}: {fault}", provider.id));
-            let again = before.saturating_add(LATER).min(now);
+            let again = now.saturating_sub(DUE).saturating_add(LATER);
             let noted: Result<(), StoreError> = in_transaction!(state.store, transaction => {
                 identities::set_asked(transaction, identity, again).await
             });
@@ -146,7 +149,7 @@ async fn refresh(
     let keys = keys(state);
     let token = keys.and_then(|keys| secrets::open_refresh_token(&keys, identity));
     let token = token.ok_or_else(|| {
-        let why = "it gave no refresh token, or the one that is kept cannot be opened";
+        let why = "its refresh token cannot be opened: its key is not in the file of sealing keys (--sealing-key-file)";
         ProviderFault::Wrong(why.to_owned())
     })?;
     let settings = ProviderSettings::stored(provider);

@@ -132,11 +132,40 @@ on_both! {
         assert!(!first.is_in(&api).await, "its sessions have ended");
         assert_eq!(second.sign_in(&api, &provider, "second").await.status.as_u16(), 303);
         // Whose data was erased does not come back by signing in.
-        api.call(&admin, Method::DELETE, "/api/v1/people/ann@a.example/data", &[], &Value::Null).await;
+        api.call(&admin, Method::DELETE, "/api/v1/people/ann@a.example/data", &[], &Value::Null).await.expect(202);
         assert!(!second.is_in(&api).await);
+        api.until_ended(&admin, "/api/v1/erasures").await;
+        let dump = database.dump().await;
+        assert!(!dump.contains("ann@a.example") && !dump.contains("second"), "{dump}");
         let reply = second.sign_in(&api, &provider, "second").await;
         assert_eq!(reply.status.as_u16(), 403);
         assert!(reply.text.contains("erased"), "{}", reply.text);
+        api.was_well();
+    }
+}
+
+on_both! {
+    /// The first sign-in in two browsers at once adds one person; of two accounts with one address one is linked.
+    async fn the_first_sign_in_twice_at_once(database: &TestDatabase) {
+        let api = Api::with_private_accounts(database).await;
+        let provider = Provider::start(BACK, OffsetDateTime::now_utc).await;
+        let admin = with_provider(&api, &provider, json!({"allowed_domains": ["a.example"]})).await;
+        for round in 0..10 {
+            for (case, subjects, want) in [("one account", ["same", "same"], [303, 303]), ("two accounts", ["one", "two"], [303, 403])] {
+                let email = format!("{}{round}@a.example", subjects[0]);
+                let subjects = subjects.map(|subject| format!("{subject}{round}"));
+                for subject in &subjects {
+                    provider.account(subject, verified(&email));
+                }
+                let (mut one, mut two) = (Browser::default(), Browser::default());
+                let (first, second) = tokio::join!(one.sign_in(&api, &provider, &subjects[0]), two.sign_in(&api, &provider, &subjects[1]));
+                let mut said = [first.status.as_u16(), second.status.as_u16()];
+                said.sort_unstable();
+                assert_eq!(said, want, "{case}: {} {}", first.text, second.text);
+                let identities = api.get(&admin, &format!("/api/v1/people/{email}/identities")).await.expect(200);
+                assert_eq!(identities["items"].as_array().unwrap().len(), 1, "{case}");
+            }
+        }
         api.was_well();
     }
 }

@@ -43,7 +43,9 @@ on_both! {
         assert_eq!(provider.asked("/token"), before + 1, "it was asked a moment ago");
         later(16);
         provider.account("s", account(json!([])));
-        assert!(browser.is_in(&api).await && other.is_in(&api).await);
+        // At once: a refresh token that is good once is used once.
+        let (one, two) = tokio::join!(browser.is_in(&api), other.is_in(&api));
+        assert!(one && two && browser.is_in(&api).await);
         assert_eq!(provider.asked("/token"), before + 2, "asked once for both");
         assert_eq!(api.get(&admin, PERSON).await.expect(200)["key_group"], Value::Null, "the claims are followed");
         // Without an ID token the user info says it.
@@ -106,7 +108,9 @@ on_both! {
         let mut browser = Browser::default();
         browser.sign_in(&api, &provider, "t").await;
         SHIFT.fetch_add(16 * 60, Ordering::Relaxed);
+        let asked = provider.asked("/token");
         assert!(browser.is_in(&api).await);
+        assert_eq!(provider.asked("/token"), asked);
         SHIFT.fetch_add(13 * 3600, Ordering::Relaxed);
         assert!(!browser.is_in(&api).await);
         // One that does not answer at all holds a page up for three seconds, and ends nothing.
