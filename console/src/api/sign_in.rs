@@ -11,6 +11,7 @@ use crate::cases::{ApiProblem, Caller, ConsoleState, Role, Scopes};
 use crate::client_address::address;
 use crate::secret;
 use crate::store::api_tokens::{self, TokenHolder};
+use crate::store::memberships::managed_by;
 
 /// Lets a request pass whose token is good and whose role may use its route.
 pub async fn sign_in(
@@ -51,6 +52,10 @@ async fn caller(
     let digest = secret::digest(token.trim());
     let mut transaction = state.store.read().await?;
     let found = api_tokens::holder(&mut transaction, &digest, state.now()).await?;
+    let managed = match &found {
+        Some(found) => managed_by(&mut transaction, &found.person).await?,
+        None => Vec::new(),
+    };
     transaction.rollback().await;
     let TokenHolder {
         token,
@@ -65,6 +70,7 @@ async fn caller(
         token,
         scopes: scopes.as_deref().map(Scopes::stored),
         address: address(request),
+        managed,
     };
     caller.must(routes::right(&request.method, path.as_str()))?;
     Ok(caller)

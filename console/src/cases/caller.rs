@@ -23,6 +23,8 @@ pub struct Caller {
     pub scopes: Option<Scopes>,
     /// The address that the request comes from.
     pub address: String,
+    /// The ids of the teams that the person manages.
+    pub managed: Vec<String>,
 }
 
 impl Caller {
@@ -73,12 +75,25 @@ impl Caller {
         }
     }
 
-    /// Whether the caller sees this member, owner, team or group: everybody's, or one of its own.
+    /// Whether the caller manages this team.
+    pub fn manages(&self, team: Option<&str>) -> bool {
+        team.is_some_and(|team| self.managed.iter().any(|managed| managed == team))
+    }
+
+    /// Returns the only owner whose objects of this team the caller sees; `None`: the objects of all owners, for a manager those of the
+    /// team.
+    pub fn only_owner_in(&self, team: Option<&str>) -> Option<&str> {
+        self.only_owner().filter(|_| !self.manages(team))
+    }
+
+    /// Whether the caller sees this member, owner, team or group: everybody's, one of its own, or of a team that it manages.
     pub fn sees(&self, kind: SubjectKind, id: &str) -> bool {
         self.only_owner().is_none_or(|only| match kind {
-            SubjectKind::Member => member_parts(id).is_some_and(|(owner, _)| owner == only),
+            SubjectKind::Member => member_parts(id)
+                .is_some_and(|(owner, team)| owner == only || self.manages(Some(team))),
             SubjectKind::Owner => id == only,
-            SubjectKind::Key | SubjectKind::Team | SubjectKind::Group => false,
+            SubjectKind::Team => self.manages(Some(id)),
+            SubjectKind::Key | SubjectKind::Group => false,
         })
     }
 }

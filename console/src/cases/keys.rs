@@ -242,7 +242,7 @@ pub struct KeyListParams {
     pub(crate) with: Option<String>,
 }
 
-/// Keys in the order of their ids. Members see their own. A search may end before it has looked at all keys: then a page has fewer
+/// Keys in the order of their ids. Members see their own, managers those of their `team`. A search may end before it has looked at all keys: then a page has fewer
 /// keys, or none, and `next` goes on.
 pub async fn list(
     state: &ConsoleState,
@@ -264,13 +264,14 @@ pub async fn list(
         let detail = "a whole key does not belong into an address: POST /api/v1/keys/find";
         return Err(ApiProblem::bad(detail));
     }
-    if let (Some(only), Some(owner)) = (caller.only_owner(), &asked.owner)
+    let only = caller.only_owner_in(asked.team.as_deref());
+    if let (Some(only), Some(owner)) = (only, &asked.owner)
         && only != owner
     {
         return Err(ApiProblem::forbidden("members see their own keys"));
     }
     let filter = KeyFilter {
-        owner: caller.only_owner().or(asked.owner.as_deref()),
+        owner: only.or(asked.owner.as_deref()),
         group: asked.group.as_deref(),
         team: asked.team.as_deref(),
         search: asked.search.as_deref(),
@@ -294,7 +295,7 @@ pub async fn list(
     Ok(page)
 }
 
-/// One key. Members see their own.
+/// One key. Members see their own, managers those of their teams.
 pub async fn get(state: &ConsoleState, caller: &Caller, id: &str) -> Result<KeyView, ApiProblem> {
     caller.must(rights::SEE_KEYS)?;
     let mut transaction = state.store.read().await?;
@@ -332,7 +333,7 @@ pub async fn find_own(
     id: &str,
 ) -> Result<StoredKey, ApiProblem> {
     let key = find(transaction, id).await?;
-    let mut only = caller.only_owner().into_iter();
+    let mut only = caller.only_owner_in(key.team.as_deref()).into_iter();
     if only.any(|only| key.owner.as_deref() != Some(only)) {
         return Err(ApiProblem::not_found());
     }
@@ -434,20 +435,28 @@ async fn renew_budget(
     Ok(())
 }
 
-/// Changes a key. Gateways hear of it within seconds.
+/// Changes a key. Gateways hear of it within seconds. Managers disable and name those of their teams.
 pub async fn change(
     state: &ConsoleState,
     caller: &Caller,
     id: &str,
     change: KeyChangeBody,
 ) -> Result<KeyView, ApiProblem> {
-    caller.must(rights::CHANGE_KEYS)?;
+    caller.must(rights::CHANGE_KEY)?;
+    let may_change_all = caller.may(rights::CHANGE_KEYS);
     in_transaction!(state.store, transaction => {
         let before = find_locked(transaction, id).await?;
+        if !may_change_all && !caller.manages(before.team.as_deref()) {
+            return Err(ApiProblem::not_found());
+        }
         if change.revision.as_ref().is_some_and(|seen| *seen != revision(&before)) {
             return Err(ApiProblem::precondition("the key was changed meanwhile"));
         }
         let key = changed(&before, &change);
+        if !may_change_all && !is_managers(&before, &key) {
+            let detail = "a manager of the key's team disables it and gives it another name; only an admin enables it again";
+            return Err(ApiProblem::forbidden(detail));
+        }
         if key != *before {
             // A key that a gateway would take no more can be disabled nevertheless.
             if !is_disabling(&before, &key) {
@@ -501,6 +510,18 @@ pub(super) fn is_disabling(before: &StoredKey, key: &StoredKey) -> bool {
         ..key.clone()
     };
     key.disabled && as_before == *before
+}
+
+/// Whether a change is one that a manager of the key's team may make: it is disabled, or named. Whoever has disabled it may have done so
+/// because of its owner, so only an admin enables it again.
+fn is_managers(before: &StoredKey, key: &StoredKey) -> bool {
+    let as_before = StoredKey {
+        disabled: before.disabled,
+        disabled_with: before.disabled_with.clone(),
+        label: before.label.clone(),
+        ..key.clone()
+    };
+    as_before == *before && (key.disabled || !before.disabled)
 }
 
 /// Stores a changed key, and notes who has changed it.

@@ -28,6 +28,7 @@ pub(crate) mod key_models;
 pub(crate) mod key_rotation;
 pub(crate) mod keys;
 pub(crate) mod ledger;
+pub(crate) mod managed_teams;
 pub(crate) mod me;
 mod member_budgets;
 pub(crate) mod nearly_spent;

@@ -39,7 +39,7 @@ pub struct RequestDetail {
     pub(crate) not_now: Option<&'static str>,
 }
 
-/// One request. Members see their own.
+/// One request. Members see their own, managers those of their teams.
 pub async fn get(
     state: &ConsoleState,
     caller: &Caller,
@@ -48,7 +48,8 @@ pub async fn get(
     caller.must(rights::SEE_REQUESTS)?;
     let place = RequestPlace::parse(id).ok_or_else(ApiProblem::not_found)?;
     let mut transaction = state.store.read().await?;
-    let found = requests::at(&mut transaction, &place, caller.only_owner()).await?;
+    let found = requests::at(&mut transaction, &place).await?;
+    let found = found.filter(|found| sees(caller, found));
     let found = found.ok_or_else(ApiProblem::not_found)?;
     let key = keys::find(&mut transaction, &found.key_id).await?;
     let current = documents::current(&mut transaction).await?;
@@ -61,6 +62,14 @@ pub async fn get(
         without_cost(found)
     };
     Ok(explain(found, key, current, then, may_see_upstream))
+}
+
+/// Whether a caller sees a request: all of them, its own, or one of a team that it manages.
+fn sees(caller: &Caller, found: &requests::StoredRequest) -> bool {
+    let line = LedgerLine::parse(found.line.as_bytes());
+    let text = |name: &str| line.as_ref().and_then(|line| line.text(name));
+    let only = caller.only_owner_in(text("trilane.key.team"));
+    only.is_none_or(|only| text("trilane.key.owner") == Some(only))
 }
 
 fn explain(

@@ -109,7 +109,7 @@ pub(super) fn without_cost(mut request: StoredRequest) -> StoredRequest {
     request
 }
 
-/// The latest requests, as far as their lines are kept. Members see their own. A page looks at some thousand requests at most: where
+/// The latest requests, as far as their lines are kept. Members see their own, managers those of their `team`. A page looks at some thousand requests at most: where
 /// few are as asked for it may be short, or empty, and `next` goes on from there.
 pub async fn list(
     state: &ConsoleState,
@@ -127,7 +127,8 @@ pub async fn list(
     if names.any(|name| name.contains('\0')) {
         return Err(ApiProblem::bad("no name has a zero byte"));
     }
-    if let (Some(only), Some(owner)) = (caller.only_owner(), &asked.owner)
+    let only = caller.only_owner_in(asked.team.as_deref());
+    if let (Some(only), Some(owner)) = (only, &asked.owner)
         && only != owner
     {
         return Err(ApiProblem::forbidden("members see their own requests"));
@@ -135,7 +136,7 @@ pub async fn list(
     let before: Option<RequestPlace> = page.after()?;
     let query = RequestQuery {
         key: asked.key.as_deref(),
-        owner: caller.only_owner().or(asked.owner.as_deref()),
+        owner: only.or(asked.owner.as_deref()),
         since: microseconds("since", asked.since.as_ref())?,
         until: microseconds("until", asked.until.as_ref())?,
         with: columns,

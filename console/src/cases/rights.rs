@@ -61,6 +61,8 @@ pub const SEE_OWN_KEYS: Right = see(PEOPLE, Area::Keys);
 pub const CHANGE_OWN_KEYS: Right = change(OWNING, Area::Keys);
 pub const SEE_KEYS: Right = see(PEOPLE, Area::Keys);
 pub const CHANGE_KEYS: Right = change(ADMIN, Area::Keys);
+/// Of one key: a member changes some of those of a team that it manages.
+pub const CHANGE_KEY: Right = change(OWNING, Area::Keys);
 pub const SEE_USAGE: Right = see(PEOPLE, Area::Usage);
 pub const SEE_REQUESTS: Right = see(PEOPLE, Area::Usage);
 pub const SEE_COUNTS: Right = see(SEEING, Area::Usage);
@@ -72,6 +74,9 @@ pub const CHANGE_WEBHOOKS: Right = change(ADMIN, Area::Budgets);
 pub const SEE_TOKENS: Right = see(PEOPLE, Area::Tokens);
 pub const CHANGE_TOKENS: Right = change(PEOPLE, Area::Tokens);
 pub const SEE_TEAMS: Right = see(SEEING, Area::People);
+/// Of one team: a member sees one that it manages.
+pub const SEE_TEAM: Right = see(PEOPLE, Area::People);
+pub const CHANGE_MEMBERS: Right = change(OWNING, Area::People);
 pub const CHANGE_TEAMS: Right = change(ADMIN, Area::People);
 pub const SEE_PEOPLE: Right = see(SEEING, Area::People);
 pub const CHANGE_PEOPLE: Right = change(ADMIN, Area::People);

@@ -69,7 +69,9 @@ pub async fn get(
     let sees = match asked.kind {
         SubjectKind::Key => {
             let owner = key.as_ref().and_then(|key| key.owner.as_deref());
-            caller.only_owner().is_none_or(|only| owner == Some(only))
+            let team = key.as_ref().and_then(|key| key.team.as_deref());
+            let only = caller.only_owner_in(team);
+            only.is_none_or(|only| owner == Some(only))
         }
         kind => caller.sees(kind, &asked.subject),
     };

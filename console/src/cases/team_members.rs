@@ -23,7 +23,7 @@ use crate::timestamp::moment;
 pub struct TeamMemberView {
     /// The person's id.
     pub(crate) person: String,
-    /// Whether this person sees what the whole team uses.
+    /// Whether this person manages the team: sees what it uses, changes who is in it, and disables its keys.
     pub(crate) manager: bool,
     /// Since when.
     pub(crate) created_at: String,
@@ -36,7 +36,7 @@ pub struct TeamMemberView {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TeamMemberBody {
-    /// Whether this person sees what the whole team uses.
+    /// Whether this person manages the team: sees what it uses, changes who is in it, and disables its keys.
     #[serde(default)]
     pub(crate) manager: bool,
 }
@@ -56,14 +56,15 @@ fn told(of: &Membership) -> String {
     serde_json::json!({"person": of.person, "manager": of.manager}).to_string()
 }
 
-/// The members of a team, in the order of their ids.
+/// The members of a team, in the order of their ids. A manager sees those of its own.
 pub async fn list(
     state: &ConsoleState,
     caller: &Caller,
     id: &str,
     page: PageParams,
 ) -> Result<ItemPage<TeamMemberView>, ApiProblem> {
-    caller.must(rights::SEE_TEAMS)?;
+    caller.must(rights::SEE_TEAM)?;
+    teams::sees(caller, id)?;
     let limit = page.limit()?;
     let after: String = page.after()?.unwrap_or_default();
     let mut transaction = state.store.read().await?;
@@ -82,7 +83,8 @@ pub async fn set(
     person: &str,
     body: TeamMemberBody,
 ) -> Result<TeamMemberView, ApiProblem> {
-    caller.must(rights::CHANGE_TEAMS)?;
+    caller.must(rights::CHANGE_MEMBERS)?;
+    teams::sees(caller, id)?;
     if person.contains('\0') {
         return Err(ApiProblem::not_found());
     }
@@ -93,6 +95,10 @@ pub async fn set(
         let known = people::find(transaction, person).await?;
         if known.is_none_or(|person| person.role == "agent") {
             return Err(ApiProblem::invalid("person", "there is no such person"));
+        }
+        let before = memberships::find(transaction, &team.id, person).await?;
+        if !caller.may(rights::CHANGE_TEAMS) && (body.manager || before.is_some_and(|before| before.manager)) {
+            return Err(ApiProblem::forbidden("an admin says who manages a team"));
         }
         join(transaction, caller, &erased, &team, (person, body.manager), now).await
     })
@@ -180,7 +186,8 @@ pub async fn remove(
     id: &str,
     person: &str,
 ) -> Result<(), ApiProblem> {
-    caller.must(rights::CHANGE_TEAMS)?;
+    caller.must(rights::CHANGE_MEMBERS)?;
+    teams::sees(caller, id)?;
     if person.contains('\0') {
         return Err(ApiProblem::not_found());
     }
@@ -188,6 +195,9 @@ pub async fn remove(
         let team = teams::find_locked(transaction, id).await?;
         let before = memberships::find(transaction, &team.id, person).await?;
         let before = before.ok_or_else(ApiProblem::not_found)?;
+        if before.manager && !caller.may(rights::CHANGE_TEAMS) {
+            return Err(ApiProblem::forbidden("an admin says who manages a team"));
+        }
         take(transaction, &caller.actor(), &team, &before, state.now()).await
     })
 }

@@ -148,9 +148,21 @@ pub async fn list(
     Ok(limit.page(found, |team| team.id.clone(), TeamView::from))
 }
 
-/// One team.
+/// Lets a caller pass who sees this team: all teams, or one that it manages.
+///
+/// # Errors
+/// 404: it does not.
+pub(super) fn sees(caller: &Caller, id: &str) -> Result<(), ApiProblem> {
+    match caller.only_owner_in(Some(id)) {
+        None => Ok(()),
+        Some(_) => Err(ApiProblem::not_found()),
+    }
+}
+
+/// One team. A manager sees its own.
 pub async fn get(state: &ConsoleState, caller: &Caller, id: &str) -> Result<TeamView, ApiProblem> {
-    caller.must(rights::SEE_TEAMS)?;
+    caller.must(rights::SEE_TEAM)?;
+    sees(caller, id)?;
     let mut transaction = state.store.read().await?;
     let team = find(&mut transaction, id).await?;
     transaction.rollback().await;

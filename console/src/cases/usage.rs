@@ -144,7 +144,7 @@ pub(super) fn hour(name: &str, text: Option<String>) -> Result<Option<String>, A
     Ok(Some(whole))
 }
 
-/// Sums of usage and charges, as `trilane usage` adds them up. Members see their own.
+/// Sums of usage and charges, as `trilane usage` adds them up. Members see their own, managers those of their `team`.
 pub async fn list(
     state: &ConsoleState,
     caller: &Caller,
@@ -191,7 +191,8 @@ async fn sums(
     limit: i64,
 ) -> Result<Vec<UsageSums>, ApiProblem> {
     caller.must(rights::SEE_USAGE)?;
-    if let (Some(only), Some(owner)) = (caller.only_owner(), &asked.owner)
+    let only = caller.only_owner_in(asked.team.as_deref());
+    if let (Some(only), Some(owner)) = (only, &asked.owner)
         && only != owner
     {
         return Err(ApiProblem::forbidden("members see their own usage"));
@@ -213,7 +214,7 @@ async fn sums(
         until: hour("until", asked.until)?,
         key: asked.key,
         among: None,
-        owner: caller.only_owner().map(str::to_owned).or(asked.owner),
+        owner: only.map(str::to_owned).or(asked.owner),
         team: asked.team,
         group: asked.group,
         model: asked.model,

@@ -10,6 +10,7 @@ use super::cookie;
 use super::error::PageProblem;
 use super::proxy_user::ProxyUser;
 use super::shell::{Appearance, PageShell};
+use crate::cases::managed_teams;
 use crate::cases::providers::still_there;
 use crate::cases::{Caller, ConsoleState, Role};
 use crate::client_address::address;
@@ -97,6 +98,9 @@ impl FromRequestParts<ConsoleState> for SignedIn {
             return Err(signed_out());
         }
         let role = Role::parse(&person.role).ok_or_else(signed_out)?;
+        let managed = managed_teams::of(state, &person)
+            .await
+            .map_err(PageProblem::from)?;
         let digest = crate::secret::digest(&token);
         let caller = Caller {
             id: person.id,
@@ -105,6 +109,7 @@ impl FromRequestParts<ConsoleState> for SignedIn {
             token: format!("session {}", digest.get(..16).unwrap_or_default()),
             scopes: None,
             address: address(parts),
+            managed,
         };
         let query = parts.uri.query().unwrap_or_default();
         let notice = form_urlencoded::parse(query.as_bytes())

@@ -1,5 +1,6 @@
 //! The memberships of people in teams.
 
+use super::people::Person;
 use super::teams::Team;
 use super::{LockedRow, StoreError, Transaction, execute, fetch};
 
@@ -10,7 +11,7 @@ pub struct Membership {
     pub team: String,
     /// The person's id.
     pub person: String,
-    /// Whether this person sees what the whole team uses.
+    /// Whether this person manages the team: sees what it uses, changes who is in it, and disables its keys.
     pub manager: bool,
     /// Since when, in microseconds since 1970.
     pub created_at: i64,
@@ -23,7 +24,7 @@ pub struct Membership {
 pub struct TeamOfPerson {
     /// The team.
     pub team: Team,
-    /// Whether this person sees what the whole team uses.
+    /// Whether this person manages the team: sees what it uses, changes who is in it, and disables its keys.
     pub manager: bool,
 }
 
@@ -94,6 +95,25 @@ pub async fn find(
         (team, person)
     );
     Ok(row.map(of))
+}
+
+/// The ids of the teams that a person manages. Only members manage teams: others see everything, or may change nothing.
+///
+/// # Errors
+/// Those of the database.
+pub async fn managed_by(
+    transaction: &mut Transaction,
+    person: &Person,
+) -> Result<Vec<String>, StoreError> {
+    if person.role != "member" {
+        return Ok(Vec::new());
+    }
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_all,
+        "SELECT team_id FROM memberships WHERE person_id = $1 AND manager ORDER BY team_id",
+        (&person.id)
+    ))
 }
 
 /// The members of a team, with ids after one.

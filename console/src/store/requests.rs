@@ -10,7 +10,7 @@ use time::{Date, Duration};
 
 use super::old_rows::{Cutoff, OldRows};
 use super::sqlite_rows::{self, ROWS};
-use super::{Engine, Store, StoreError, Transaction, on_either};
+use super::{Engine, Store, StoreError, Transaction, fetch, on_either};
 use crate::in_transaction;
 
 /// A line, and what it is looked for by. Texts are empty where it has none.
@@ -423,27 +423,23 @@ pub async fn recent(
     })
 }
 
-/// The line at a place, if it is this owner's.
+/// The line at a place.
 ///
 /// # Errors
 /// Those of the database.
 pub async fn at(
     transaction: &mut Transaction,
     place: &RequestPlace,
-    owner: Option<&str>,
 ) -> Result<Option<StoredRequest>, StoreError> {
-    let of = owner.map_or("", |_| " AND owner = $5");
     let sql = format!(
-        "SELECT {COLUMNS}, line FROM requests WHERE at = $1 AND position = $2 AND envoy_id = $3 AND file_id = $4{of} LIMIT 1"
+        "SELECT {COLUMNS}, line FROM requests WHERE at = $1 AND position = $2 AND envoy_id = $3 AND file_id = $4 LIMIT 1"
     );
-    let row: Option<RequestColumns> = on_either!(transaction, connection => {
-        let mut query = sqlx::query_as(AssertSqlSafe(sql));
-        query = query.bind(place.0).bind(place.1).bind(&place.2).bind(&place.3);
-        if let Some(owner) = owner {
-            query = query.bind(owner);
-        }
-        query.fetch_optional(connection).await?
-    });
+    let row: Option<RequestColumns> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        AssertSqlSafe(sql),
+        (place.0, place.1, &place.2, &place.3)
+    );
     Ok(row.and_then(wanted))
 }
 

@@ -42,6 +42,7 @@ mod leavers;
 mod ledger;
 mod live;
 mod lives;
+mod managers;
 mod member_budgets;
 mod metrics;
 mod migration;

@@ -162,6 +162,7 @@ async fn caller_of(
             token: String::new(),
             scopes: None,
             address: String::new(),
+            managed: Vec::new(),
         })
     });
     Ok(caller.filter(|caller| caller.may(rights::CHANGE_OWN_KEYS)))

@@ -56,6 +56,8 @@ struct KeyPage {
     requests: Vec<RequestRow>,
     clients: Vec<ClientSetup>,
     may_change: bool,
+    /// Whether it is of a team that whoever looks manages.
+    may_disable: bool,
     is_address_known: bool,
 }
 
@@ -72,8 +74,14 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
         period: state.period(Window::Day).to_string(),
     };
     let spent = spend::get(&state, &signed_in.caller, of_today).await?;
+    // A manager sees them as those of the team.
+    let managed = || {
+        let team = key.team.clone();
+        team.filter(|team| signed_in.caller.manages(Some(team)))
+    };
     let by_model = UsageParams {
         by: "model".to_owned(),
+        team: managed(),
         since: Some(month.first_day().to_string()),
         key: Some(id.clone()),
         owner: Some(owner.clone()),
@@ -83,6 +91,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
     let used = usage::list(&state, &signed_in.caller, by_model, all);
     let used = used.await?.items;
     let of_key = RequestParams {
+        team: managed(),
         key: Some(id.clone()),
         owner: Some(owner.clone()),
         ..RequestParams::default()
@@ -109,6 +118,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
         models: by_model_only(&used),
         requests: latest.iter().map(RequestRow::of).collect(),
         clients: client_setup::clients(gateway(&state), SOME_KEY, &served),
+        may_disable: managed().is_some(),
         may_change: signed_in.caller.may(rights::CHANGE_KEYS),
         is_address_known: state.gateway.is_some(),
         key,

@@ -51,6 +51,8 @@ type OwnBudget = (&'static str, String, u8, &'static str);
 /// A team that one is in, in words.
 struct OwnTeam {
     name: String,
+    /// The page of the team, for its manager.
+    page: Option<String>,
     allows: String,
 }
 
@@ -209,6 +211,10 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
             .iter()
             .map(|team| OwnTeam {
                 name: team.name.clone(),
+                page: signed_in
+                    .caller
+                    .manages(Some(&team.id))
+                    .then(|| format!("/teams/{}", team.id)),
                 allows: allows(team),
             })
             .collect(),

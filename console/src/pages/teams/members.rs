@@ -34,7 +34,7 @@ pub async fn confirm_leave(
     Path(id): Path<String>,
     asked: Fields,
 ) -> PageResult {
-    signed_in.caller.must(rights::CHANGE_TEAMS)?;
+    signed_in.caller.must(rights::CHANGE_MEMBERS)?;
     let team = find(&state, &signed_in, &id).await?;
     let person = asked.get("person").to_owned();
     page(&Confirm {

@@ -51,8 +51,11 @@ struct TeamPage {
     line: TeamLine,
     members: Vec<TeamMemberView>,
     next: Option<String>,
-    may_change: bool,
-    form: TeamForm,
+    /// Whether whoever looks says who is in it; an admin changes the team too, and says who manages it.
+    may_manage: bool,
+    keys: String,
+    usage: String,
+    form: Option<TeamForm>,
     member: Fields,
     member_problems: FieldProblems,
 }
@@ -171,15 +174,23 @@ async fn show_one(
     let found = team_members::list(state, &signed_in.caller, id, place).await?;
     let stored = || (fields_of(&team), FieldProblems::default());
     let (fields, problems) = sent.team.unwrap_or_else(stored);
-    let form = TeamForm::new(state, signed_in, path_of(id, ""), false, fields, problems).await?;
+    let form = if signed_in.caller.may(rights::CHANGE_TEAMS) {
+        let path = path_of(id, "");
+        Some(TeamForm::new(state, signed_in, path, false, fields, problems).await?)
+    } else {
+        None
+    };
     let (member, member_problems) = sent.member;
-    let failed = !form.problems.is_empty() || !member_problems.is_empty();
+    let failed =
+        form.as_ref().is_some_and(|form| !form.problems.is_empty()) || !member_problems.is_empty();
     let page = TeamPage {
         shell: signed_in.shell(&team.name),
         line: line(team),
         members: found.items,
         next: found.next,
-        may_change: signed_in.caller.may(rights::CHANGE_TEAMS),
+        may_manage: form.is_some() || signed_in.caller.manages(Some(id)),
+        keys: path_with("/keys", &[("team", id)]),
+        usage: path_with("/usage", &[("team", id)]),
         form,
         member,
         member_problems,
