@@ -22,7 +22,7 @@ COPY src src
 COPY console console
 COPY control control
 COPY docs/clients docs/clients
-COPY envoy/envoy.yaml envoy/ads.yaml envoy/agent.yaml envoy/limits-service.yaml envoy/requirements.txt envoy/gateway.json envoy/
+COPY envoy/envoy.yaml envoy/ads.yaml envoy/agent.yaml envoy/limits-service.yaml envoy/sign-in.yaml envoy/requirements.txt envoy/gateway.json envoy/
 COPY envoy/credentials envoy/credentials
 COPY tests/upstream tests/upstream
 COPY tests/bench tests/bench

@@ -10,6 +10,7 @@ use super::cookie;
 use super::error::{PageProblem, PageResult};
 use super::field_problems::FieldProblems;
 use super::form::{Fields, OpenForm, SignedForm};
+use super::me;
 use super::notice::{Notice, done};
 use super::proxy_user::ProxyUser;
 use super::render::page;
@@ -305,7 +306,12 @@ pub async fn set_password(form: SignedForm) -> PageResult {
         now,
     )
     .await?;
-    let to = start::home(&form.state, form.signed_in.caller.role).await?;
+    // Whoever was invited has come for a key.
+    let to = if me::wants_first_key(&form.state, &form.signed_in).await? {
+        "/me/new-key"
+    } else {
+        start::home(&form.state, form.signed_in.caller.role).await?
+    };
     Ok(done(to, Notice::PasswordSet))
 }
 

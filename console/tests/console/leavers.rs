@@ -148,6 +148,17 @@ on_both! {
         let reply = post(&api, "/sign-in/link", "", &[("token", link.split_once("token=").unwrap().1)]).await;
         let cookie = session(&reply);
         assert!(get(&api, "/me/new-key", &cookie).await.text.contains("blue"), "a member, who makes a key");
+        // The password, then the key that they have come for; whoever has one begins at their own page.
+        for (turn, to) in [("the first", "/me/new-key?notice=password-set"), ("another", "/?notice=password-set")] {
+            let asked = get(&api, "/me/password", &cookie).await.text;
+            let (_, csrf) = asked.split_once("name=\"csrf\" value=\"").unwrap();
+            let csrf = csrf.split('"').next().unwrap();
+            let fields = [("csrf", csrf), ("password", PASSWORD), ("again", PASSWORD)];
+            let set = post(&api, "/me/password", &cookie, &fields).await;
+            assert_eq!(set.headers["location"], to, "{turn}");
+            let key = json!({"group": "g", "owner": "ann@example.com"});
+            api.post(&admin, "/api/v1/keys", &key).await.expect(201);
+        }
         let members = api.get(&admin, "/api/v1/teams/blue/members").await.expect(200);
         assert_eq!(members["items"].as_array().unwrap().len(), 2);
         api.was_well();

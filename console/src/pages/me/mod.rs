@@ -9,7 +9,7 @@ mod own;
 pub use act::{confirm_disable, confirm_rotate, disable, end_old, end_sign_in, rotate};
 pub use by_key::{ask, show};
 pub use new_key::{create, new};
-pub use own::{own, sums};
+pub use own::{own, sums, wants_first_key};
 
 /// The path of what is done to one's own key.
 fn path_of(id: &str, act: &str) -> String {

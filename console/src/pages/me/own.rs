@@ -100,6 +100,23 @@ pub fn has_room(team: &OwnTeamView) -> bool {
     allowed.is_some_and(|allowed| team.keys < i64::from(allowed))
 }
 
+/// Whether a person has no key yet, and a team lets them make one.
+pub async fn wants_first_key(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+) -> Result<bool, PageProblem> {
+    if !signed_in.caller.may(rights::CHANGE_OWN_KEYS) {
+        return Ok(false);
+    }
+    let teams = own_teams(state, signed_in).await?;
+    if !teams.iter().any(has_room) {
+        return Ok(false);
+    }
+    let one = PageParams::first(1);
+    let keys = own_keys::list(state, &signed_in.caller, one).await?;
+    Ok(keys.items.is_empty())
+}
+
 /// Describes the allowance of a team.
 pub fn allows(team: &OwnTeamView) -> String {
     let Some(allowance) = &team.allowance else {
