@@ -1,5 +1,5 @@
 //! Host calls of proxy-wasm (ABI 0.2.1) and WASI that the filter makes without the SDK, and all that the judge needs of it
-//! ([`response_filter`]).
+//! (`response_filter`).
 //!
 //! The SDK gives a header block as a list of strings, two allocations and two copies a header, and panics on a name that
 //! is not UTF-8 and on a status that it does not know. Here it stays in the one buffer that the host wrote. And the SDK

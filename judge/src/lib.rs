@@ -3,7 +3,7 @@
 //!
 //! Envoy calls only what a module exports. This one has nothing for requests, and no table of contexts: a stream is known
 //! here while its answer is held. What is taken out of Envoy is dear (`docs/benchmarks.md`), so the bytes of a body are, once for
-//! most answers, and the status only where it matters. The decision is [`trilane::failover::judge`].
+//! most answers, and the status only where it matters. The decision is `trilane::failover::judge`.
 //!
 //! Outside WebAssembly it is empty, so that building the whole workspace needs no host.
 #![cfg(target_arch = "wasm32")]
