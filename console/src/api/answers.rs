@@ -2,13 +2,29 @@
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::header::ETAG;
+use http::header::{CONTENT_TYPE, ETAG};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
 use crate::cases::documents::{DocumentHead, DocumentView};
 use crate::cases::drafts::DraftView;
 use crate::cases::once::IdempotentResponse;
+
+/// JSON objects, one a line.
+#[derive(Debug)]
+pub struct JsonLines(String);
+
+impl From<String> for JsonLines {
+    fn from(lines: String) -> Self {
+        Self(lines)
+    }
+}
+
+impl IntoResponse for JsonLines {
+    fn into_response(self) -> Response {
+        ([(CONTENT_TYPE, "application/x-ndjson")], self.0).into_response()
+    }
+}
 
 /// 204: it is done.
 #[derive(Debug)]

@@ -171,6 +171,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::remove))
         .routes(routes!(audit::list))
+        .routes(routes!(audit::lines))
         .routes(routes!(storage::get))
         .routes(routes!(envoys::list, envoys::create))
         .routes(routes!(envoys::get, envoys::revoke))

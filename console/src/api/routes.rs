@@ -241,6 +241,7 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::POST, "/api/v1/tokens", rights::CHANGE_TOKENS),
     route(Method::DELETE, "/api/v1/tokens/{id}", rights::CHANGE_TOKENS),
     route(Method::GET, "/api/v1/audit", rights::SEE_AUDIT),
+    route(Method::GET, "/api/v1/audit/lines", rights::SEE_AUDIT),
     route(Method::GET, "/api/v1/envoys", rights::SEE_ENVOYS),
     route(Method::POST, "/api/v1/envoys", rights::CHANGE_ENVOYS),
     route(Method::GET, "/api/v1/envoys/{id}", rights::SEE_ENVOYS),

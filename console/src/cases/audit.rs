@@ -90,3 +90,57 @@ pub async fn list(
     transaction.rollback().await;
     Ok(limit.page(entries, |(number, _)| *number, view))
 }
+
+/// The entries that a request for lines gets, unless it says how many.
+const LINES: u32 = 1000;
+/// The age from which an entry is given as a line, in microseconds. Entries of changes that are still being made may have smaller numbers than
+/// one that is there; no change takes so long.
+const SETTLED: i64 = 60_000_000;
+
+/// The place in the audit log from which lines are read.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub struct AuditLinesParams {
+    /// After the entry with this number: the last one that was read; 0: from the first.
+    #[param(minimum = 0)]
+    pub(crate) after: i64,
+    /// The most entries.
+    #[param(minimum = 1, maximum = 1000)]
+    pub(crate) limit: Option<u32>,
+}
+
+/// An entry as a line.
+#[derive(Debug, Serialize)]
+struct AuditLine {
+    number: i64,
+    #[serde(flatten)]
+    entry: AuditView,
+}
+
+/// Changes in their order, as JSON lines, for a collector that reads on from the last number. A change is there after a minute.
+pub async fn lines(
+    state: &ConsoleState,
+    caller: &Caller,
+    asked: AuditLinesParams,
+) -> Result<String, ApiProblem> {
+    caller.must(rights::SEE_AUDIT)?;
+    let limit = asked.limit.unwrap_or(LINES);
+    if !(1..=LINES).contains(&limit) {
+        return Err(ApiProblem::bad("limit must be a number from 1 to 1000"));
+    }
+    let until = state.now().saturating_sub(SETTLED);
+    let mut transaction = state.store.read().await?;
+    let entries = audit::after(&mut transaction, asked.after, limit.into()).await?;
+    transaction.rollback().await;
+    let settled = entries.into_iter().take_while(|(_, entry)| entry.at < until);
+    let lines = settled.map(|of| {
+        let line = AuditLine {
+            number: of.0,
+            entry: view(of),
+        };
+        // Texts and numbers, into memory: it cannot fail.
+        serde_json::to_string(&line).unwrap_or_default() + "\n"
+    });
+    Ok(lines.collect())
+}

@@ -1,5 +1,7 @@
 //! The audit log: each change and its author. No entry contains a secret.
 
+use sqlx::AssertSqlSafe;
+
 use super::erasures::Pseudonyms;
 use super::{StoreError, Transaction, execute, fetch};
 
@@ -101,6 +103,52 @@ pub struct AuditFilter<'a> {
     pub until: Option<i64>,
 }
 
+/// An entry as the database has it, with its number.
+type AuditEntryRow = (
+    i64,
+    i64,
+    String,
+    String,
+    String,
+    String,
+    Option<String>,
+    Option<String>,
+);
+
+const COLUMNS: &str = "id, at, actor, address, action, object, before, after";
+
+fn numbered(row: AuditEntryRow) -> (i64, AuditEntry) {
+    let entry = AuditEntry {
+        at: row.1,
+        actor: row.2,
+        address: row.3,
+        action: row.4,
+        object: row.5,
+        before: row.6,
+        after: row.7,
+    };
+    (row.0, entry)
+}
+
+/// Entries with numbers above one, in the order of their numbers, each with its number.
+///
+/// # Errors
+/// Those of the database.
+pub async fn after(
+    transaction: &mut Transaction,
+    number: i64,
+    limit: i64,
+) -> Result<Vec<(i64, AuditEntry)>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM audit WHERE id > $1 ORDER BY id LIMIT $2");
+    let rows: Vec<AuditEntryRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(sql),
+        (number, limit)
+    );
+    Ok(rows.into_iter().map(numbered).collect())
+}
+
 /// Entries with numbers below one that are asked for, the latest first, each with its number.
 ///
 /// # Errors
@@ -111,22 +159,15 @@ pub async fn list(
     before: i64,
     limit: i64,
 ) -> Result<Vec<(i64, AuditEntry)>, StoreError> {
-    type AuditEntryRow = (
-        i64,
-        i64,
-        String,
-        String,
-        String,
-        String,
-        Option<String>,
-        Option<String>,
+    let sql = format!(
+        "SELECT {COLUMNS} FROM audit WHERE id < $1 \
+         AND ($3 IS NULL OR actor = $3) AND ($4 IS NULL OR substr(action, 1, length($4)) = $4) \
+         AND ($5 IS NULL OR object = $5) AND at >= $6 AND at < $7 ORDER BY id DESC LIMIT $2"
     );
     let rows: Vec<AuditEntryRow> = fetch!(
         transaction,
         query_as.fetch_all,
-        "SELECT id, at, actor, address, action, object, before, after FROM audit WHERE id < $1 \
-         AND ($3 IS NULL OR actor = $3) AND ($4 IS NULL OR substr(action, 1, length($4)) = $4) \
-         AND ($5 IS NULL OR object = $5) AND at >= $6 AND at < $7 ORDER BY id DESC LIMIT $2",
+        AssertSqlSafe(sql),
         (
             before,
             limit,
@@ -137,17 +178,5 @@ pub async fn list(
             asked.until.unwrap_or(i64::MAX)
         )
     );
-    let entries = rows.into_iter().map(|row| {
-        let entry = AuditEntry {
-            at: row.1,
-            actor: row.2,
-            address: row.3,
-            action: row.4,
-            object: row.5,
-            before: row.6,
-            after: row.7,
-        };
-        (row.0, entry)
-    });
-    Ok(entries.collect())
+    Ok(rows.into_iter().map(numbered).collect())
 }

@@ -157,3 +157,36 @@ on_both! {
         api.was_well();
     }
 }
+
+on_both! {
+    /// A collector reads all of it in order, each entry once, and only what nothing can come before any more.
+    async fn as_lines(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let root = api.person("root", Role::Admin).await;
+        for id in ["k1", "k2", "k3"] {
+            api.post(&root, "/api/v1/keys", &json!({"id": id, "group": "g"})).await.expect(201);
+        }
+        let read = async |after: i64| {
+            let reply = api.get(&root, &format!("/api/v1/audit/lines?after={after}&limit=2")).await;
+            assert_eq!(reply.headers["content-type"], "application/x-ndjson");
+            let lines = reply.text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            lines.collect::<Vec<_>>()
+        };
+        assert_eq!(read(0).await, [Value::Null; 0], "a change is there after a minute");
+        database.execute("UPDATE audit SET at = at - 61000000").await.unwrap();
+        let (mut seen, mut after) = (Vec::new(), 0);
+        loop {
+            let lines = read(after).await;
+            let Some(last) = lines.last() else { break };
+            assert!(lines.len() <= 2);
+            after = last["number"].as_i64().unwrap();
+            seen.extend(lines);
+        }
+        let objects: Vec<&str> = seen.iter().filter(|of| of["action"] == "key.create").map(|of| of["object"].as_str().unwrap()).collect();
+        assert_eq!(objects, ["k1", "k2", "k3"]);
+        let listed = entries(&api, &root).await;
+        assert_eq!(seen.len(), listed.len());
+        api.get(&root, "/api/v1/audit/lines?limit=0").await.problem(400);
+        api.was_well();
+    }
+}
