@@ -24,6 +24,7 @@ pub use args::EnvoyConfigArgs;
 pub use settings::{
     AccountSource, DocumentSource, EnvoySettings, LedgerPlace, SignInConsole, TlsListener,
 };
+pub use sign_in::CONSOLE_CLUSTER;
 pub use upstreams::StaticUpstreams;
 
 use crate::failure::Failure;

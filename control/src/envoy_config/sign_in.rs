@@ -12,6 +12,9 @@ use crate::host_port::HostPort;
 /// The routes and the cluster, with remarks.
 const PARTS: &str = include_str!("../../../envoy/sign-in.yaml");
 
+/// The name of the cluster.
+pub const CONSOLE_CLUSTER: &str = "trilane_console";
+
 /// Adds routes and cluster.
 ///
 /// # Errors
@@ -29,7 +32,7 @@ pub fn add(config: &mut Value, console: &SignInConsole) -> Result<(), String> {
         .port_u16()
         .unwrap_or(if console.url.is_tls() { 443 } else { 80 });
     cluster(&mut parts, console, host, port)?;
-    let cluster = place::find(&mut parts, &["clusters", "trilane_console"])?.clone();
+    let cluster = place::find(&mut parts, &["clusters", CONSOLE_CLUSTER])?.clone();
     place::list(config, &["static_resources", "clusters"])?.insert(0, cluster);
     let authority = url.authority().map_or(host, |authority| authority.as_str());
     for route in place::list(&mut parts, &["routes"])? {
@@ -78,7 +81,7 @@ fn cluster(
     host: &str,
     port: u16,
 ) -> Result<(), String> {
-    let cluster = place::find(parts, &["clusters", "trilane_console"])?;
+    let cluster = place::find(parts, &["clusters", CONSOLE_CLUSTER])?;
     let address = [
         "load_assignment",
         "endpoints",

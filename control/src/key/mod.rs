@@ -9,10 +9,13 @@ mod args;
 mod change;
 mod delivery;
 mod file;
+mod in_force;
 mod state;
 mod style;
 mod terms;
 mod text;
+
+use std::path::Path;
 
 use args::{
     KeyAccessArgs, KeyCommand, KeyExpireArgs, KeyLimitArgs, KeyListArgs, KeyOutArgs, KeyRotateArgs,
@@ -169,13 +172,19 @@ fn list(args: &KeyListArgs) -> Result<(), Failure> {
     })
 }
 
+/// Opens a document that is in force, or may be.
+fn open(document: &Path) -> Result<LockedDocument, Failure> {
+    in_force::check(document)?;
+    LockedDocument::open(document).map_err(Failure::Unreadable)
+}
+
 /// Makes a change without a new value.
 fn simple(
     one: &OneKeyArgs,
     done: &'static str,
     edit: impl FnOnce(&Opened<'_>) -> change::Changed,
 ) -> Result<(), Failure> {
-    let held = LockedDocument::open(one.document.path()).map_err(Failure::Unreadable)?;
+    let held = open(one.document.path())?;
     let text = edited(&held, edit)?;
     let changed = text.is_some();
     let text = text.unwrap_or_else(|| held.bytes.clone());
@@ -207,7 +216,7 @@ fn with_new(
     done: &'static str,
     edit: impl FnOnce(&Opened<'_>) -> Result<(Vec<u8>, Option<String>), String>,
 ) -> Result<(), Failure> {
-    let held = LockedDocument::open(one.document.path()).map_err(Failure::Unreadable)?;
+    let held = open(one.document.path())?;
     let (text, old) = edited(&held, edit)?;
     let (document, compiled) = judged(&held, &text)?;
     let delivery = shown
