@@ -133,7 +133,9 @@ pub async fn lines(
     let mut transaction = state.store.read().await?;
     let entries = audit::after(&mut transaction, asked.after, limit.into()).await?;
     transaction.rollback().await;
-    let settled = entries.into_iter().take_while(|(_, entry)| entry.at < until);
+    let settled = entries
+        .into_iter()
+        .take_while(|(_, entry)| entry.at < until);
     let lines = settled.map(|of| {
         let line = AuditLine {
             number: of.0,

@@ -16,7 +16,10 @@ pub fn check(document: &Path) -> Result<(), Failure> {
     let Ok(path) = fs::canonicalize(document) else {
         return Ok(());
     };
-    let Some(data) = path.parent().map(|parent| DataDirectory::new(parent.to_owned())) else {
+    let Some(data) = path
+        .parent()
+        .map(|parent| DataDirectory::new(parent.to_owned()))
+    else {
         return Ok(());
     };
     if data.document() != path {

@@ -181,14 +181,20 @@ fn a_document_that_is_not_in_force() {
         &["rotate", "--id", "key_a"],
     ];
     fs::create_dir_all(desk.path("run")).unwrap();
-    for (started, code) in [("clusters: [{name: trilane_console}]", 1), ("clusters: []", 0)] {
+    for (started, code) in [
+        ("clusters: [{name: trilane_console}]", 1),
+        ("clusters: []", 0),
+    ] {
         desk.write("run/envoy.yaml", started);
         for change in changes {
             let (what, more) = change.split_first().unwrap();
             let done = key(&desk, &[&[*what], more].concat());
             assert_eq!(done.code, code, "{what}, {started}: {done:?}");
             if code == 1 {
-                assert!(done.err.contains("is not in force") && done.err.contains("page Keys"), "{done:?}");
+                assert!(
+                    done.err.contains("is not in force") && done.err.contains("page Keys"),
+                    "{done:?}"
+                );
                 assert_eq!(desk.read("gateway.json"), before, "{what}");
             }
         }
