@@ -129,6 +129,11 @@ pub async fn lines(
     if !(1..=LINES).contains(&limit) {
         return Err(ApiProblem::bad("limit must be a number from 1 to 1000"));
     }
+    if asked.after < 0 {
+        return Err(ApiProblem::bad(
+            "after must be the number of an entry, or 0",
+        ));
+    }
     let until = state.now().saturating_sub(SETTLED);
     let mut transaction = state.store.read().await?;
     let entries = audit::after(&mut transaction, asked.after, limit.into()).await?;

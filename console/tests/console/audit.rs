@@ -186,7 +186,9 @@ on_both! {
         assert_eq!(objects, ["k1", "k2", "k3"]);
         let listed = entries(&api, &root).await;
         assert_eq!(seen.len(), listed.len());
-        api.get(&root, "/api/v1/audit/lines?limit=0").await.problem(400);
+        for bad in ["limit=0", "limit=1001", "after=-1"] {
+            api.get(&root, &format!("/api/v1/audit/lines?{bad}")).await.problem(400);
+        }
         api.was_well();
     }
 }
