@@ -84,6 +84,8 @@ PAGES: list[tuple[str, str, str]] = [
     ("me-of-an-admin", "/me", "admin"),
     ("me-of-a-viewer", "/me", "victor"),
     ("me-by-key", "/me/key", ""),
+    ("device", "/device", "ann"),
+    ("device-waiting", "/device?user_code={user_code}", "ann"),
     ("me-new-key", "/me/new-key", "ann"),
     ("me-new-key-none-allowed", "/me/new-key", "admin"),
     ("me-rotate", "/me/keys/evals/rotate", "ann"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
+import httpx
 import pytest
 from e2e.browser.chromium import Browsers, Visitor
 from e2e.browser.looking import EVERY_RULE, look_at, violations
@@ -30,8 +31,12 @@ def visitor_of(site: SeededConsole, chromium: Browsers) -> Iterator[Callable[[st
 @pytest.mark.parametrize(("name", "path", "person"), PAGES, ids=[name for name, _, _ in PAGES])
 def test_a_page(site: SeededConsole, visitor_of: Callable[[str], Visitor], name: str, path: str, person: str) -> None:
     visitor = visitor_of(person)
+    named = dict(site.named)
+    if "{user_code}" in path:
+        # It waits for ten minutes only.
+        named["user_code"] = httpx.post(f"{site.url}/oauth/device_authorization", trust_env=False).json()["user_code"]
     try:
-        look_at(visitor.open(path.format_map(site.named)), name)
+        look_at(visitor.open(path.format_map(named)), name)
     finally:
         # Each page has its own, also one that fails.
         faults, visitor.faults = visitor.faults, []
