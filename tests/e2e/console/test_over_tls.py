@@ -96,7 +96,7 @@ def elsewhere_fixture() -> Iterator[tuple[str, str, list[str]]]:
     try:
         for step in steps:
             done = subprocess.run(step, capture_output=True, text=True, check=False)
-            if done.returncode != 0 and step == steps[0]:
+            if done.returncode != 0 and "not permitted" in done.stderr:
                 pytest.skip(f"no network namespace: {done.stderr}")
             assert done.returncode == 0, (step, done.stderr)
         yield here, there, within
