@@ -20,15 +20,19 @@ const EVERY: Duration = Duration::from_millis(50);
 pub async fn wait(store: &Store, sha256: &str, now: i64) -> Result<(), StoreError> {
     let store = store.of(Workload::Background);
     let begun = Instant::now();
+    let mut version = None;
     while begun.elapsed() < PATIENCE {
-        key_feed::give_versions(&store).await?;
+        if version.is_none() {
+            key_feed::give_versions(&store).await?;
+        }
         let mut transaction = store.read().await?;
-        let version = key_feed::version_of(&mut transaction, sha256).await?;
+        if version.is_none() {
+            version = key_feed::version_of(&mut transaction, sha256).await?;
+        }
         let reports = envoys::reports_since(&mut transaction, now.saturating_sub(AWAY)).await?;
         transaction.rollback().await;
-        if version
-            .is_some_and(|version| reports.iter().all(|report| has(report.as_deref(), version)))
-        {
+        let all_have = |version| reports.iter().all(|report| has(report.as_deref(), version));
+        if version.is_some_and(all_have) {
             return Ok(());
         }
         tokio::time::sleep(EVERY).await;

@@ -32,8 +32,6 @@ const WEBHOOK: &str = "tlw-";
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// 62^43 is more than 2^256.
 const LENGTH: usize = 43;
-/// The greatest multiple of 62 in a byte: bytes from it on would make some letters more likely.
-const FAIR: u8 = 248;
 
 /// A new key or token. `Debug` does not print it; [`reveal`](Self::reveal) shows it.
 #[derive(Clone)]
@@ -149,21 +147,7 @@ impl NewSecret {
     }
 
     fn draw(prefix: &str) -> Result<Self, String> {
-        let mut key = prefix.to_owned();
-        let whole = prefix.len().saturating_add(LENGTH);
-        let mut bytes = [0; 64];
-        while key.len() < whole {
-            getrandom::fill(&mut bytes)
-                .map_err(|error| format!("the system gives no randomness: {error}"))?;
-            let fair = bytes.iter().filter(|byte| **byte < FAIR);
-            let letters = fair.filter_map(|byte| {
-                let place = usize::from(*byte).checked_rem(ALPHABET.len())?;
-                ALPHABET.get(place).map(|letter| char::from(*letter))
-            });
-            let missing = whole.saturating_sub(key.len());
-            key.extend(letters.take(missing));
-        }
-        Ok(Self(key))
+        random_letters(ALPHABET, LENGTH).map(|letters| Self(format!("{prefix}{letters}")))
     }
 
     /// The key itself, for the one place that prints it.
@@ -210,6 +194,29 @@ pub fn is_whole(text: &str) -> bool {
 /// The digest of a key or token that somebody has sent.
 pub fn digest(secret: &str) -> String {
     encode(Sha256::digest(secret.as_bytes()))
+}
+
+/// Draws letters of an alphabet from the operating system's randomness, each as likely as any other.
+///
+/// # Errors
+/// The system gives none.
+pub fn random_letters(alphabet: &[u8], length: usize) -> Result<String, String> {
+    // Bytes from the greatest multiple of the alphabet's length on would make some letters more likely.
+    let left = 256_usize.checked_rem(alphabet.len()).unwrap_or_default();
+    let fair = 256_usize.saturating_sub(left);
+    let mut text = String::new();
+    let mut bytes = [0; 64];
+    while text.len() < length {
+        getrandom::fill(&mut bytes)
+            .map_err(|error| format!("the system gives no randomness: {error}"))?;
+        let letters = bytes.iter().filter_map(|byte| {
+            let byte = usize::from(*byte);
+            let place = byte.checked_rem(alphabet.len()).filter(|_| byte < fair)?;
+            alphabet.get(place).map(|letter| char::from(*letter))
+        });
+        text.extend(letters.take(length.saturating_sub(text.len())));
+    }
+    Ok(text)
 }
 
 /// An id that nobody else has.

@@ -9,6 +9,9 @@ use crate::store::{StoreError, memberships};
 /// # Errors
 /// Those of the database.
 pub async fn of(state: &ConsoleState, person: &Person) -> Result<Vec<String>, StoreError> {
+    if !memberships::may_manage(person) {
+        return Ok(Vec::new());
+    }
     let mut transaction = state.store.read().await?;
     let managed = memberships::managed_by(&mut transaction, person).await;
     transaction.rollback().await;

@@ -97,7 +97,12 @@ pub async fn find(
     Ok(row.map(of))
 }
 
-/// The ids of the teams that a person manages. Only members manage teams: others see everything, or may change nothing.
+/// Whether a person can manage teams. Only members do: others see everything, or may change nothing.
+pub fn may_manage(person: &Person) -> bool {
+    person.role == "member"
+}
+
+/// The ids of the teams that a person manages.
 ///
 /// # Errors
 /// Those of the database.
@@ -105,7 +110,7 @@ pub async fn managed_by(
     transaction: &mut Transaction,
     person: &Person,
 ) -> Result<Vec<String>, StoreError> {
-    if person.role != "member" {
+    if !may_manage(person) {
         return Ok(Vec::new());
     }
     Ok(fetch!(

@@ -12,7 +12,7 @@ use trilane_console::maintenance::{self, Retention};
 use crate::api::{Api, ApiReply};
 use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
-use crate::page_security::{PASSWORD, get, post, session, with_password};
+use crate::page_security::{PASSWORD, csrf, get, post, session, with_password};
 
 /// The time by which the console is ahead, in seconds.
 static AHEAD: AtomicI64 = AtomicI64::new(0);
@@ -164,11 +164,6 @@ impl ReplyStatus for ApiReply {
     fn is(self, status: u16) {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
     }
-}
-
-fn csrf(page: &str) -> String {
-    let (_, rest) = page.split_once("name=\"csrf\" value=\"").expect(page);
-    rest.split('"').next().unwrap().to_owned()
 }
 
 fn error(reply: &ApiReply) -> (u16, String) {

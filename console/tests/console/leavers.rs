@@ -6,7 +6,7 @@ use trilane_console::cases::Role;
 
 use crate::api::{Api, ApiReply};
 use crate::database::on_both;
-use crate::page_security::{PASSWORD, get, post, session, with_password};
+use crate::page_security::{PASSWORD, csrf, get, post, session, with_password};
 
 async fn change(api: &Api, admin: &str, path: &str, body: Value) -> ApiReply {
     let path = format!("/api/v1/{path}");
@@ -151,8 +151,8 @@ on_both! {
         // The password, then the key that they have come for; whoever has one begins at their own page.
         for (turn, to) in [("the first", "/me/new-key?notice=password-set"), ("another", "/?notice=password-set")] {
             let asked = get(&api, "/me/password", &cookie).await.text;
-            let (_, csrf) = asked.split_once("name=\"csrf\" value=\"").unwrap();
-            let csrf = csrf.split('"').next().unwrap();
+            let csrf = csrf(&asked);
+            let csrf = csrf.as_str();
             let fields = [("csrf", csrf), ("password", PASSWORD), ("again", PASSWORD)];
             let set = post(&api, "/me/password", &cookie, &fields).await;
             assert_eq!(set.headers["location"], to, "{turn}");
@@ -178,8 +178,8 @@ on_both! {
         for counted in ["1: refused from the next request on", "1: refused by every gateway within a second, old values", "0: signed out everywhere"] {
             assert!(asked.contains(counted), "{counted}: {asked}");
         }
-        let (_, csrf) = asked.split_once("name=\"csrf\" value=\"").unwrap();
-        let csrf = csrf.split('"').next().unwrap();
+        let csrf = csrf(&asked);
+        let csrf = csrf.as_str();
         for (act, disabled) in [("disable", true), ("enable", false)] {
             post(&api, &format!("/people/ann/{act}"), &admin, &[("csrf", csrf)]).await;
             let key = api.get(&token, "/api/v1/keys/ka").await.expect(200);

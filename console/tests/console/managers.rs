@@ -7,7 +7,7 @@ use trilane_console::cases::Role;
 use crate::api::{Api, ApiReply};
 use crate::database::on_both;
 use crate::ledger::line;
-use crate::page_security::{PASSWORD, get, post, session, with_password};
+use crate::page_security::{PASSWORD, csrf, get, post, session, with_password};
 
 async fn call(api: &Api, token: &str, method: Method, path: &str, body: Value) -> ApiReply {
     api.call(token, method, &format!("/api/v1/{path}"), &[], &body)
@@ -136,8 +136,8 @@ on_both! {
         let page = get(&api, "/teams/blue", &ann).await;
         assert_eq!(page.status, StatusCode::OK);
         assert!(page.text.contains("Add a member") && !page.text.contains("name=\"manager\"") && !page.text.contains("Members may make keys"), "{}", page.text);
-        let (_, csrf) = page.text.split_once("name=\"csrf\" value=\"").unwrap();
-        let csrf = csrf.split('"').next().unwrap();
+        let csrf = csrf(&page.text);
+        let csrf = csrf.as_str();
         let added = post(&api, "/teams/blue/members", &ann, &[("csrf", csrf), ("person", "bob")]).await;
         assert_eq!(added.status, StatusCode::SEE_OTHER);
         assert!(get(&api, "/keys?team=blue", &ann).await.text.contains("/keys/kb"));

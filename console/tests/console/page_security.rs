@@ -37,6 +37,12 @@ pub async fn get(api: &Api, path: &str, cookie: &str) -> ApiReply {
     api.send(request.body(String::new().into()).unwrap()).await
 }
 
+/// The token of the forms on a page.
+pub fn csrf(page: &str) -> String {
+    let (_, rest) = page.split_once("name=\"csrf\" value=\"").expect(page);
+    rest.split('"').next().unwrap().to_owned()
+}
+
 /// The session that a response sets.
 pub fn session(reply: &ApiReply) -> String {
     let cookie = reply.headers[SET_COOKIE].to_str().unwrap();

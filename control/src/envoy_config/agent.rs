@@ -3,7 +3,7 @@
 use yaml_serde::Value;
 
 use super::place;
-use super::upstreams::socket_address;
+use super::upstreams::{ENDPOINT_ADDRESS, socket_address};
 use crate::host_port::HostPort;
 
 /// The cluster, with remarks.
@@ -17,16 +17,7 @@ pub fn add(config: &mut Value, agent: &HostPort) -> Result<(), String> {
     let mut parts: Value =
         yaml_serde::from_str(PARTS).map_err(|error| format!("agent.yaml is no YAML: {error}"))?;
     let cluster = place::find(&mut parts, &["clusters", crate::agent_feeds::CLUSTER])?;
-    let address = [
-        "load_assignment",
-        "endpoints",
-        "0",
-        "lb_endpoints",
-        "0",
-        "endpoint",
-        "address",
-    ];
-    place::set(cluster, &address, socket_address(agent))?;
+    place::set(cluster, &ENDPOINT_ADDRESS, socket_address(agent))?;
     let cluster = cluster.clone();
     place::list(config, &["static_resources", "clusters"])?.insert(0, cluster);
     Ok(())

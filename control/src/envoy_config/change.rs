@@ -147,6 +147,22 @@ fn listeners(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
     certificate(listener, tls)
 }
 
+/// The listeners for clients, plain and over TLS.
+///
+/// # Errors
+/// The place that is not there.
+pub fn client_listeners(
+    config: &mut Value,
+) -> Result<impl Iterator<Item = &mut Value>, MissingPlace> {
+    let all = place::list(config, &["static_resources", "listeners"])?;
+    let is_for_clients = |listener: &&mut Value| {
+        [GATEWAY, GATEWAY_TLS]
+            .iter()
+            .any(|name| place::is_named(listener, name))
+    };
+    Ok(all.iter_mut().filter(is_for_clients))
+}
+
 /// Sets the destination of a listener's ledger lines.
 fn ledger(listener: &mut Value, ledger: &LedgerPlace) -> Result<(), String> {
     let LedgerPlace::File(file) = ledger else {

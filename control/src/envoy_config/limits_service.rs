@@ -2,8 +2,9 @@
 
 use yaml_serde::Value;
 
+use super::change::client_listeners;
 use super::place;
-use super::upstreams::socket_address;
+use super::upstreams::{ENDPOINT_ADDRESS, socket_address};
 use crate::host_port::HostPort;
 
 /// The filters and the cluster, with remarks.
@@ -23,25 +24,10 @@ pub fn add(config: &mut Value, service: &HostPort) -> Result<(), String> {
         .map_err(|error| format!("limits-service.yaml is no YAML: {error}"))?;
     let filters = place::list(&mut parts, &["http_filters"])?.clone();
     let cluster = place::find(&mut parts, &["clusters", "limits_service"])?;
-    let address = [
-        "load_assignment",
-        "endpoints",
-        "0",
-        "lb_endpoints",
-        "0",
-        "endpoint",
-        "address",
-    ];
-    place::set(cluster, &address, socket_address(service))?;
+    place::set(cluster, &ENDPOINT_ADDRESS, socket_address(service))?;
     let cluster = cluster.clone();
     place::list(config, &["static_resources", "clusters"])?.insert(0, cluster);
-    for listener in place::list(config, &["static_resources", "listeners"])? {
-        if !["gateway", "gateway_tls"]
-            .iter()
-            .any(|name| place::is_named(listener, name))
-        {
-            continue;
-        }
+    for listener in client_listeners(config)? {
         let all = [
             "filter_chains",
             "0",

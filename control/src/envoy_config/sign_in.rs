@@ -3,10 +3,10 @@
 use http::Uri;
 use yaml_serde::Value;
 
-use super::change::text;
+use super::change::{client_listeners, text};
 use super::place;
 use super::settings::SignInConsole;
-use super::upstreams::socket_address;
+use super::upstreams::{ENDPOINT_ADDRESS, socket_address};
 use crate::host_port::HostPort;
 
 /// The routes and the cluster, with remarks.
@@ -52,13 +52,7 @@ pub fn add(config: &mut Value, console: &SignInConsole) -> Result<(), String> {
     let routes = place::list(&mut parts, &["routes"])?.clone();
     let replies = place::list(&mut parts, &["replies"])?.clone();
     let ledger = place::find(&mut parts, &["ledger"])?.clone();
-    for listener in place::list(config, &["static_resources", "listeners"])? {
-        if !["gateway", "gateway_tls"]
-            .iter()
-            .any(|name| place::is_named(listener, name))
-        {
-            continue;
-        }
+    for listener in client_listeners(config)? {
         let manager = ["filter_chains", "0", "filters", "0", "typed_config"];
         let within = |path: &[&'static str]| [&manager[..], path].concat();
         let all = within(&["route_config", "virtual_hosts", "all", "routes"]);
@@ -82,19 +76,10 @@ fn cluster(
     port: u16,
 ) -> Result<(), String> {
     let cluster = place::find(parts, &["clusters", CONSOLE_CLUSTER])?;
-    let address = [
-        "load_assignment",
-        "endpoints",
-        "0",
-        "lb_endpoints",
-        "0",
-        "endpoint",
-        "address",
-    ];
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     place::set(
         cluster,
-        &address,
+        &ENDPOINT_ADDRESS,
         socket_address(&HostPort::new(bare, port)),
     )?;
     if !console.url.is_tls() {

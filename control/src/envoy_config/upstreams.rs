@@ -49,6 +49,17 @@ pub fn apply(config: &mut Value, upstreams: &StaticUpstreams) -> Result<(), Miss
     }
 }
 
+/// The place of the address of a cluster's only endpoint.
+pub const ENDPOINT_ADDRESS: [&str; 7] = [
+    "load_assignment",
+    "endpoints",
+    "0",
+    "lb_endpoints",
+    "0",
+    "endpoint",
+    "address",
+];
+
 /// An address as Envoy writes it.
 pub fn socket_address(address: &HostPort) -> Value {
     let mut socket = Mapping::new();

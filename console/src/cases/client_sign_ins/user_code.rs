@@ -1,30 +1,18 @@
 //! The user code: short enough to be typed, and no word (RFC 8628, 6.1).
 
+use crate::secret::random_letters;
+
 /// Consonants that are told apart, so that no code is a word.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 /// The letters of a code: with twenty of them there are 2.5 * 10^10 codes.
 const LENGTH: usize = 8;
-/// The greatest multiple of 20 in a byte: bytes from it on would make some letters more likely.
-const FAIR: u8 = 240;
 
 /// Draws a code.
 ///
 /// # Errors
 /// The system gives no randomness.
 pub fn draw() -> Result<String, String> {
-    let mut code = String::new();
-    let mut bytes = [0; 16];
-    while code.len() < LENGTH {
-        getrandom::fill(&mut bytes)
-            .map_err(|error| format!("the system gives no randomness: {error}"))?;
-        let fair = bytes.iter().filter(|byte| **byte < FAIR);
-        let letters = fair.filter_map(|byte| {
-            let place = usize::from(*byte).checked_rem(LETTERS.len())?;
-            LETTERS.get(place).map(|letter| char::from(*letter))
-        });
-        code.extend(letters.take(LENGTH.saturating_sub(code.len())));
-    }
-    Ok(code)
+    random_letters(LETTERS, LENGTH)
 }
 
 /// Writes a code as people read it: `BCDF-GHJK`.
