@@ -21,6 +21,7 @@ pub mod api;
 pub mod cases;
 pub mod client_address;
 pub mod connections;
+pub mod client_settings;
 mod counted;
 pub mod credentials;
 pub mod documents;

@@ -15,6 +15,9 @@ pub const SPEND_PATH: &str = "/spend";
 /// The path at which this agent says whether the ledger can be written.
 pub const LEDGER_PATH: &str = writability::PATH;
 
+/// The path at which this agent gives clients their settings: that of the gateway.
+pub const CLIENT_SETTINGS_PATH: &str = "/managed/settings";
+
 /// The document with the feeds of this agent, and otherwise as it is. `None`: it is no JSON object.
 pub fn with_feeds(text: &[u8]) -> Option<Vec<u8>> {
     serde_json::from_slice::<serde::de::IgnoredAny>(text).ok()?;

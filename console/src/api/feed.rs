@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NO
 use super::parts::{Call, Params, handlers};
 use crate::cases::credentials::{self, CredentialsForAgent};
 use crate::cases::spend_feed::{self, SpendFeedPage, SpendFeedParams};
-use crate::cases::{ApiProblem, feed};
+use crate::cases::{ApiProblem, client_settings, feed};
 
 /// The type of a body that is JSON already.
 fn json() -> (HeaderName, HeaderValue) {
@@ -56,6 +56,21 @@ handlers! {
     #[utoipa::path(get, operation_id = "read_feed_spend", path = "/api/v1/feed/spend", tag = "agents", params(SpendFeedParams),
         responses((status = 200, body = SpendFeedPage)))]
     spend(asked: Params<SpendFeedParams>) -> Json<SpendFeedPage> = spend_feed::read(asked);
+}
+
+/// The settings that clients ask for, in the envelope in which gateways give them.
+#[utoipa::path(get, operation_id = "read_feed_client_settings", path = "/api/v1/feed/client-settings", tag = "agents",
+    params(("If-None-Match" = Option<String>, Header)),
+    responses((status = 200, body = serde_json::Value, headers(("etag" = String))), (status = 204, description = "there are none"), (status = 304)))]
+pub async fn client_settings(call: Call, headers: HeaderMap) -> Result<Response, ApiProblem> {
+    let Some(envelope) = client_settings::for_agents(&call.state, &call.caller).await? else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let etag = quoted(envelope.checksum())?;
+    if is_known(&headers, envelope.checksum()) {
+        return Ok((StatusCode::NOT_MODIFIED, [(ETAG, etag)]).into_response());
+    }
+    Ok(([json(), (ETAG, etag)], envelope.to_json()).into_response())
 }
 
 /// The credentials of the accounts in force, for an agent alone that was approved on the console's machine.

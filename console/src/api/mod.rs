@@ -6,6 +6,7 @@
 mod answers;
 mod audit;
 mod budgets;
+mod client_settings;
 mod credentials;
 mod documents;
 mod drafts;

@@ -20,7 +20,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    audit, budgets, credentials, documents, drafts, envoys, feed, identity_providers, keys, ledger,
+    audit, budgets, client_settings, credentials, documents, drafts, envoys, feed, identity_providers, keys, ledger,
     me, oauth, people, report, requests, setup, sign_in, storage, teams, tokens, usage, webhooks,
 };
 use crate::cases::problem::PlacedProblem;
@@ -172,6 +172,11 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(tokens::remove))
         .routes(routes!(audit::list))
         .routes(routes!(audit::lines))
+        .routes(routes!(
+            client_settings::get,
+            client_settings::put,
+            client_settings::remove
+        ))
         .routes(routes!(storage::get))
         .routes(routes!(envoys::list, envoys::create))
         .routes(routes!(envoys::get, envoys::revoke))
@@ -181,6 +186,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(envoys::preview_void))
         .routes(routes!(feed::keys))
         .routes(routes!(feed::document))
+        .routes(routes!(feed::client_settings))
         .routes(routes!(feed::spend))
         .routes(routes!(feed::credentials))
         .routes(routes!(credentials::list))

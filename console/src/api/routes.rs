@@ -283,6 +283,11 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/feed/spend", rights::RUN_ENVOY),
     route(
         Method::GET,
+        "/api/v1/feed/client-settings",
+        rights::RUN_ENVOY,
+    ),
+    route(
+        Method::GET,
         "/api/v1/feed/credentials",
         rights::TAKE_CREDENTIALS,
     ),
@@ -314,6 +319,21 @@ pub const ROUTES: &[ApiRoute] = &[
     ),
     route(Method::POST, "/api/v1/vendors/models", rights::CHANGE_SETUP),
     route(Method::GET, "/api/v1/storage", rights::SEE_STORAGE),
+    route(
+        Method::GET,
+        "/api/v1/client-settings",
+        rights::SEE_CLIENT_SETTINGS,
+    ),
+    route(
+        Method::PUT,
+        "/api/v1/client-settings",
+        rights::CHANGE_CLIENT_SETTINGS,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/client-settings",
+        rights::CHANGE_CLIENT_SETTINGS,
+    ),
     route(Method::GET, "/api/v1/setup", rights::SEE_SETUP),
     route(
         Method::PUT,

@@ -10,6 +10,7 @@ pub(crate) mod account_tests;
 pub(crate) mod audit;
 pub(crate) mod budgets;
 mod caller;
+pub(crate) mod client_settings;
 pub(crate) mod client_sign_ins;
 pub(crate) mod credentials;
 mod document_reach;

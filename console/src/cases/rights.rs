@@ -85,6 +85,10 @@ pub const CHANGE_SIGN_IN: Right = change(ADMIN, Area::People);
 pub const SEE_AUDIT: Right = see(SEEING, Area::Audit);
 pub const SEE_DOCUMENTS: Right = see(SEEING, Area::Documents);
 pub const CHANGE_DOCUMENTS: Right = change(ADMIN, Area::Documents);
+pub const SEE_CLIENT_SETTINGS: Right = see(SEEING, Area::Documents);
+pub const CHANGE_CLIENT_SETTINGS: Right = change(ADMIN, Area::Documents);
+/// Settings of clients that are not inert: they can run commands on the machine of each person.
+pub const APPROVE_CLIENT_SETTINGS: Right = change(ADMIN, Area::Machines);
 pub const SEE_SETUP: Right = see(SEEING, Area::Documents);
 pub const CHANGE_SETUP: Right = change(ADMIN, Area::Documents);
 pub const SEE_CREDENTIALS: Right = see(SEEING, Area::Accounts);

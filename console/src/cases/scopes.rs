@@ -23,11 +23,13 @@ pub enum Area {
     Accounts,
     /// Envoys, and the state of the console.
     Envoys,
+    /// What runs on the machines of people.
+    Machines,
 }
 
 impl Area {
     /// All.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Keys,
         Self::Usage,
         Self::Budgets,
@@ -37,6 +39,7 @@ impl Area {
         Self::Documents,
         Self::Accounts,
         Self::Envoys,
+        Self::Machines,
     ];
 
     /// Returns the name, as scopes have it.
@@ -51,6 +54,7 @@ impl Area {
             Self::Documents => "documents",
             Self::Accounts => "accounts",
             Self::Envoys => "envoys",
+            Self::Machines => "machines",
         }
     }
 }
@@ -103,9 +107,12 @@ impl Scope {
         };
         let of_areas = Area::ALL.into_iter().flat_map(|area| {
             let both = [Self::of(area, false), Self::of(area, true)];
-            // Nothing changes the past.
-            both.into_iter()
-                .filter(move |scope| !scope.changes || !matches!(area, Area::Usage | Area::Audit))
+            // Nothing changes the past, and nothing is to be seen of machines.
+            both.into_iter().filter(move |scope| match area {
+                Area::Usage | Area::Audit => !scope.changes,
+                Area::Machines => scope.changes,
+                _ => true,
+            })
         });
         core::iter::once(everything).chain(of_areas).collect()
     }

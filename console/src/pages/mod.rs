@@ -25,6 +25,7 @@ mod assets;
 mod audit;
 mod budgets;
 mod chart;
+mod client_settings;
 mod client_setup;
 mod confirm;
 mod cookie;
@@ -235,6 +236,7 @@ fn admin_router() -> Router<ConsoleState> {
         )
         .route("/audit", get(audit::list))
         .route("/settings", get(settings::list))
+        .route("/client-settings", post(client_settings::save))
         .route("/envoys", post(settings::add_envoy))
         .route("/envoys/{id}/enrol", post(settings::enrol))
         .route(

@@ -1,8 +1,9 @@
-//! Settings: the Envoys and their agents, webhooks, and how this console is set up.
+//! Settings: the Envoys and their agents, webhooks, settings of clients, and how this console is set up.
 
 use askama::Template;
 use axum::extract::Path;
 
+use super::client_settings::ClientSettingsForm;
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
 use super::identity_providers;
@@ -37,6 +38,7 @@ struct SettingsPage {
     envoys: Vec<EnvoyLine>,
     next: Option<String>,
     webhooks: Vec<WebhookView>,
+    clients: ClientSettingsForm,
     gateway: Option<String>,
     is_https: bool,
     has_sealing_keys: bool,
@@ -51,7 +53,8 @@ struct SettingsPage {
     problems: FieldProblems,
 }
 
-async fn show(
+/// Shows the settings with a form as it was sent.
+pub async fn show(
     state: &ConsoleState,
     signed_in: &SignedIn,
     cursor: Option<String>,
@@ -65,6 +68,7 @@ async fn show(
         .await?
         .map(|document| document.etag);
     let (providers, passwords) = identity_providers::all(state, signed_in).await?;
+    let clients = ClientSettingsForm::of(state, signed_in, &fields).await?;
     let storage = storage::get(state, &signed_in.caller).await?;
     let lines = found.items.into_iter().map(|envoy| {
         let report = envoy.report.as_ref();
@@ -90,6 +94,7 @@ async fn show(
             envoys: lines.collect(),
             next: found.next,
             webhooks: hooks.items,
+            clients,
             gateway: state.gateway.clone(),
             is_https: state.https,
             has_sealing_keys: state.sealing_keys.is_some(),

@@ -22,6 +22,7 @@ pub mod audit;
 pub mod authorization_requests;
 pub mod backup;
 pub mod budgeted;
+pub mod client_settings;
 pub mod client_sign_ins;
 mod conditions;
 pub mod credentials;

@@ -326,6 +326,18 @@ CREATE TABLE enrolment_secrets (
   created_at BIGINT NOT NULL
 );
 
+-- === Clients.
+
+-- One row, once there are settings that clients ask gateways for.
+CREATE TABLE client_settings (
+  one        INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  -- A JSON object.
+  settings   TEXT NOT NULL,
+  -- The names of members that are not inert, each approved: a JSON list.
+  approved   TEXT NOT NULL,
+  changed_at BIGINT NOT NULL
+);
+
 -- === The ledger.
 
 -- How far the ledger file of an Envoy was taken in.

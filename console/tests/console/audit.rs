@@ -92,6 +92,8 @@ on_both! {
             (delete.clone(), "identity-providers/{id}", v1("identity-providers/idp"), none(), "identity_provider.remove"),
             (put.clone(), "sign-in", v1("sign-in"), json!({"passwords": true}), "sign_in.change"),
             (post.clone(), "webhooks", v1("webhooks"), json!({"url": "https://example.com/hook"}), "webhook.create"),
+            (put.clone(), "client-settings", v1("client-settings"), json!({"settings": {"model": "opus"}}), "client_settings.change"),
+            (delete.clone(), "client-settings", v1("client-settings"), none(), "client_settings.remove"),
             (put.clone(), "setup/vendors/{group}", v1("setup/vendors/openai"), json!({"vendor": "openai", "value": "sk-of-the-first-run"}), "draft.change"),
             (delete.clone(), "setup/vendors/{group}", v1("setup/vendors/openai"), none(), "draft.change"),
         ];

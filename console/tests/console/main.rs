@@ -20,6 +20,7 @@ mod blocked_tables;
 mod broken_off;
 mod budgets;
 mod bulk_keys;
+mod client_settings;
 mod client_sign_ins;
 mod clocks;
 mod connections;

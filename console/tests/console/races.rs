@@ -380,6 +380,10 @@ fn provider(id: &str, client: &str, revision: u32) -> RaceStep {
         .body(json!({"issuer": "https://127.0.0.1:1", "client_id": client, "revision": revision}))
 }
 
+fn client_settings(model: &str) -> RaceStep {
+    step("PUT /api/v1/client-settings", &[]).body(json!({"settings": {"model": model}}))
+}
+
 fn no_provider(id: &str) -> RaceStep {
     step("DELETE /api/v1/identity-providers/{id}", &[id])
 }
@@ -496,6 +500,9 @@ fn races() -> Vec<Race> {
             vec![step("GET /api/v1/sign-in", &[]).places(&["/passwords"])]),
         race("a person is unlinked who has no identity", vec![new_person(json!({}))],
             ["idp", "idp"].map(|of| step("DELETE /api/v1/people/{id}/identities/{provider}", &["p<n>", of])).to_vec(), vec![]),
+        race("settings of clients are written twice and removed", vec![],
+            vec![client_settings("a"), client_settings("b"), step("DELETE /api/v1/client-settings", &[])],
+            vec![step("GET /api/v1/client-settings", &[]).places(&["/settings"]), step("DELETE /api/v1/client-settings", &[])]),
         race("a webhook is removed twice", vec![new_webhook()],
             vec![step("DELETE /api/v1/webhooks/{id}", &["<hook>"]), step("DELETE /api/v1/webhooks/{id}", &["<hook>"])], vec![]),
         race("a version is published again by three", vec![step("GET /api/v1/documents/current", &[]).keep("version", "/version").keep("seen", "ETag")],

@@ -2,13 +2,14 @@
 //!
 //! Envoy reads files of this machine and the feed that is served here, never the console. An [`identity`] comes from an
 //! enrolment. From then on each thing has a thread of its own ([`worker`]): the [`document`], the [`keys`] (in a [`key_copy`]),
-//! what is [`spend`] of budgets (in a [`spend_copy`]), the [`ledger`], and what Envoy has in force ([`envoy_poller`]), and a [`report`] of how the agent [stands](standing), which [`metrics`] say as well. All of them ask the console ([`client`]) again and
+//! what is [`spend`] of budgets (in a [`spend_copy`]), the [settings for clients](client_settings), the [`ledger`], and what Envoy has in force ([`envoy_poller`]), and a [`report`] of how the agent [stands](standing), which [`metrics`] say as well. All of them ask the console ([`client`]) again and
 //! again. When it is away they wait, and the gateway goes on with what is there.
 
 mod args;
 mod backlog;
 mod ballast;
 mod client;
+mod client_settings;
 mod console_url;
 mod contact;
 mod credentials;
@@ -54,6 +55,7 @@ pub use args::AgentArgs;
 use ballast::BallastKeeper;
 pub use client::AgentCredential;
 use client::ConsoleClient;
+use client_settings::{ClientSettingsCopy, ServedSettings};
 pub use console_url::ConsoleUrl;
 use credentials::CredentialCopy;
 use document::DocumentCopy;
@@ -145,6 +147,11 @@ impl AgentPlace {
         self.0.join("given")
     }
 
+    /// The settings for clients.
+    pub fn client_settings(&self) -> PathBuf {
+        self.0.join("client-settings.json")
+    }
+
     /// The database of the spend of budgets.
     pub fn spend(&self) -> PathBuf {
         self.0.join("spend.db")
@@ -194,9 +201,11 @@ impl Agent {
         let PreparedAgent {
             agent,
             feeds,
+            client_settings,
             stopped,
         } = prepared;
-        tokio::spawn(serve::serve(listener, serve::of_feeds(feeds), stopped));
+        let router = serve::of_feeds(feeds).merge(client_settings::router(client_settings));
+        tokio::spawn(serve::serve(listener, router, stopped));
         Ok(agent)
     }
 
@@ -241,6 +250,7 @@ impl Agent {
 struct PreparedAgent {
     agent: Agent,
     feeds: Vec<(&'static str, FeedAnswer)>,
+    client_settings: ServedSettings,
     stopped: watch::Receiver<bool>,
 }
 
@@ -304,12 +314,15 @@ fn prepare(
         noting(),
         Arc::clone(&metrics.keys_read),
     );
+    let clients = ClientSettingsCopy::new(console.clone(), place.client_settings());
+    let client_settings = clients.served();
     let mut tasks = RunningTasks::default();
     tasks.begin(credentials, &standing)?;
     tasks.begin(document, &standing)?;
     tasks.begin(keys, &standing)?;
     tasks.begin(SpendFetcher::new(console, spent), &standing)?;
     tasks.begin(sender, &standing)?;
+    tasks.begin(clients, &standing)?;
     tasks.begin(BallastKeeper::new(ledger, noting()), &standing)?;
     tasks.begin(report, &standing)?;
     if let Some(admin) = settings.admin.clone() {
@@ -329,6 +342,7 @@ fn prepare(
     Ok(PreparedAgent {
         agent,
         feeds,
+        client_settings,
         stopped,
     })
 }

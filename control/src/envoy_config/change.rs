@@ -43,7 +43,7 @@ pub fn apply(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
         agent::add(config, address)?;
     }
     if let Some(console) = &settings.sign_in {
-        sign_in::add(config, console)?;
+        sign_in::add(config, console, settings.agent.is_some())?;
     }
     if let Some(hang) = settings.worker_hang {
         let kill =

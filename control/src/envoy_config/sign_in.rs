@@ -1,12 +1,13 @@
 //! The routes and the cluster by which clients sign in at the console by way of the gateway.
 
 use http::Uri;
-use yaml_serde::Value;
+use yaml_serde::{Mapping, Value};
 
 use super::change::{client_listeners, text};
 use super::place;
 use super::settings::SignInConsole;
 use super::upstreams::{ENDPOINT_ADDRESS, socket_address};
+use crate::agent_feeds::CLIENT_SETTINGS_PATH;
 use crate::host_port::HostPort;
 
 /// The routes and the cluster, with remarks.
@@ -19,7 +20,7 @@ pub const CONSOLE_CLUSTER: &str = "trilane_console";
 ///
 /// # Errors
 /// The place that is not there, or the path that is no text.
-pub fn add(config: &mut Value, console: &SignInConsole) -> Result<(), String> {
+pub fn add(config: &mut Value, console: &SignInConsole, has_agent: bool) -> Result<(), String> {
     let mut parts: Value =
         yaml_serde::from_str(PARTS).map_err(|error| format!("sign-in.yaml is no YAML: {error}"))?;
     let url: Uri = console
@@ -34,11 +35,17 @@ pub fn add(config: &mut Value, console: &SignInConsole) -> Result<(), String> {
     cluster(&mut parts, console, host, port)?;
     let cluster = place::find(&mut parts, &["clusters", CONSOLE_CLUSTER])?.clone();
     place::list(config, &["static_resources", "clusters"])?.insert(0, cluster);
+    if !has_agent {
+        without_settings(&mut parts)?;
+    }
     let authority = url.authority().map_or(host, |authority| authority.as_str());
     for route in place::list(&mut parts, &["routes"])? {
         let Ok(path) = place::find(route, &["match", "path"]) else {
             continue;
         };
+        if path.as_str() == Some(CLIENT_SETTINGS_PATH) {
+            continue;
+        }
         let path = format!(
             "{}{}",
             url.path().trim_end_matches('/'),
@@ -64,6 +71,20 @@ pub fn add(config: &mut Value, console: &SignInConsole) -> Result<(), String> {
             &within(&["access_log", "0", "filter"]),
             ledger.clone(),
         )?;
+    }
+    Ok(())
+}
+
+/// Says that there are no settings for clients: without an agent nobody has them.
+fn without_settings(parts: &mut Value) -> Result<(), String> {
+    for route in place::list(parts, &["routes"])? {
+        let path = place::find(route, &["match", "path"])?;
+        if path.as_str() == Some(CLIENT_SETTINGS_PATH) {
+            let route = place::mapping(route, &[])?;
+            route.remove("route");
+            let none = Mapping::from_iter([("status".into(), 404.into())]);
+            route.insert("direct_response".into(), none.into());
+        }
     }
     Ok(())
 }

@@ -480,6 +480,15 @@ pub const SENT: &[(&str, &str, &str, FormFields)] = &[
         &[("id", "edge-3"), ("name", "Oregon")],
     ),
     (
+        "client-settings-wrong",
+        "admin",
+        "/client-settings",
+        &[(
+            "settings",
+            "{\"model\": \"opus\", \"hooks\": {}, \"env\": {\"NODE_OPTIONS\": \"\"}}",
+        ), ("approve", "hooks")],
+    ),
+    (
         "webhook-wrong",
         "admin",
         "/webhooks",
