@@ -13,8 +13,7 @@ pub const LONGEST: usize = 32 << 10;
 /// The reason that a member needs its own approval.
 const BEYOND: &str = "is not inert: it may run a command, lead elsewhere or permit something on the machine of each person. It needs an approval of its own";
 /// The reason that a member is never taken.
-const SECRET: &str =
-    "would hold a secret, and whoever reaches the gateway can read these settings";
+const SECRET: &str = "would hold a secret, and whoever reaches the gateway can read these settings";
 
 /// The values that an inert member may have.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +62,12 @@ const OBJECTS: [&str; 2] = ["env", "permissions"];
 
 /// Endings of names of variables with secrets.
 const SECRETS: [&str; 6] = [
-    "_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_HEADERS", "_CREDENTIALS",
+    "_KEY",
+    "_TOKEN",
+    "_SECRET",
+    "_PASSWORD",
+    "_HEADERS",
+    "_CREDENTIALS",
 ];
 
 impl Inert {
@@ -137,7 +141,10 @@ impl SettingsFaults {
         }
         if has_fraction(value) {
             // Clients would write it otherwise, and take their copy for another one.
-            return self.refused.push(path, "must not have a number with a fraction, or above 9007199254740991");
+            return self.refused.push(
+                path,
+                "must not have a number with a fraction, or above 9007199254740991",
+            );
         }
         let known = INERT.iter().find(|(known, _)| *known == path);
         let wrong = known.map_or_else(|| Some(BEYOND.to_owned()), |(_, inert)| inert.wrong(value));
@@ -221,27 +228,66 @@ mod tests {
                 "",
                 "",
             ),
-            (json!({"apiKeyHelper": "cat /etc/passwd"}), "apiKeyHelper", ""),
+            (
+                json!({"apiKeyHelper": "cat /etc/passwd"}),
+                "apiKeyHelper",
+                "",
+            ),
             (json!({"hooks": {"PreToolUse": []}}), "hooks", ""),
-            (json!({"permissions": {"allow": ["Bash"], "deny": "x"}}), "permissions.allow permissions.deny", ""),
-            (json!({"permissions": {"defaultMode": "bypassPermissions"}}), "permissions.defaultMode", ""),
-            (json!({"env": {"OTEL_METRICS_EXPORTER": "prometheus", "NODE_OPTIONS": "--require /tmp/x"}}),
-                "env.NODE_OPTIONS env.OTEL_METRICS_EXPORTER", ""),
-            (json!({"env": {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://elsewhere.example"}}), "env.OTEL_EXPORTER_OTLP_ENDPOINT", ""),
-            (json!({"env": {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=x", "ANTHROPIC_AUTH_TOKEN": "x", "A": 1}}), "",
-                "env.A env.ANTHROPIC_AUTH_TOKEN env.OTEL_EXPORTER_OTLP_HEADERS"),
+            (
+                json!({"permissions": {"allow": ["Bash"], "deny": "x"}}),
+                "permissions.allow permissions.deny",
+                "",
+            ),
+            (
+                json!({"permissions": {"defaultMode": "bypassPermissions"}}),
+                "permissions.defaultMode",
+                "",
+            ),
+            (
+                json!({"env": {"OTEL_METRICS_EXPORTER": "prometheus", "NODE_OPTIONS": "--require /tmp/x"}}),
+                "env.NODE_OPTIONS env.OTEL_METRICS_EXPORTER",
+                "",
+            ),
+            (
+                json!({"env": {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://elsewhere.example"}}),
+                "env.OTEL_EXPORTER_OTLP_ENDPOINT",
+                "",
+            ),
+            (
+                json!({"env": {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=x", "ANTHROPIC_AUTH_TOKEN": "x", "A": 1}}),
+                "",
+                "env.A env.ANTHROPIC_AUTH_TOKEN env.OTEL_EXPORTER_OTLP_HEADERS",
+            ),
             (json!({"env": []}), "", "env"),
-            (json!({"env": {"MAX_THINKING_TOKENS": "1e9"}}), "env.MAX_THINKING_TOKENS", ""),
+            (
+                json!({"env": {"MAX_THINKING_TOKENS": "1e9"}}),
+                "env.MAX_THINKING_TOKENS",
+                "",
+            ),
             (json!({"cleanupPeriodDays": 1.5}), "", "cleanupPeriodDays"),
             (json!({"model": "a\nb"}), "model", ""),
             // The name has a dot itself: it is not a member of `env`.
             (json!({"env.X": "1"}), "env.X", ""),
-            (json!({"permissions.deny": ["Bash"]}), "permissions.deny", ""),
+            (
+                json!({"permissions.deny": ["Bash"]}),
+                "permissions.deny",
+                "",
+            ),
         ] {
             let faults = SettingsFaults::of(&object(settings.clone()));
-            let names: Vec<&str> = faults.beyond.iter().map(|(name, _)| name.as_str()).collect();
+            let names: Vec<&str> = faults
+                .beyond
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect();
             assert_eq!(names.join(" "), beyond, "{settings}");
-            let names: Vec<&str> = faults.refused.0.iter().map(|problem| problem.path.as_str()).collect();
+            let names: Vec<&str> = faults
+                .refused
+                .0
+                .iter()
+                .map(|problem| problem.path.as_str())
+                .collect();
             assert_eq!(names.join(" "), refused, "{settings}");
         }
     }
@@ -256,7 +302,12 @@ mod tests {
         assert_eq!(envelope.checksum(), format!("sha256:{want}"));
         let json = envelope.to_json();
         assert_eq!(SettingsEnvelope::parse(json.as_bytes()), Some(envelope));
-        for (from, to) in [("\"2\"", "\"3\""), ("uuid", "id"), ("}}", "}"), ("sha256:", "sha1:")] {
+        for (from, to) in [
+            ("\"2\"", "\"3\""),
+            ("uuid", "id"),
+            ("},\"uuid\"", ",\"uuid\""),
+            ("sha256:", "sha1:"),
+        ] {
             let other = json.replacen(from, to, 1);
             assert_eq!(SettingsEnvelope::parse(other.as_bytes()), None, "{other}");
         }

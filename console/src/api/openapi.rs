@@ -20,8 +20,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    audit, budgets, client_settings, credentials, documents, drafts, envoys, feed, identity_providers, keys, ledger,
-    me, oauth, people, report, requests, setup, sign_in, storage, teams, tokens, usage, webhooks,
+    audit, budgets, client_settings, credentials, documents, drafts, envoys, feed,
+    identity_providers, keys, ledger, me, oauth, people, report, requests, setup, sign_in, storage,
+    teams, tokens, usage, webhooks,
 };
 use crate::cases::problem::PlacedProblem;
 use crate::cases::{ApiProblem, ConsoleState};

@@ -6,7 +6,7 @@ use trilane_console::cases::Role;
 use trilane_console::client_settings::SettingsEnvelope;
 
 use crate::api::Api;
-use crate::database::{TestDatabase, on_both};
+use crate::database::on_both;
 
 const PATH: &str = "/api/v1/client-settings";
 const FEED: &str = "/api/v1/feed/client-settings";

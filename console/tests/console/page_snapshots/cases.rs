@@ -483,10 +483,13 @@ pub const SENT: &[(&str, &str, &str, FormFields)] = &[
         "client-settings-wrong",
         "admin",
         "/client-settings",
-        &[(
-            "settings",
-            "{\"model\": \"opus\", \"hooks\": {}, \"env\": {\"NODE_OPTIONS\": \"\"}}",
-        ), ("approve", "hooks")],
+        &[
+            (
+                "settings",
+                "{\"model\": \"opus\", \"hooks\": {}, \"env\": {\"NODE_OPTIONS\": \"\"}}",
+            ),
+            ("approve", "hooks"),
+        ],
     ),
     (
         "webhook-wrong",
