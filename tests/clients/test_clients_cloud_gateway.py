@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from e2e.console.running import ask
 from e2e.console.signing_in import OPTIONS, Team
@@ -31,6 +32,21 @@ from waiting import until
 PATIENCE = 60.0
 ANSWER = "pong pong pong"
 MODEL = ("--model", "claude-opus-4-5")
+#: Every inert setting: console/src/client_settings.rs. (`model` and its variables choose what MODEL is.)
+INERT = {
+    "model": MODEL[1],
+    "availableModels": [MODEL[1]],
+    "permissions": {"deny": ["WebFetch"], "ask": ["Bash(rm:*)"], "disableBypassPermissionsMode": "disable"},
+    "env": {
+        **{f"ANTHROPIC_{name}": MODEL[1] for name in ("MODEL", "SMALL_FAST_MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")},
+        "CLAUDE_CODE_SUBAGENT_MODEL": MODEL[1],
+        **dict.fromkeys(("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS"), "2048"),
+        **dict.fromkeys(("OTEL_METRIC_EXPORT_INTERVAL", "OTEL_LOGS_EXPORT_INTERVAL"), "60000"),
+        **dict.fromkeys(("CLAUDE_CODE_ENABLE_TELEMETRY", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING"), "1"),
+        **dict.fromkeys(("OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER"), "otlp"),
+        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json",
+    },
+}
 _CONTROL = re.compile(r"\x1b\[[0-9;?<>=]*[a-zA-Z]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b[=>78]|\x1b\(B")
 #: The screen says "Yes" above "No", and chooses No.
 UP = "\x1b[A"
@@ -92,6 +108,8 @@ class Terminal:
     def __init__(self, file: int) -> None:
         self._file = file
         self._seen = ""
+        #: All that it has shown, without blanks.
+        self.said = ""
 
     def until(self, wanted: str) -> None:
         """Waits for a text, whatever blanks the screen has in it."""
@@ -100,7 +118,9 @@ class Terminal:
         while wanted not in re.sub(r"\s+", "", _CONTROL.sub("", self._seen)):
             assert time.monotonic() < end, f"{wanted!r} is not in {_CONTROL.sub(' ', self._seen)[-3000:]!r}"
             if select.select([self._file], [], [], 0.2)[0]:
-                self._seen += os.read(self._file, 65536).decode(errors="replace")
+                read = os.read(self._file, 65536).decode(errors="replace")
+                self._seen += read
+                self.said += re.sub(r"\s+", "", _CONTROL.sub("", read))
 
     def type(self, text: str, seen: str) -> None:
         """Types what the screen then shows, and what comes of it."""
@@ -110,6 +130,17 @@ class Terminal:
 
     def enter(self, seen: str) -> None:
         self.type("\r", seen)
+
+
+def decide(team: Team, machine: Machine, screen: Terminal, decision: str) -> None:
+    """Signs in at the terminal, as far as the browser's decision."""
+    screen.until("Not logged in")
+    screen.type("/login", "Sign in")
+    screen.enter("Enter to connect")
+    screen.enter("Trust gateway")
+    screen.type(UP, "Yes, trust this gateway")
+    screen.enter("Waiting for")
+    team.decide(machine.opened(), decision)
 
 
 @pytest.fixture(name="team", scope="module")
@@ -129,13 +160,7 @@ def test_from_sign_in_to_its_end(team: Team, tmp_path: Path) -> None:
     machine = Machine(team, tmp_path)
     assert "Not signed in to the Cloud gateway" in machine.run(*MODEL, "--print", PROMPT).stdout
     with machine.terminal() as screen:
-        screen.until("Not logged in")
-        screen.type("/login", "Sign in")
-        screen.enter("Enter to connect")
-        screen.enter("Trust gateway")
-        screen.type(UP, "Yes, trust this gateway")
-        screen.enter("Waiting for")
-        team.decide(machine.opened(), "approve")
+        decide(team, machine, screen, "approve")
         screen.until("Connected to Cloud gateway")
         screen.enter("Login successful")
         screen.type(PROMPT, PROMPT)
@@ -174,11 +199,31 @@ def test_refused_in_the_browser(team: Team, tmp_path: Path) -> None:
     machine = Machine(team, tmp_path)
     machine.credentials.unlink(missing_ok=True)
     with machine.terminal() as screen:
-        screen.until("Not logged in")
-        screen.type("/login", "Sign in")
-        screen.enter("Enter to connect")
-        screen.enter("Trust gateway")
-        screen.type(UP, "Yes, trust this gateway")
-        screen.enter("Waiting for")
-        team.decide(machine.opened(), "deny")
+        decide(team, machine, screen, "deny")
         screen.until("denied")
+
+
+def test_inert_settings_ask_nobody(team: Team, tmp_path: Path) -> None:
+    machine = Machine(team, tmp_path)
+    machine.credentials.unlink(missing_ok=True)
+    with machine.terminal() as screen:
+        decide(team, machine, screen, "approve")
+        screen.until("Connected to Cloud gateway")
+        screen.enter("Login successful")
+
+    def give(settings: dict[str, Any], *approve: str) -> None:
+        put = team.api.call("PUT", "/client-settings", {"settings": settings, "approve": list(approve)})
+        assert put.status_code == 200, put.text
+        url = f"{team.up.url}/managed/settings"
+        until(lambda: (given := httpx.get(url, trust_env=False)).status_code == 200 and given.json()["settings"] == settings, 10)
+
+    give(INERT)
+    with machine.terminal() as screen:
+        screen.until("for shortcuts")
+        screen.type(PROMPT, PROMPT)
+        screen.enter(ANSWER)
+        assert "approval" not in screen.said
+    give({**INERT, "env": {"A_NAME": "x"}}, "env.A_NAME")
+    with machine.terminal() as screen:
+        screen.until("settings require approval")
+    assert team.api.call("DELETE", "/client-settings").status_code == 204
