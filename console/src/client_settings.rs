@@ -104,7 +104,7 @@ impl Inert {
 pub struct SettingsFaults {
     /// Members that are not inert, each with the reason.
     pub beyond: Vec<(String, String)>,
-    /// What nobody may set.
+    /// Members that nobody may set.
     pub refused: Problems,
 }
 

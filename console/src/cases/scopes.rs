@@ -23,7 +23,7 @@ pub enum Area {
     Accounts,
     /// Envoys, and the state of the console.
     Envoys,
-    /// What runs on the machines of people.
+    /// Programs on the machines of people.
     Machines,
 }
 
