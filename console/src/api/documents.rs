@@ -6,6 +6,7 @@ use http::StatusCode;
 use super::answers::Tagged;
 use super::parts::{Body, Call, IfMatch, InPath, Params, handlers};
 use crate::cases::ApiProblem;
+use crate::cases::document_check::{self, DocumentCheckBody, DocumentCheckView};
 use crate::cases::documents::{self, DocumentHead, DocumentView, PublishAgainBody};
 use crate::cases::paging::{ItemPage, PageParams};
 
@@ -24,6 +25,11 @@ handlers! {
     #[utoipa::path(get, operation_id = "get_document", path = "/api/v1/documents/{version}", tag = "documents", params(("version" = i64, Path)),
         responses((status = 200, body = DocumentView, headers(("etag" = String)))))]
     get(version: InPath<i64>) -> Tagged<DocumentView> = documents::get(version);
+
+    /// Checks a document that is in no draft as a gateway would, beside the version in force, the keys and the credentials of the console. Nothing is kept of it.
+    #[utoipa::path(post, operation_id = "check_document", path = "/api/v1/documents/check", tag = "documents", request_body = DocumentCheckBody,
+        responses((status = 200, body = DocumentCheckView)))]
+    check(asked: Body<DocumentCheckBody>) -> Json<DocumentCheckView> = document_check::check(asked);
 }
 
 /// Publishes an older version again: it is the newest then.

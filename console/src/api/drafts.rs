@@ -6,8 +6,9 @@ use http::StatusCode;
 use super::answers::{Done, Tagged};
 use super::parts::{Body, Call, IfMatch, InPath, OnceKey, Params, handlers};
 use crate::cases::ApiProblem;
+use crate::cases::document_check::CheckView;
 use crate::cases::documents::DocumentHead;
-use crate::cases::drafts::{self, CheckView, DiffView, DraftBody, DraftHead, DraftView};
+use crate::cases::drafts::{self, DiffView, DraftBody, DraftHead, DraftView};
 use crate::cases::once::IdempotentResponse;
 use crate::cases::paging::{ItemPage, PageParams};
 

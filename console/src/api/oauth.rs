@@ -93,6 +93,8 @@ struct DeviceRequest {
     client_id: Option<String>,
     #[serde(default)]
     device_name: String,
+    /// The scopes of a token of the API; without any it asks for a key.
+    scope: Option<String>,
 }
 
 /// Lets a client wait for its person.
@@ -108,17 +110,20 @@ async fn ask(
         Err(FormRejection::InvalidFormContentType(_)) if is_empty(&headers) => DeviceRequest {
             client_id: None,
             device_name: String::new(),
+            scope: None,
         },
         Err(_) => return error(StatusCode::BAD_REQUEST, "invalid_request"),
     };
     let asking = AskingClient {
         client: request.client_id.as_deref(),
         device: &request.device_name,
+        scope: request.scope.as_deref(),
         address: &address,
     };
     let codes = match grants::begin(&state, asking).await {
         Ok(codes) => codes,
         Err(GrantRefusal::Name) => return error(StatusCode::BAD_REQUEST, "invalid_client"),
+        Err(GrantRefusal::Scope) => return error(StatusCode::BAD_REQUEST, "invalid_scope"),
         Err(GrantRefusal::TooMany) => return error(StatusCode::TOO_MANY_REQUESTS, "slow_down"),
         Err(GrantRefusal::Other(why)) => {
             (state.reporter.0)(&format!("a client could not ask to be let in: {why}"));
@@ -192,12 +197,14 @@ async fn token(
 }
 
 fn given(tokens: &ClientTokens) -> Response {
-    let body = json!({
+    let mut body = json!({
         "access_token": tokens.access.reveal(),
         "token_type": "Bearer",
         "expires_in": tokens.expires_in,
-        "refresh_token": tokens.refresh.reveal(),
     });
+    if let (Some(refresh), Some(members)) = (&tokens.refresh, body.as_object_mut()) {
+        members.insert("refresh_token".to_owned(), json!(refresh.reveal()));
+    }
     answer(StatusCode::OK, body)
 }
 

@@ -99,6 +99,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(documents::list))
         .routes(routes!(documents::current))
         .routes(routes!(documents::get))
+        .routes(routes!(documents::check))
         .routes(routes!(documents::publish_again))
         .routes(routes!(drafts::list, drafts::create))
         .routes(routes!(drafts::get, drafts::change, drafts::remove))

@@ -121,6 +121,11 @@ pub const ROUTES: &[ApiRoute] = &[
     ),
     route(
         Method::POST,
+        "/api/v1/documents/check",
+        rights::SEE_DOCUMENTS,
+    ),
+    route(
+        Method::POST,
         "/api/v1/documents/{version}/publish",
         rights::CHANGE_DOCUMENTS,
     ),

@@ -5,14 +5,14 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::caller::Caller;
+use super::document_check::{self, CheckView};
 use super::documents::{DocumentHead, head};
 use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
-use super::problem::{ApiProblem, PlacedProblem, placed};
+use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
-use crate::documents::model_changes::{self, ChangedKeys, ModelChange};
-use crate::documents::{self as life, NewDraft, budget_losses};
+use crate::documents::{self as life, NewDraft};
 use crate::in_transaction;
 use crate::secret;
 use crate::store::drafts::{self, Draft};
@@ -60,38 +60,6 @@ pub struct DraftBody {
     /// Whether to base the draft on the version in force, which the sender has seen.
     #[serde(default)]
     pub(crate) rebase: bool,
-}
-
-/// The result of checking a draft as a gateway would.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CheckView {
-    /// Whether it would be taken.
-    pub(crate) valid: bool,
-    /// The problems that make the draft invalid, each with its place.
-    pub(crate) problems: Vec<PlacedProblem>,
-    /// The valid settings that look unintended, each with its place.
-    pub(crate) warnings: Vec<PlacedProblem>,
-    /// The number of groups in the draft.
-    pub(crate) groups: usize,
-    /// The number of keys in the draft.
-    pub(crate) keys: usize,
-    /// The keys that gain or lose models, beside the version in force; those of the console too.
-    pub(crate) model_changes: Vec<ModelChangeView>,
-}
-
-/// Keys that gain and lose the same models.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ModelChangeView {
-    /// The number of these keys.
-    pub(crate) keys: u64,
-    /// The ids of the first of them, 20 at most.
-    pub(crate) key_ids: Vec<String>,
-    /// The models that they gain.
-    pub(crate) gained: Vec<String>,
-    /// The models that they lose.
-    pub(crate) lost: Vec<String>,
-    /// All of this in a sentence.
-    pub(crate) sentence: String,
 }
 
 /// The differences between a draft and the version in force.
@@ -222,44 +190,7 @@ pub async fn check(
 ) -> Result<CheckView, ApiProblem> {
     caller.must(rights::SEE_DOCUMENTS)?;
     let draft = read(state, caller, id).await?;
-    Ok(match life::check(&draft.body, &state.prices) {
-        Ok(checked) => {
-            let mut transaction = state.store.read().await?;
-            let losses = budget_losses::warnings(&mut transaction, &checked.served).await?;
-            let current = documents::current(&mut transaction).await?;
-            let before = current.map_or_else(String::new, |current| current.served);
-            let changes = model_changes::of_all(&mut transaction, &before, &checked.served).await?;
-            transaction.rollback().await;
-            let mut warnings = checked.warnings;
-            warnings.0.extend(losses.0);
-            CheckView {
-                valid: true,
-                problems: Vec::new(),
-                warnings: placed(warnings),
-                groups: checked.groups,
-                keys: checked.keys,
-                model_changes: changes.into_iter().map(change_view).collect(),
-            }
-        }
-        Err(problems) => CheckView {
-            valid: false,
-            problems: placed(problems),
-            warnings: Vec::new(),
-            groups: 0,
-            keys: 0,
-            model_changes: Vec::new(),
-        },
-    })
-}
-
-fn change_view((change, keys): (ModelChange, ChangedKeys)) -> ModelChangeView {
-    ModelChangeView {
-        sentence: change.sentence(&keys),
-        keys: keys.count,
-        key_ids: keys.named,
-        gained: change.gained,
-        lost: change.lost,
-    }
+    document_check::of(state, &draft.body).await
 }
 
 /// The differences between a draft and the version in force.

@@ -13,6 +13,7 @@ mod caller;
 pub(crate) mod client_settings;
 pub(crate) mod client_sign_ins;
 pub(crate) mod credentials;
+pub(crate) mod document_check;
 mod document_reach;
 pub(crate) mod documents;
 pub(crate) mod drafts;

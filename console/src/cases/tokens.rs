@@ -15,7 +15,8 @@ use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::secret::{self, NewSecret};
 use crate::store::api_tokens::{self, ApiToken};
-use crate::store::{audit, people};
+use crate::store::audit::{self, Actor};
+use crate::store::{StoreError, Transaction, people};
 use crate::timestamp;
 use crate::timestamp::moment;
 
@@ -207,13 +208,25 @@ pub async fn create(
             }
             Some(_) => {}
         }
-        api_tokens::insert(transaction, &token).await?;
-        let mut entry = caller.actor().entry(now, "token.create", &token.id);
-        entry.after = serde_json::to_string(&view(token.clone())).ok();
-        audit::insert(transaction, &entry).await?;
+        add(transaction, &caller.actor(), &token).await?;
         let created = CreatedToken { value: Some(value.reveal().to_owned()), token: view(token.clone()) };
         once.answer(transaction, created, Some("value"), now).await
     })
+}
+
+/// Adds a token, and notes who has.
+///
+/// # Errors
+/// Those of the database.
+pub(super) async fn add(
+    transaction: &mut Transaction,
+    actor: &Actor,
+    token: &ApiToken,
+) -> Result<(), StoreError> {
+    api_tokens::insert(transaction, token).await?;
+    let mut entry = actor.entry(token.created_at, "token.create", &token.id);
+    entry.after = serde_json::to_string(&view(token.clone())).ok();
+    audit::insert(transaction, &entry).await
 }
 
 /// Removes a token: it is refused from the next request on.

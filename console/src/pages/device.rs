@@ -6,10 +6,10 @@ use super::form::Fields;
 use super::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
 };
-use crate::cases::ConsoleState;
-use crate::cases::client_sign_ins::grants::{self, WaitingClient};
+use crate::cases::client_sign_ins::grants::{self, GrantDecision, WaitingClient};
 use crate::cases::client_sign_ins::list::client_name;
 use crate::cases::rights;
+use crate::cases::{ApiProblem, ConsoleState};
 
 #[derive(Template)]
 #[template(path = "device.html")]
@@ -26,7 +26,7 @@ struct DevicePage {
 
 /// Asks for a code, or whether the client that waits with it is to be let in. Nothing is approved by this: a link may come from anybody.
 pub async fn ask(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
-    signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
+    signed_in.caller.must(rights::CHANGE_TOKENS)?;
     show(&state, &signed_in, asked, FieldProblems::default()).await
 }
 
@@ -76,17 +76,14 @@ async fn show(
 pub async fn decide(sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     let code = fields.get("user_code");
-    let (choice, notice) = match fields.get("decision") {
+    let (decision, notice) = match fields.get("decision") {
         "approve" => (chosen(fields.get("choice")), Notice::ClientApproved),
-        _ => (None, Notice::ClientDenied),
+        "approve_token" => (Some(GrantDecision::Token), Notice::ClientApproved),
+        _ => (Some(GrantDecision::Deny), Notice::ClientDenied),
     };
-    let decided = if notice == Notice::ClientApproved && choice.is_none() {
-        Err(crate::cases::ApiProblem::invalid(
-            "choice",
-            "must be one of these",
-        ))
-    } else {
-        grants::decide(&state, &signed_in.caller, code, choice).await
+    let decided = match decision {
+        Some(decision) => grants::decide(&state, &signed_in.caller, code, decision).await,
+        None => Err(ApiProblem::invalid("choice", "must be one of these")),
     };
     match decided {
         Ok(()) => Ok(done("/me", notice)),
@@ -98,7 +95,8 @@ pub async fn decide(sent: SignedForm) -> PageResult {
 }
 
 /// Reads a choice: `team/group`, or `/group` without a team.
-fn chosen(choice: &str) -> Option<(Option<&str>, &str)> {
+fn chosen(choice: &str) -> Option<GrantDecision<'_>> {
     let (team, group) = choice.split_once('/')?;
-    Some((Some(team).filter(|team| !team.is_empty()), group))
+    let team = Some(team).filter(|team| !team.is_empty());
+    Some(GrantDecision::Key(team, group))
 }

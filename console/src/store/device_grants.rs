@@ -29,13 +29,15 @@ pub struct DeviceGrant {
     pub team: Option<String>,
     /// The id of the group that its key is of.
     pub group_id: Option<String>,
+    /// The scopes of the token of the API that it asks for, with blanks between; `None`: it asks for a key.
+    pub scopes: Option<String>,
     /// The time at which the client asked, in microseconds since 1970.
     pub created_at: i64,
     /// The time at which it waits no longer.
     pub expires_at: i64,
 }
 
-const COLUMNS: &str = "digest, user_code, client, device, address, poll_seconds, polled_at, state, person_id, team, group_id, created_at, expires_at";
+const COLUMNS: &str = "digest, user_code, client, device, address, poll_seconds, polled_at, state, person_id, team, group_id, scopes, created_at, expires_at";
 
 /// The id of the person who has let the client with this device code in.
 ///
@@ -74,8 +76,8 @@ pub async fn count(transaction: &mut Transaction, now: i64) -> Result<i64, Store
 pub async fn insert(transaction: &mut Transaction, grant: &DeviceGrant) -> Result<(), StoreError> {
     execute!(
         transaction,
-        "INSERT INTO device_grants (digest, user_code, client, device, address, poll_seconds, polled_at, state, created_at, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, 0, 'pending', $7, $8)",
+        "INSERT INTO device_grants (digest, user_code, client, device, address, poll_seconds, polled_at, state, scopes, created_at, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, 0, 'pending', $7, $8, $9)",
         (
             &grant.digest,
             &grant.user_code,
@@ -83,6 +85,7 @@ pub async fn insert(transaction: &mut Transaction, grant: &DeviceGrant) -> Resul
             &grant.device,
             &grant.address,
             grant.poll_seconds,
+            &grant.scopes,
             grant.created_at,
             grant.expires_at
         )
@@ -139,7 +142,7 @@ pub async fn note_poll(
     )
 }
 
-/// Lets a client in, as this person, with a key of this team and group.
+/// Lets a client in, as this person: with a key of this team and group, or without either with the token that it asks for.
 ///
 /// # Errors
 /// Those of the database.
@@ -148,7 +151,7 @@ pub async fn approve(
     grant: &LockedRow<DeviceGrant>,
     person: &str,
     team: Option<&str>,
-    group: &str,
+    group: Option<&str>,
 ) -> Result<(), StoreError> {
     execute!(
         transaction,

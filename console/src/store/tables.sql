@@ -179,6 +179,8 @@ CREATE TABLE device_grants (
   person_id    TEXT REFERENCES people (id) ON DELETE CASCADE,
   team         TEXT,
   group_id     TEXT,
+  -- Of a token of the API, with blanks between; NULL: it asks for a key.
+  scopes       TEXT,
   created_at   BIGINT NOT NULL,
   expires_at   BIGINT NOT NULL
 ) {by key};

@@ -11,9 +11,10 @@ use crate::api::Api;
 use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
 
-/// Routes that change nothing that people decide: reports of agents, a search that hides the value it looks for, and tests that ask a
-/// vendor, which have tests of their own.
-const NO_ACTS: [&str; 6] = [
+/// Routes that change nothing that people decide: reports of agents, a search that hides the value it looks for, a check of a document, and
+/// tests that ask a vendor, which have tests of their own.
+const NO_ACTS: [&str; 7] = [
+    "/api/v1/documents/check",
     "/api/v1/identity-providers/{id}/test",
     "/api/v1/keys/find",
     "/api/v1/envoys/{id}/report",

@@ -85,6 +85,16 @@ impl SignInConsole {
         (text("device_code"), text("user_code"))
     }
 
+    /// Asks for a token of the API.
+    async fn ask_for(&self, scope: &str) -> ApiReply {
+        let asking = [
+            ("client_id", "trilane"),
+            ("device_name", "desk"),
+            ("scope", scope),
+        ];
+        self.form("/oauth/device_authorization", &asking).await
+    }
+
     async fn poll(&self, code: &str) -> ApiReply {
         let fields = [("grant_type", DEVICE), ("device_code", code)];
         self.form("/oauth/token", &fields).await
@@ -294,6 +304,61 @@ on_both! {
             seen.push(reply.status.as_u16());
         }
         assert_eq!((seen[0], seen[39]), (422, 429), "{seen:?}");
+        console.api.was_well();
+    }
+}
+
+on_both! {
+    /// A client that asks for scopes gets a token of the API: the person's own, for a working day, with these and no others.
+    async fn a_token_of_the_api(database: &TestDatabase) {
+        let mut console = SignInConsole::new(database).await;
+        for scope in ["", "people:write", "tokens:write", "accounts:write", "all:read", "keys:read envoys:read", "nonsense"] {
+            assert_eq!(error(&console.ask_for(scope).await), (400, "invalid_scope".into()), "{scope}");
+        }
+        for (person, role, changes) in [("ann", Role::Member, false), ("vera", Role::Viewer, false), ("zoe", Role::Admin, true)] {
+            if person != "ann" {
+                with_password(&console.api, person, role).await;
+            }
+            console.cookie = session(&post(&console.api, "/sign-in", "", &[("person", person), ("password", PASSWORD)]).await);
+            let codes = console.ask_for("keys:write usage:read documents:read").await.expect(200);
+            let (device_code, user_code) = (codes["device_code"].as_str().unwrap(), codes["user_code"].as_str().unwrap());
+            let page = get(&console.api, &format!("/device?user_code={user_code}"), &console.cookie).await.text;
+            for said in ["trilane command", "make, change and remove keys", "<code>keys:write</code>", "<code>usage:read</code>", "for twelve hours"] {
+                assert!(page.contains(said), "{said}: {page}");
+            }
+            assert!(!page.contains("Its key is of"), "{page}");
+            // It is no key that is let in by mistake, nor the other way round.
+            assert_eq!(console.decide(user_code, "blue/g", "approve").await.status, StatusCode::UNPROCESSABLE_ENTITY);
+            assert_eq!(console.decide(user_code, "", "approve_token").await.status, StatusCode::SEE_OTHER);
+            let tokens = console.poll(device_code).await.expect(200);
+            assert_eq!((&tokens["expires_in"], tokens.get("refresh_token")), (&json!(12 * 3600), None), "{tokens}");
+            let token = tokens["access_token"].as_str().unwrap();
+            let me = console.api.get(token, "/api/v1/me").await.expect(200);
+            assert_eq!((&me["id"], &me["scopes"]), (&json!(person), &json!(["keys:write", "usage:read", "documents:read"])));
+            console.api.get(token, "/api/v1/keys").await.expect(200);
+            let key = json!({"id": format!("of-{person}"), "group": "g"});
+            assert_eq!(console.api.post(token, "/api/v1/keys", &key).await.status == 201, changes, "{person}");
+            console.api.get(token, "/api/v1/people").await.problem(403);
+            let listed = console.api.get(&console.admin, &format!("/api/v1/tokens?person={person}")).await.expect(200)["items"].clone();
+            let of = listed.as_array().unwrap().iter().find(|of| of["name"] == "trilane command on desk").unwrap();
+            // By its holder, on the page Tokens, or at its end.
+            match person {
+                "ann" => assert_eq!(console.form("/oauth/revoke", &[("token", token)]).await.status, StatusCode::OK),
+                "vera" => console.api.call(&console.admin, Method::DELETE, &format!("/api/v1/tokens/{}", of["id"].as_str().unwrap()), &[], &Value::Null).await.is(204),
+                _ => pass(12 * 3600 + 1),
+            }
+            console.api.get(token, "/api/v1/me").await.problem(401);
+        }
+        // A client that asks for a key is given no token.
+        let (_, user_code) = console.ask().await;
+        console.cookie = session(&post(&console.api, "/sign-in", "", &[("person", "ann"), ("password", PASSWORD)]).await);
+        assert_eq!(console.decide(&user_code, "", "approve_token").await.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let audit = console.api.get(&console.admin, "/api/v1/audit?limit=500").await.expect(200);
+        let of = |action: &str| audit["items"].as_array().unwrap().iter().filter(|of| of["action"] == action).cloned().collect::<Vec<_>>();
+        let approved = of("client.approve");
+        assert!(approved.iter().all(|of| of["after"].to_string().contains("keys:write usage:read documents:read")), "{approved:?}");
+        assert_eq!((approved.len(), of("client.sign-in").len()), (3, 0));
+        assert!(of("token.remove").iter().any(|entry| entry["actor"] == "ann"), "signed out");
         console.api.was_well();
     }
 }

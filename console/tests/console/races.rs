@@ -515,6 +515,8 @@ fn races() -> Vec<Race> {
         race("four with one revision of a draft", vec![new_draft()], ["a", "b", "c", "d"].map(change_draft).to_vec(), draft_seen()),
         race("a draft is changed and published", vec![new_draft()], vec![change_draft("b"), publish_draft()], draft_seen()),
         race("a draft is removed and published", vec![new_draft()], vec![remove_draft(), publish_draft()], draft_seen()),
+        race("a document is checked as a draft is published", vec![new_draft()],
+            vec![step("POST /api/v1/documents/check", &[]).body(json!({"body": "{}"})), publish_draft()], draft_seen()),
         race("a draft is published twice", vec![new_draft()], vec![publish_draft(), publish_draft()], draft_seen()),
         race("an id is given to two people", vec![], vec![new_person(json!({"role": "viewer"})), new_person(json!({}))],
             vec![step("GET /api/v1/people", &["?limit=500"]).count("\"p<n>\"")]),

@@ -3,7 +3,7 @@
 use http::StatusCode;
 
 use super::terms::{self, SignInChoice};
-use super::{SECOND, user_code};
+use super::{SECOND, api_tokens, user_code};
 use crate::cases::caller::Caller;
 use crate::cases::problem::ApiProblem;
 use crate::cases::rights;
@@ -34,6 +34,8 @@ pub struct AskingClient<'a> {
     pub client: Option<&'a str>,
     /// The name of its machine, if it says so.
     pub device: &'a str,
+    /// The scopes of the token of the API that it asks for, with blanks between; `None`: it asks for a key.
+    pub scope: Option<&'a str>,
     /// The address that it asks from.
     pub address: &'a str,
 }
@@ -52,6 +54,8 @@ pub struct GrantCodes {
 pub enum GrantRefusal {
     /// Its name is none.
     Name,
+    /// A scope is not one that is given to who signs in.
+    Scope,
     /// Too many ask, of its address or altogether.
     TooMany,
     /// The database, or the system's randomness.
@@ -79,6 +83,19 @@ pub struct WaitingClient {
     pub asked_at: String,
     /// The teams and groups that its key may be of.
     pub choices: Vec<SignInChoice>,
+    /// The scopes of the token of the API that it asks for, in words; `None`: it asks for a key.
+    pub scopes: Option<Vec<(String, &'static str)>>,
+}
+
+/// The decision on a client that waits.
+#[derive(Debug, Clone, Copy)]
+pub enum GrantDecision<'a> {
+    /// It gets a key of this team, if it is of one, and group.
+    Key(Option<&'a str>, &'a str),
+    /// It gets the token of the API that it asks for.
+    Token,
+    /// It is refused.
+    Deny,
 }
 
 fn is_client_name(text: &str) -> bool {
@@ -104,6 +121,7 @@ pub async fn begin(
     if !is_client_name(client) {
         return Err(GrantRefusal::Name);
     }
+    let scopes = asking.scope.map(api_tokens::scopes).transpose()?;
     let device_code = NewSecret::device_code().map_err(GrantRefusal::Other)?;
     let code = user_code::draw().map_err(GrantRefusal::Other)?;
     let now = state.now();
@@ -119,6 +137,7 @@ pub async fn begin(
         person_id: None,
         team: None,
         group_id: None,
+        scopes,
         created_at: now,
         expires_at: now.saturating_add(LIFETIME.saturating_mul(SECOND)),
     };
@@ -187,15 +206,19 @@ pub async fn look(
     caller: &Caller,
     typed: &str,
 ) -> Result<WaitingClient, ApiProblem> {
-    caller.must(rights::CHANGE_OWN_KEYS)?;
+    caller.must(rights::CHANGE_TOKENS)?;
     let now = state.now();
     let found: Result<Option<WaitingClient>, ApiProblem> = in_transaction!(state.store, transaction => {
         let Some(grant) = waiting(transaction, typed, now).await? else {
             return Ok(None);
         };
-        let choices = terms::choices(transaction, &caller.id).await?;
+        let choices = match &grant.scopes {
+            None => terms::choices(transaction, &caller.id).await?,
+            Some(_) => Vec::new(),
+        };
         let grant = grant.into_inner();
         Ok(Some(WaitingClient {
+            scopes: grant.scopes.as_deref().map(api_tokens::in_words),
             user_code: user_code::shown(&grant.user_code),
             client: grant.client,
             device: grant.device,
@@ -210,7 +233,7 @@ pub async fn look(
     }
 }
 
-/// Lets a client in, with a key of this team and group, or refuses it (`None`).
+/// Lets a client in, or refuses it.
 ///
 /// # Errors
 /// Nobody waits with the code, or the team does not let one have a key of the group.
@@ -218,9 +241,9 @@ pub async fn decide(
     state: &ConsoleState,
     caller: &Caller,
     typed: &str,
-    choice: Option<(Option<&str>, &str)>,
+    decision: GrantDecision<'_>,
 ) -> Result<(), ApiProblem> {
-    caller.must(rights::CHANGE_OWN_KEYS)?;
+    caller.must(rights::CHANGE_TOKENS)?;
     let now = state.now();
     let decided: Result<bool, ApiProblem> = in_transaction!(state.store, transaction => {
         // The person first, as whoever disables a person does.
@@ -231,19 +254,30 @@ pub async fn decide(
         let Some(grant) = waiting(transaction, typed, now).await? else {
             return Ok(false);
         };
-        let action = match choice {
-            Some((team, group)) => {
+        let action = match (decision, &grant.scopes) {
+            (GrantDecision::Key(team, group), None) => {
+                caller.must(rights::CHANGE_OWN_KEYS)?;
                 terms::of(transaction, &caller.id, team, group, now).await?;
-                device_grants::approve(transaction, &grant, &caller.id, team, group).await?;
+                device_grants::approve(transaction, &grant, &caller.id, team, Some(group)).await?;
                 "client.approve"
             }
-            None => {
+            (GrantDecision::Token, Some(_)) => {
+                device_grants::approve(transaction, &grant, &caller.id, None, None).await?;
+                "client.approve"
+            }
+            (GrantDecision::Deny, _) => {
                 device_grants::deny(transaction, &grant).await?;
                 "client.deny"
             }
+            (GrantDecision::Key(..) | GrantDecision::Token, _) => {
+                return Err(ApiProblem::invalid("choice", "is not what the client asks for"));
+            }
         };
         let mut entry = caller.actor().entry(now, action, &grant.client);
-        let asking = serde_json::json!({"address": grant.address, "device": grant.device});
+        let mut asking = serde_json::json!({"address": grant.address, "device": grant.device});
+        if let (Some(scopes), Some(members)) = (&grant.scopes, asking.as_object_mut()) {
+            members.insert("scopes".to_owned(), scopes.as_str().into());
+        }
         entry.after = Some(asking.to_string());
         audit::insert(transaction, &entry).await?;
         Ok(true)

@@ -5,7 +5,10 @@
 //! token is a key of the gateway, good for an hour, of the person and one of the person's teams, with the [terms](terms) that the
 //! team's allowance has; the key keeps its id, and gets another value with a refresh. The refresh token stays the same: clients of one
 //! machine share it. A sign-in ends with its [person](list), with the membership, with its key, at its end at the latest.
+//!
+//! A client that asks for scopes gets a [token of the API](api_tokens) instead.
 
+mod api_tokens;
 pub(crate) mod grants;
 pub(crate) mod list;
 pub(crate) mod terms;

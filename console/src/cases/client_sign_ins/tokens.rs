@@ -1,7 +1,7 @@
 //! The tokens of a client that was let in: an access token, which is a key of the gateway for a while, and a refresh token.
 
 use super::terms::{self, SignInTerms};
-use super::{SECOND, list};
+use super::{SECOND, api_tokens, list};
 use crate::cases::caller::Caller;
 use crate::cases::key_rotation;
 use crate::cases::keys::{self as all_keys, NewKeyBody};
@@ -58,12 +58,12 @@ impl TokenLife {
 /// Tokens for a client.
 #[derive(Debug)]
 pub struct ClientTokens {
-    /// The access token: the value of a key.
+    /// The access token: the value of a key, or a token of the API.
     pub access: NewSecret,
     /// The seconds for which it is good.
     pub expires_in: i64,
-    /// The refresh token, which stays the same.
-    pub refresh: NewSecret,
+    /// The refresh token, which stays the same; a token of the API has none.
+    pub refresh: Option<NewSecret>,
 }
 
 /// The reason that a client gets no tokens, as RFC 8628 and RFC 6749 name them.
@@ -93,6 +93,7 @@ type Outcome = Result<ClientTokens, TokenRefusal>;
 pub async fn by_device_code(state: &ConsoleState, device_code: &str) -> Outcome {
     let unavailable = TokenRefusal::Unavailable;
     let refresh = NewSecret::refresh().map_err(unavailable)?;
+    let token = NewSecret::token().map_err(unavailable)?;
     let id = secret::new_id().map_err(TokenRefusal::Unavailable)?;
     let (digest, now) = (secret::digest(device_code), state.now());
     let done: Result<Outcome, ApiProblem> = in_transaction!(state.store, transaction => {
@@ -112,6 +113,13 @@ pub async fn by_device_code(state: &ConsoleState, device_code: &str) -> Outcome 
                 let Some(caller) = person else {
                     return Ok(Err(TokenRefusal::Denied));
                 };
+                if grant.scopes.is_some() {
+                    let drawn = (&token, id.as_str());
+                    return Ok(Ok(api_tokens::begin(transaction, &caller, &grant, drawn, now).await?));
+                }
+                if !caller.may(rights::CHANGE_OWN_KEYS) {
+                    return Ok(Err(TokenRefusal::Denied));
+                }
                 begin(transaction, &caller, &grant, (&refresh, &id), now).await
             }
             ("denied", _) => {
@@ -146,7 +154,7 @@ async fn poll(
     }))
 }
 
-/// The person of a client as the sender of a request, locked; `None`: that person may have no keys.
+/// The person of a client as the sender of a request, locked; `None`: that person may let no client in.
 async fn caller_of(
     transaction: &mut Transaction,
     person: &str,
@@ -165,7 +173,7 @@ async fn caller_of(
             managed: Vec::new(),
         })
     });
-    Ok(caller.filter(|caller| caller.may(rights::CHANGE_OWN_KEYS)))
+    Ok(caller.filter(|caller| caller.may(rights::CHANGE_TOKENS)))
 }
 
 /// Begins the sign-in of a client that was let in.
@@ -228,7 +236,7 @@ async fn begin(
     Ok(Ok(ClientTokens {
         access: value,
         expires_in: seconds_until(value_until, now),
-        refresh: refresh.clone(),
+        refresh: Some(refresh.clone()),
     }))
 }
 
@@ -266,7 +274,8 @@ pub async fn by_refresh(state: &ConsoleState, refresh: &str, life: TokenLife) ->
         let Some(person) = client_sign_ins::person_of(transaction, &digest).await? else {
             return Ok(Err(TokenRefusal::Ended));
         };
-        let caller = caller_of(transaction, &person).await?.filter(|_| !is_gone);
+        let caller = caller_of(transaction, &person).await?;
+        let caller = caller.filter(|caller| !is_gone && caller.may(rights::CHANGE_OWN_KEYS));
         let sign_in = client_sign_ins::find_locked(transaction, &digest).await?;
         let Some(sign_in) = sign_in.filter(|sign_in| sign_in.expires_at > now) else {
             return Ok(Err(TokenRefusal::Ended));
@@ -348,21 +357,22 @@ async fn renew(
     Ok(Ok(ClientTokens {
         access: value,
         expires_in: seconds_until(until, now),
-        refresh: NewSecret::given(refresh),
+        refresh: Some(NewSecret::given(refresh)),
     }))
 }
 
-/// Ends the sign-in with this refresh token, if there is one.
+/// Ends the sign-in with this refresh token, or this token of the API, if there is one.
 ///
 /// # Errors
 /// It cannot be done now.
-pub async fn revoke(state: &ConsoleState, refresh: &str) -> Result<(), TokenRefusal> {
-    let (digest, now) = (secret::digest(refresh), state.now());
+pub async fn revoke(state: &ConsoleState, token: &str) -> Result<(), TokenRefusal> {
+    let (digest, now) = (secret::digest(token), state.now());
     let done: Result<(), ApiProblem> = in_transaction!(state.store, transaction => {
         if let Some(sign_in) = client_sign_ins::find_locked(transaction, &digest).await? {
             list::end_by_itself(transaction, &sign_in, now).await?;
+            return Ok(());
         }
-        Ok(())
+        Ok(api_tokens::end(transaction, &digest, now).await?)
     });
     done.map_err(|problem| TokenRefusal::Unavailable(problem.detail().to_owned()))
 }
@@ -371,6 +381,9 @@ pub async fn revoke(state: &ConsoleState, refresh: &str) -> Result<(), TokenRefu
 async fn settled(state: &ConsoleState, done: Result<Outcome, ApiProblem>) -> Outcome {
     let tokens =
         done.map_err(|problem| TokenRefusal::Unavailable(problem.detail().to_owned()))??;
+    if tokens.refresh.is_none() {
+        return Ok(tokens);
+    }
     // Whether they have it is not known then; the token is good all the same.
     let _: Result<(), StoreError> =
         envoys_have::wait(&state.store, &tokens.access.digest(), state.now()).await;

@@ -21,7 +21,8 @@ use super::{
     FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
     form_page, page, text,
 };
-use crate::cases::drafts::{self, ModelChangeView};
+use crate::cases::document_check::ModelChangeView;
+use crate::cases::drafts;
 use crate::cases::keys::{self, KeyListParams};
 use crate::cases::paging::PageParams;
 use crate::cases::problem::PlacedProblem;

@@ -45,6 +45,7 @@ pub const FILLED: &[(&str, &str)] = &[
     ("me", "/me"),
     ("device", "/device"),
     ("device-waiting", "/device?user_code=bcdf-ghjk"),
+    ("device-waiting-api", "/device?user_code=bcdf-ghjl"),
     ("device-unknown", "/device?user_code=ZZZZ-ZZZZ"),
     ("me-key", "/me/key"),
     ("me-new-key", "/me/new-key"),

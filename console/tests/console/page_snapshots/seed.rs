@@ -235,7 +235,10 @@ async fn clients(database: &TestDatabase) {
             "INSERT INTO client_sign_ins VALUES ('trilane-77c0ffee', 'ann', 'r2', 'trilane', 'laptop', '10.1.2.4', 1, {until}, {at}, {at}, {later})"
         ),
         format!(
-            "INSERT INTO device_grants VALUES ('g1', 'BCDFGHJK', 'trilane', 'laptop', '10.1.2.3', 5, 0, 'pending', NULL, NULL, NULL, {at}, {until})"
+            "INSERT INTO device_grants VALUES ('g1', 'BCDFGHJK', 'trilane', 'laptop', '10.1.2.3', 5, 0, 'pending', NULL, NULL, NULL, NULL, {at}, {until})"
+        ),
+        format!(
+            "INSERT INTO device_grants VALUES ('g2', 'BCDFGHJL', 'trilane', 'laptop', '10.1.2.3', 5, 0, 'pending', NULL, NULL, NULL, 'keys:write usage:read', {at}, {until})"
         ),
     ] {
         database.execute(&sql).await.unwrap();
