@@ -4,8 +4,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    agent, check, console, envoy_config, envoy_program, explain, filter, init, key, models, prices,
-    reference, render, serve, sign_in, up, usage,
+    agent, check, console, diff, envoy_config, envoy_program, explain, filter, init, key, models,
+    prices, publish, reference, render, serve, sign_in, up, usage,
 };
 
 /// Tools for operating the trilane gateway.
@@ -26,15 +26,19 @@ pub enum TrilaneCommand {
     Init(init::InitArgs),
     /// Check configuration documents and report every problem
     Check(check::CheckArgs),
+    /// Show the differences between documents, or from the one that a console has in force
+    Diff(diff::DiffArgs),
+    /// Publish a document at a console
+    Publish(publish::PublishArgs),
     /// Explain what the gateway would do with a request, or what happened to one, and why
     Explain(explain::ExplainArgs),
     /// List the models that a key sees, as the gateway would respond
     Models(models::ModelsArgs),
     /// List the price catalogue, and compare a document with it
     Prices(prices::PricesArgs),
-    /// Create, list, limit, disable, rotate and remove the API keys of a document
+    /// Create, list, limit, disable, rotate and remove the API keys of a document, or of a console
     Key(key::KeyArgs),
-    /// Add up usage and charges from the gateway's ledger (its access log)
+    /// Add up usage and charges from the gateway's ledger (its access log), or of a console
     Usage(usage::UsageArgs),
     /// Turn the document's upstream accounts into files that Envoy reads: clusters and secrets
     Render(render::Args),
@@ -50,7 +54,7 @@ pub enum TrilaneCommand {
     Console(console::ConsoleArgs),
     /// Stand beside an Envoy: document and keys from the console, the ledger to the console
     Agent(agent::AgentArgs),
-    /// Sign in at a console, for coding agents on this machine
+    /// Sign in at a console, for coding agents on this machine or for this command
     Login(sign_in::LoginArgs),
     /// Print a key of the person who is signed in, for programs that ask a command for theirs
     Token(sign_in::TokenArgs),
@@ -78,6 +82,8 @@ impl TrilaneCommand {
             Self::BecomeEnvoy(args) => up::launch(&args),
             Self::Init(args) => init::run(&args),
             Self::Check(args) => check::run(&args),
+            Self::Diff(args) => diff::run(&args),
+            Self::Publish(args) => publish::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Models(args) => models::run(&args),
             Self::Prices(args) => prices::run(&args),

@@ -9,6 +9,7 @@
 //! | `certs/` | the certificate of the TLS listener |
 //! | `console/` | the console's database, with `trilane up --console` |
 //! | `sealing.keys` | the keys with which that console seals credentials of accounts and secrets of webhooks |
+//! | `admin.token` | the token of that console's first admin |
 //! | `agent/` | what the agent has from a console: document, keys, credential |
 //! | `envoy/` | an Envoy that `trilane envoy install` unpacked |
 //! | `run/` | what a running gateway writes, and writes again at the next start: Envoy's configuration, the published document, clusters and secrets, logs, the lock |
@@ -18,8 +19,6 @@
     reason = "the layout is one place, whoever uses which part of it"
 )]
 
-use std::env;
-use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -28,6 +27,7 @@ use std::path::{Path, PathBuf};
 use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile};
 
 use crate::agent::AgentPlace;
+use crate::base_directory::BaseDirectory;
 use crate::failure::Failure;
 use crate::files;
 
@@ -70,7 +70,7 @@ impl DataArg {
 
     fn directory_called(&self, default: &str) -> Result<DataDirectory, Failure> {
         let named = self.data.clone();
-        let default = || Some(data_home(|name| env::var_os(name))?.join(default));
+        let default = || Some(BaseDirectory::Data.path()?.join(default));
         named
             .or_else(default)
             .map(DataDirectory::new)
@@ -81,15 +81,6 @@ impl DataArg {
             )
             })
     }
-}
-
-/// The directory of the data of all programs, by the XDG base directory specification: a relative path counts as none.
-fn data_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name| {
-        let path = variable(name).map(PathBuf::from);
-        path.filter(|path| path.is_absolute())
-    };
-    path("XDG_DATA_HOME").or_else(|| Some(path("HOME")?.join(".local/share")))
 }
 
 /// A data directory: the paths in it.
@@ -145,6 +136,11 @@ impl DataDirectory {
     /// The keys with which the console seals credentials of accounts and secrets of webhooks.
     pub fn sealing_keys(&self) -> PathBuf {
         self.0.join(SEALING_KEYS)
+    }
+
+    /// The token of the console's first admin.
+    pub fn admin_token(&self) -> PathBuf {
+        self.0.join("admin.token")
     }
 
     /// The directory of the agent, with the state that it has from a console.
@@ -225,31 +221,6 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-
-    #[test]
-    fn the_default() {
-        for (case, variables, want) in [
-            (
-                "XDG",
-                &[("XDG_DATA_HOME", "/data"), ("HOME", "/home/a")][..],
-                Some("/data"),
-            ),
-            ("home", &[("HOME", "/home/a")], Some("/home/a/.local/share")),
-            (
-                "a relative path counts as none",
-                &[("XDG_DATA_HOME", "data"), ("HOME", "/home/a")],
-                Some("/home/a/.local/share"),
-            ),
-            ("an empty one too", &[("XDG_DATA_HOME", "")], None),
-            ("neither", &[], None),
-        ] {
-            let variable = |name: &str| {
-                let found = variables.iter().find(|(each, _)| *each == name);
-                found.map(|(_, value)| OsString::from(value))
-            };
-            assert_eq!(data_home(variable), want.map(PathBuf::from), "{case}");
-        }
-    }
 
     #[test]
     fn what_is_made_is_private() {

@@ -24,14 +24,6 @@ pub struct DocumentArg {
 }
 
 impl DocumentArg {
-    /// The document of this file.
-    pub fn of(file: &Path) -> Self {
-        Self {
-            document: Some(file.to_owned()),
-            positional: None,
-        }
-    }
-
     /// Returns the path of the document's file; `-` for standard input.
     pub fn path(&self) -> &Path {
         let named = self.document.as_deref().or(self.positional.as_deref());

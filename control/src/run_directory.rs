@@ -77,6 +77,11 @@ impl RunDirectory {
         AdminPlace::ToldIn(self.admin_address())
     }
 
+    /// The file with the address of the console that has document and keys, as people reach it.
+    pub fn console_address(&self) -> PathBuf {
+        self.0.join("console-address")
+    }
+
     /// The file with the source of the document that was put in force here last.
     pub fn published_from(&self) -> PathBuf {
         self.0.join("published-from")

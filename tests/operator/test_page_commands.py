@@ -19,6 +19,8 @@ RUN_BY: dict[str, tuple[str, int] | dict[str, tuple[str, ...]]] = {
         "control/tests/command/reference.rs": (
             *("envoy-config", "trilane check", "trilane explain", "trilane models", "key create", "completions"),
         ),
+        "control/tests/command/server/documents.rs": ("TRILANE_SERVER",),
+        "tests/e2e/console/test_client_sign_in.py": ("login --api",),
         "tests/e2e/up/test_up.py": ("trilane up --demo",),
         "tests/e2e/up/test_envoy_install.py": ("envoy install",),
     },

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::console_url::ConsoleUrl;
+use crate::console_http::ConsoleUrl;
 use crate::envoy_admin::AdminPlace;
 use crate::system_ca::SystemCaArg;
 

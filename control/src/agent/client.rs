@@ -3,24 +3,12 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
-use trilane_console::outgoing;
-use ureq::http::Response;
-use ureq::tls::RootCerts;
-use ureq::unversioned::resolver::DefaultResolver;
-use ureq::{Agent, Body};
 
-use super::console_url::ConsoleUrl;
 use super::contact::ConsoleContact;
-use super::watched_tcp;
-
-/// The longest time for a response.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The longest answer, in bytes: a document.
-const MOST: u64 = 64 << 20;
+use crate::console_http::{ConsoleHttp, ConsoleResponse, ConsoleUrl, NoAnswer, RequestBody};
 
 /// The token with which an agent authenticates to the console. `Debug` does not print it.
 #[derive(Clone)]
@@ -98,8 +86,7 @@ struct ConsoleProblem {
 /// A console, as one agent reaches it.
 #[derive(Debug, Clone)]
 pub struct ConsoleClient {
-    http: Agent,
-    url: ConsoleUrl,
+    http: ConsoleHttp,
     credential: Option<AgentCredential>,
     contact: Arc<ConsoleContact>,
 }
@@ -110,27 +97,8 @@ impl ConsoleClient {
     /// # Errors
     /// The file has no certificate.
     pub fn new(url: ConsoleUrl, ca: Option<&Path>) -> Result<Self, String> {
-        let mut config = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false)
-            // A credential goes to the named host and to no other.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(concat!("trilane-agent/", env!("CARGO_PKG_VERSION")));
-        if url.is_tls() {
-            let roots = ca.map_or(Ok(RootCerts::PlatformVerifier), outgoing::authorities)?;
-            config = config.tls_config(outgoing::tls(roots));
-        } else {
-            // This machine: no proxy is in between.
-            config = config.proxy(None);
-        }
         Ok(Self {
-            http: Agent::with_parts(
-                config.build(),
-                watched_tcp::connector(),
-                DefaultResolver::default(),
-            ),
-            url,
+            http: ConsoleHttp::new(url, ca, "trilane-agent")?,
             credential: None,
             contact: Arc::default(),
         })
@@ -162,19 +130,11 @@ impl ConsoleClient {
         etag: Option<&str>,
         headers: &[(&str, &str)],
     ) -> Result<Option<ConsoleAnswer>, ConsoleError> {
-        let mut request = self.http.get(self.url.join(path));
-        for (name, value) in self.authorization().iter() {
-            request = request.header(*name, value);
-        }
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        if let Some(etag) = etag {
-            request = request.header("if-none-match", etag);
-        }
-        let response = request.call().map_err(|error| away(&error));
+        let known = etag.map(|etag| ("if-none-match", etag));
+        let headers: Vec<_> = headers.iter().copied().chain(known).collect();
+        let response = self.send("GET", path, &headers, None);
         self.note(response.and_then(|response| {
-            if response.status() == 304 {
+            if response.status == 304 {
                 return Ok(None);
             }
             answer(response).map(Some)
@@ -186,11 +146,7 @@ impl ConsoleClient {
     /// # Errors
     /// The request failed, or the console rejected it.
     pub fn post(&self, path: &str, kind: &str, body: &[u8]) -> Result<ConsoleAnswer, ConsoleError> {
-        let mut request = self.http.post(self.url.join(path)).content_type(kind);
-        for (name, value) in self.authorization().iter() {
-            request = request.header(*name, value);
-        }
-        let response = request.send(body).map_err(|error| away(&error));
+        let response = self.send("POST", path, &[], Some((kind, body)));
         self.note(response.and_then(answer))
     }
 
@@ -199,27 +155,28 @@ impl ConsoleClient {
     /// # Errors
     /// The request failed, or the console rejected it.
     pub fn put(&self, path: &str, json: &[u8]) -> Result<ConsoleAnswer, ConsoleError> {
-        let mut request = self.http.put(self.url.join(path));
-        for (name, value) in self.authorization().iter() {
-            request = request.header(*name, value);
-        }
-        let request = request.content_type("application/json");
-        let response = request.send(json).map_err(|error| away(&error));
+        let response = self.send("PUT", path, &[], Some(("application/json", json)));
         self.note(response.and_then(answer))
     }
 
-    fn authorization(&self) -> Option<(&'static str, String)> {
-        let credential = self.credential.as_ref()?;
-        Some(("authorization", format!("Bearer {}", credential.reveal())))
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<RequestBody<'_>>,
+    ) -> Result<ConsoleResponse, ConsoleError> {
+        let credential = self.credential.as_ref();
+        let credential = credential.map(|credential| format!("Bearer {}", credential.reveal()));
+        let own = credential.as_deref().map(|value| ("authorization", value));
+        let headers: Vec<_> = headers.iter().copied().chain(own).collect();
+        let sent = self.http.send(method, path, &headers, body);
+        sent.map_err(|NoAnswer(why)| ConsoleError::Away(why))
     }
 }
 
-fn answer(mut response: Response<Body>) -> Result<ConsoleAnswer, ConsoleError> {
-    let status = response.status();
-    let etag = response.headers().get("etag");
-    let etag = etag.and_then(|value| value.to_str().ok().map(str::to_owned));
-    let limited = response.body_mut().with_config().limit(MOST);
-    let body = limited.read_to_vec().map_err(|error| away(&error))?;
+fn answer(response: ConsoleResponse) -> Result<ConsoleAnswer, ConsoleError> {
+    let ConsoleResponse { status, etag, body } = response;
     if status.is_success() {
         return Ok(ConsoleAnswer { etag, body });
     }
@@ -247,13 +204,4 @@ pub fn page_path(path: &str, cursor: Option<&str>) -> String {
             utf8_percent_encode(cursor, NON_ALPHANUMERIC)
         ),
     }
-}
-
-/// None of the texts has a credential: they are about connections.
-fn away(error: &ureq::Error) -> ConsoleError {
-    ConsoleError::Away(match error {
-        ureq::Error::Timeout(_) => format!("not within {} s", PATIENCE.as_secs()),
-        ureq::Error::HostNotFound => "its name does not resolve".to_owned(),
-        other => other.to_string(),
-    })
 }

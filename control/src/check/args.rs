@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::console_api::ServerArgs;
 use crate::output::FormatArgs;
 
 /// Reports every problem of configuration documents.
@@ -11,6 +12,9 @@ The gateway's own code checks the document, so both always agree. Problems keep 
 warnings are allowed, but look unintended. For each upstream account it prints the URL of a POST. No other value of the document is printed, because it may be a secret in a wrong place. Files that \
 the document names, and what Envoy needs for its accounts, are checked by `trilane render --check`.
 
+With --server a console checks it, beside what that has in force: its own prices, the keys of its database that gain or lose models, and \
+the credentials that it keeps. Nothing is changed there.
+
 Exit codes:
   0  every document is valid
   1  one has problems; with --strict: or warnings
@@ -18,10 +22,14 @@ Exit codes:
 
 Examples:
   trilane check --document gateway.json
-  trilane check --strict --format json --document configurations/*.json")]
+  trilane check --strict --format json --document configurations/*.json
+  trilane check --server https://console.example.com --document gateway.json")]
 pub struct CheckArgs {
     #[command(flatten)]
     documents: CheckedDocuments,
+
+    #[command(flatten)]
+    pub server: ServerArgs,
 
     /// Treat warnings as problems
     #[arg(long)]

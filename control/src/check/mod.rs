@@ -8,6 +8,7 @@ use report::{CheckReport, DocumentReport};
 
 use crate::document;
 use crate::failure::Failure;
+use crate::in_force::NotInForce;
 use crate::ink::Ink;
 use crate::output::{self, OutputFormat};
 
@@ -16,14 +17,28 @@ use crate::output::{self, OutputFormat};
 /// # Errors
 /// One is invalid, or cannot be read.
 pub fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let verdicts = args.documents().map(|path| {
+    // A document is always named: the environment alone makes no check one by a console.
+    let console = args.server.console(true)?;
+    let mut verdicts = Vec::new();
+    for path in args.documents() {
         let name = path.display().to_string();
-        match document::read(path) {
-            Ok(bytes) => DocumentReport::of(name, &bytes, &document::prices_of(path), args.strict),
-            Err(why) => DocumentReport::unreadable(name, why),
-        }
-    });
-    let report = CheckReport::new(verdicts.collect());
+        verdicts.push(match (document::read(path), &console) {
+            (Err(why), _) => DocumentReport::unreadable(name, why),
+            (Ok(bytes), None) => {
+                if let Some(not) = NotInForce::of(path) {
+                    not.note_of_check();
+                }
+                DocumentReport::of(name, &bytes, &document::prices_of(path), args.strict)
+            }
+            (Ok(bytes), Some(console)) => {
+                let text = String::from_utf8_lossy(&bytes);
+                let check = console.check_document(&text);
+                let check = check.map_err(|error| Failure::Unreadable(error.text))?;
+                DocumentReport::of_console(name, &bytes, &check, args.strict)
+            }
+        });
+    }
+    let report = CheckReport::new(verdicts);
     output::print_beside_code(|out| match args.format.format() {
         OutputFormat::Table => report.lines(Ink::of_output(), out),
         OutputFormat::Csv => report.table().write_csv(out),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use trilane::config::Problem;
 
+use crate::console_api::{DocumentCheck, PlacedFinding};
 use crate::destination::Destination;
 use crate::document;
 use crate::ink::{Highlight, Ink};
@@ -42,6 +43,9 @@ pub struct DocumentReport {
     warnings: Vec<Finding>,
     /// The URLs of each account.
     accounts: Vec<Destination>,
+    /// The keys that gain or lose models, beside what a console has in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<String>>,
 }
 
 /// One thing about a document.
@@ -133,6 +137,7 @@ impl DocumentReport {
             problems: Vec::new(),
             warnings: Vec::new(),
             accounts: Vec::new(),
+            changes: None,
         };
         match document::judge(bytes, prices) {
             Ok(mut compiled) => {
@@ -150,6 +155,29 @@ impl DocumentReport {
         verdict
     }
 
+    /// A console's result; with `strict`, warnings count.
+    pub fn of_console(document: String, bytes: &[u8], check: &DocumentCheck, strict: bool) -> Self {
+        let findings = |found: &[PlacedFinding]| {
+            let found = found.iter().cloned();
+            let findings = found.map(|PlacedFinding { path, reason }| {
+                Finding::new(Problem { path, reason }, bytes)
+            });
+            findings.collect()
+        };
+        let warnings = check.all_warnings();
+        Self {
+            document,
+            good: check.valid && !(strict && !warnings.is_empty()),
+            unreadable: None,
+            groups: check.valid.then_some(check.groups),
+            keys: check.valid.then_some(check.keys),
+            problems: findings(&check.problems),
+            warnings: findings(&warnings),
+            accounts: Vec::new(),
+            changes: Some(check.changes()),
+        }
+    }
+
     /// The result for a document that cannot be read.
     pub fn unreadable(document: String, why: String) -> Self {
         Self {
@@ -161,6 +189,7 @@ impl DocumentReport {
             problems: Vec::new(),
             warnings: Vec::new(),
             accounts: Vec::new(),
+            changes: None,
         }
     }
 
@@ -184,6 +213,8 @@ impl DocumentReport {
         }
         let accounts = self.accounts.iter();
         rows.extend(accounts.map(|account| row(None, "account", &account.at, &account.line())));
+        let changes = self.changes.iter().flatten();
+        rows.extend(changes.map(|change| row(None, "change", "", change)));
         rows.push(match &self.unreadable {
             Some(why) => row(None, "unreadable", "", why),
             None => row(None, if self.good { "good" } else { "not good" }, "", ""),
@@ -218,6 +249,9 @@ impl DocumentReport {
         }
         for account in &self.accounts {
             writeln!(out, "{name}: {}", account.line())?;
+        }
+        for change in self.changes.iter().flatten() {
+            writeln!(out, "{name}: change: {}", printable(change))?;
         }
         let number = |number: usize, what: &str| {
             let s = if number == 1 { "" } else { "s" };

@@ -9,7 +9,7 @@ use trilane_console::connections::CertificateFiles;
 use trilane_console::timestamp;
 
 use super::running::TlsListen;
-use crate::agent::ConsoleUrl;
+use crate::console_http::ConsoleUrl;
 use crate::system_ca::SystemCaArg;
 
 /// Serves the control plane's API: keys, documents, usage and spend of all gateways, in one database.

@@ -23,7 +23,7 @@ use trilane_console::store::DatabaseAddress;
 use trilane_console::store::audit::{self, Actor};
 use trilane_console::vendors::VendorAccess;
 
-use crate::agent::ConsoleUrl;
+use crate::console_http::ConsoleUrl;
 use crate::data_directory::SEALING_KEYS;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;

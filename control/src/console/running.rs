@@ -35,7 +35,7 @@ use trilane_console::{first_admin, server};
 
 use super::webhooks::WebhookSender;
 use super::{import, now};
-use crate::agent::ConsoleUrl;
+use crate::console_http::ConsoleUrl;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
 use crate::key::Delivery;

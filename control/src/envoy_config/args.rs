@@ -8,7 +8,7 @@ use super::settings::{
     AccountSource, DocumentSource, EnvoySettings, LedgerPlace, SignInConsole, TlsListener,
 };
 use super::upstreams::StaticUpstreams;
-use crate::agent::ConsoleUrl;
+use crate::console_http::ConsoleUrl;
 use crate::data_directory::DataArg;
 use crate::failure::Failure;
 use crate::host_port::HostPort;

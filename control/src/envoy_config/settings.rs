@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::upstreams::StaticUpstreams;
-use crate::agent::ConsoleUrl;
+use crate::console_http::ConsoleUrl;
 use crate::host_port::HostPort;
 
 /// The settings of one Envoy. Paths are those that Envoy sees.

@@ -18,6 +18,7 @@ use trilane_console::gateway::{self, LocalGateway};
 
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
+use crate::in_force::NotInForce;
 use crate::ink::Ink;
 use crate::output::{self, OutputFormat};
 
@@ -41,6 +42,9 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(why.to_owned()));
     }
     let compiled = document::good(document)?;
+    if let Some(not) = NotInForce::of(document) {
+        not.note_of_pages("page Requests");
+    }
     let asker = args.whose.asker(&compiled)?;
     let gateway = LocalGateway::new(compiled, asker.as_ref());
     let request = request::described(args, &target, asker.as_ref(), &gateway)?;

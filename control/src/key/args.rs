@@ -5,18 +5,24 @@ use std::path::{Path, PathBuf};
 use time::{Duration, OffsetDateTime};
 
 use super::access::AccessArgs;
+use super::place::KeyPlaceArgs;
 use super::terms::LimitArgs;
-use crate::document::DocumentArg;
+use crate::failure::Failure;
 use crate::output::FormatArgs;
 use crate::timestamp;
 
-/// Creates, lists, limits, narrows, disables, expires, rotates and removes the API keys of a document.
+/// Creates, lists, shows, limits, narrows, disables, expires, rotates and removes the API keys of a document, or of a console.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Only the necessary part of the document's text changes. The file is replaced whole by a rename, with the same mode and \
 owner. A document that the gateway would reject is not written, and a concurrent change is not overwritten. If the \
 gateway reads this file, the change takes effect within a second; a document that is published (trilane render \
 --publish) must be published again.
+
+With --server the keys are those of a console: the same options and the same output, in the name of the person whose token it is. \
+Gateways have a change within seconds. A key that somebody else has changed meanwhile stays as it is. Nobody's token stands on a \
+command line: it is in $TRILANE_TOKEN, in the file that --token-file names, or from trilane login --api. With $TRILANE_SERVER \
+the console need not be named where no document is.
 
 The owner and the team are written into the document, so gateways write them into their ledgers.
 
@@ -25,7 +31,7 @@ value.
 
 Exit codes:
   0  done, or nothing to do
-  1  not done: the document is unchanged
+  1  not done: nothing is changed
   2  the document cannot be read, or wrong command line
 
 Examples:
@@ -36,7 +42,9 @@ Examples:
   trilane key limit --document gateway.json --id key_02 --budget-month 300 --rpm none
   trilane key access --document gateway.json --id key_03 --models all --multiplier 0.2
   trilane key rotate --document gateway.json --id key_01 --overlap 7d
-  trilane key list --document gateway.json")]
+  trilane key list --document gateway.json
+  trilane key create --server https://console.example.com --id key_01 --group all --owner ann --key-out key_01.txt
+  trilane key list --server https://console.example.com --format json")]
 pub struct KeyArgs {
     #[command(subcommand)]
     pub command: KeyCommand,
@@ -49,6 +57,8 @@ pub enum KeyCommand {
     Create(KeyCreateArgs),
     /// List the keys: id, owner, team, group, models, multiplier, state, limits, budget, end
     List(KeyListArgs),
+    /// Show a key, with what a console knows of it
+    Show(OneKeyArgs),
     /// Disable a key
     Disable(OneKeyArgs),
     /// Enable a disabled key
@@ -95,9 +105,24 @@ pub struct KeyCreateArgs {
 
     #[command(flatten)]
     pub shown: KeyOutArgs,
+
+    /// Make it although the gateway of this machine does not read the document: it is for a gateway elsewhere
+    #[arg(long, conflicts_with = "server")]
+    pub elsewhere: bool,
 }
 
 impl KeyCreateArgs {
+    /// The time at which the key expires; `None`: never.
+    ///
+    /// # Errors
+    /// It is too far away.
+    pub fn ends(&self) -> Result<Option<OffsetDateTime>, Failure> {
+        match self.expires_in {
+            Some(span) => timestamp::from_now(span).map(Some).map_err(Failure::Usage),
+            None => Ok(self.expires_at),
+        }
+    }
+
     /// Those for a key in a new file, reported for people.
     pub fn first(
         document: &Path,
@@ -108,7 +133,7 @@ impl KeyCreateArgs {
     ) -> Self {
         Self {
             one: OneKeyArgs {
-                document: DocumentArg::of(document),
+                place: KeyPlaceArgs::of(document),
                 id,
                 format: FormatArgs::TABLE,
             },
@@ -121,6 +146,8 @@ impl KeyCreateArgs {
             shown: KeyOutArgs {
                 key_out: Some(key_out),
             },
+            // It is what the first gateway will read.
+            elsewhere: true,
         }
     }
 }
@@ -159,17 +186,17 @@ pub struct KeyAccessArgs {
 #[derive(Debug, clap::Args)]
 pub struct KeyListArgs {
     #[command(flatten)]
-    pub document: DocumentArg,
+    pub place: KeyPlaceArgs,
 
     #[command(flatten)]
     pub format: FormatArgs,
 }
 
-/// The options that select one key of a document.
+/// The options that select one key.
 #[derive(Debug, clap::Args)]
 pub struct OneKeyArgs {
     #[command(flatten)]
-    pub document: DocumentArg,
+    pub place: KeyPlaceArgs,
 
     /// The key's id, which is not secret
     #[arg(long, value_name = "ID")]
@@ -215,7 +242,8 @@ pub struct KeyEndArgs {
 #[command(after_help = "\
 Without --overlap the old value is rejected as soon as the document takes effect. With it the old value stays valid \
 under an id of its own, `<id>-old-<time>`, until it expires; `trilane key expire --now` ends it earlier, and `trilane \
-key remove` removes it. Limits and budgets are counted for each id, so while both are valid each has the full limits.")]
+key remove` removes it. In a document limits and budgets are counted for each id, so while both are valid each has the full limits; \
+in a console both count together.")]
 pub struct KeyRotateArgs {
     #[command(flatten)]
     pub one: OneKeyArgs,

@@ -28,6 +28,45 @@ struct DocumentKey<'o> {
     says: &'o KeyDocument,
 }
 
+/// A change of a key that gives it no new value.
+#[derive(Debug)]
+pub enum KeyChange<'c> {
+    /// It is disabled, or enabled.
+    Disable(bool),
+    /// It ends then; `None`: never.
+    Expire(Option<OffsetDateTime>),
+    /// It has other limits; with `true`, no others than these.
+    Limit(&'c LimitArgs, bool),
+    /// It has other models, another multiplier or another team.
+    Access(&'c AccessArgs),
+    /// It is removed.
+    Remove,
+}
+
+impl KeyChange<'_> {
+    /// The word for it once it is done.
+    pub const fn done(&self) -> &'static str {
+        match self {
+            Self::Disable(true) => "disabled",
+            Self::Disable(false) => "enabled",
+            Self::Expire(_) => "expires",
+            Self::Limit(..) => "limited",
+            Self::Access(_) => "access changed",
+            Self::Remove => "removed",
+        }
+    }
+
+    /// Whether requests with the key are refused by it, so that old values that are still good are worth a word.
+    pub const fn ends(&self) -> bool {
+        matches!(self, Self::Disable(true) | Self::Remove)
+    }
+}
+
+/// The message for an id that the document does not have.
+pub fn no_key(id: &str) -> String {
+    format!("the document has no key with the id {id}: `trilane key list` has all of them")
+}
+
 /// The new text, or `None` if there is nothing to do.
 pub type Changed = Result<Option<Vec<u8>>, String>;
 
@@ -242,10 +281,7 @@ impl<'a> Opened<'a> {
     }
 
     fn find(&self, id: &str) -> Result<DocumentKey<'_>, String> {
-        let none = || {
-            format!("the document has no key with the id {id}: `trilane key list` has all of them")
-        };
-        let position = self.position(id).ok_or_else(none)?;
+        let position = self.position(id).ok_or_else(|| no_key(id))?;
         let key = self.text.key(position).ok_or_else(misread)?;
         let says = self.keys.get(position).ok_or_else(misread)?;
         Ok(DocumentKey {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use trilane_console::secret::NewSecret;
 
-/// A file with a new key. It is removed again unless the key is in the document.
+/// A file for a new key. It is removed again unless the key is where gateways have it from.
 #[derive(Debug)]
 pub struct Delivery {
     file: PathBuf,
@@ -20,36 +20,54 @@ impl Delivery {
     /// # Errors
     /// The file exists already, or cannot be written.
     pub fn new(file: &Path, key: &NewSecret) -> Result<Self, String> {
-        let failed = |error: io::Error| {
-            let hint = if error.kind() == io::ErrorKind::AlreadyExists {
-                ": name one that is not there yet"
-            } else {
-                ""
-            };
-            format!(
-                "cannot write the key into {}: {error}{hint}",
-                file.display()
-            )
-        };
-        let opened = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(file);
-        let mut opened = opened.map_err(failed)?;
-        let delivery = Self {
-            file: file.to_owned(),
-            kept: false,
-        };
-        let written = writeln!(opened, "{}", key.reveal()).and_then(|()| opened.sync_all());
-        written.map_err(failed)?;
+        let delivery = Self::begin(file)?;
+        delivery.write(key.reveal())?;
         Ok(delivery)
     }
 
-    /// Keeps the file: the key is in the document.
+    /// Makes the new file, which only its owner can read, before there is a key.
+    ///
+    /// # Errors
+    /// The file exists already, or cannot be written.
+    pub fn begin(file: &Path) -> Result<Self, String> {
+        let mut options = OpenOptions::new();
+        let opened = options.write(true).create_new(true).mode(0o600).open(file);
+        opened.map_err(|error| failed(file, &error))?;
+        Ok(Self {
+            file: file.to_owned(),
+            kept: false,
+        })
+    }
+
+    /// Writes the key.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, key: &str) -> Result<(), String> {
+        let opened = OpenOptions::new().write(true).open(&self.file);
+        let written = opened.and_then(|mut opened| {
+            writeln!(opened, "{key}")?;
+            opened.sync_all()
+        });
+        written.map_err(|error| failed(&self.file, &error))
+    }
+
+    /// Keeps the file: gateways have the key.
     pub fn keep(mut self) {
         self.kept = true;
     }
+}
+
+fn failed(file: &Path, error: &io::Error) -> String {
+    let hint = if error.kind() == io::ErrorKind::AlreadyExists {
+        ": name one that is not there yet"
+    } else {
+        ""
+    };
+    format!(
+        "cannot write the key into {}: {error}{hint}",
+        file.display()
+    )
 }
 
 impl Drop for Delivery {
@@ -62,21 +80,26 @@ impl Drop for Delivery {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
     fn only_a_key_of_the_document_stays() {
         let files = tempfile::tempdir().unwrap();
-        let (file, key) = (files.path().join("key"), NewSecret::key().unwrap());
-        drop(Delivery::new(&file, &key).unwrap());
+        let file = files.path().join("key");
+        let deliver = || {
+            let delivery = Delivery::begin(&file).unwrap();
+            delivery.write("tl-key").unwrap();
+            delivery
+        };
+        drop(deliver());
         assert!(!file.exists(), "it did not come into the document");
-        Delivery::new(&file, &key).unwrap().keep();
-        let kept = fs::read_to_string(&file).unwrap();
-        assert_eq!(kept, format!("{}\n", key.reveal()));
-        assert!(
-            Delivery::new(&file, &key).is_err(),
-            "nothing is overwritten"
-        );
+        deliver().keep();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "tl-key\n");
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(Delivery::begin(&file).is_err(), "nothing is overwritten");
         assert!(file.exists(), "nor taken away");
     }
 }

@@ -1,6 +1,6 @@
 //! The state of a document's keys, to be printed.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use trilane::config::document::{KeyDocument, LimitsDocument};
 use trilane::keys::KeyRecord;
@@ -10,7 +10,7 @@ use crate::output::{OutputColumn, OutputTable};
 use crate::timestamp;
 
 /// The properties of a key that are shown: neither its value nor its digest.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct ListedKey {
     /// The id.
     pub id: String,
@@ -34,15 +34,117 @@ pub struct ListedKey {
 
 /// The state of a key at a time.
 pub fn of(record: &KeyRecord, now: OffsetDateTime) -> &'static str {
-    let expired = record
-        .expires_at
-        .is_some_and(|end| end <= now.unix_timestamp());
-    match (record.disabled, expired) {
+    state(record.disabled, record.expires_at, now)
+}
+
+/// The state of a key that is disabled, or ends at this second since 1970.
+pub fn state(disabled: bool, ends: Option<i64>, now: OffsetDateTime) -> &'static str {
+    let expired = ends.is_some_and(|end| end <= now.unix_timestamp());
+    match (disabled, expired) {
         (true, _) => "disabled",
         (false, true) => "expired",
         (false, false) => "good",
     }
 }
+
+/// A key with all that is known of it.
+#[derive(Debug, Serialize)]
+pub struct KeyDetails {
+    #[serde(flatten)]
+    key: ListedKey,
+    #[serde(flatten)]
+    console: Option<ConsoleDetails>,
+}
+
+/// The properties that a console knows of a key beside those of a document.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct ConsoleDetails {
+    /// The greatest final multiplier that it pays.
+    max_multiplier: Option<String>,
+    /// Its name.
+    label: Option<String>,
+    /// The last characters of its value.
+    hint: Option<String>,
+    /// The time at which it was created.
+    created_at: Option<String>,
+    /// The id of the person who created it.
+    created_by: Option<String>,
+    /// The time of the latest use.
+    last_used_at: Option<String>,
+    /// The amounts spent this month (UTC), by currency.
+    spent_this_month: Option<Vec<SpentAmount>>,
+    /// The old values that are still good.
+    #[serde(default)]
+    pub old_values: Vec<OldValue>,
+}
+
+/// An amount.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SpentAmount {
+    currency: String,
+    amount: String,
+}
+
+/// An old value of a key, which is a key of its own for a while.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct OldValue {
+    /// The id of that key.
+    pub id: String,
+    /// Until when it is good.
+    pub good_until: String,
+}
+
+impl KeyDetails {
+    /// Those of a key, with what a console knows.
+    pub const fn new(key: ListedKey, console: Option<ConsoleDetails>) -> Self {
+        Self { key, console }
+    }
+
+    /// A row for each property that it has.
+    pub fn table(&self) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
+        let own = NAMES.into_iter().zip(self.key.row());
+        let console = self.console.iter().flat_map(ConsoleDetails::rows);
+        let rows = own.chain(console).filter(|(_, value)| !value.is_empty());
+        let columns = ["property", "value"].map(OutputColumn::text);
+        let rows = rows.map(|(name, value)| vec![name.to_owned(), value]);
+        OutputTable::new(columns.to_vec(), rows)
+    }
+}
+
+impl ConsoleDetails {
+    fn rows(&self) -> Vec<(&'static str, String)> {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let spent = self.spent_this_month.iter().flatten();
+        let spent = spent.map(|spent| format!("{} {}", spent.amount, spent.currency));
+        let old = self.old_values.iter();
+        let old = old.map(|old| format!("{} until {}", old.id, old.good_until));
+        let list = |all: Vec<String>| all.join(", ");
+        vec![
+            ("max_multiplier", text(&self.max_multiplier)),
+            ("label", text(&self.label)),
+            ("hint", text(&self.hint)),
+            ("created_at", text(&self.created_at)),
+            ("created_by", text(&self.created_by)),
+            ("last_used_at", text(&self.last_used_at)),
+            ("spent_this_month", list(spent.collect())),
+            ("old_values", list(old.collect())),
+        ]
+    }
+}
+
+/// The names of the properties of a key, in their order.
+const NAMES: [&str; 10] = [
+    "id",
+    "owner",
+    "group",
+    "state",
+    "limits",
+    "budget",
+    "expires_at",
+    "team",
+    "models",
+    "multiplier",
+];
 
 impl ListedKey {
     /// The state of a key at a time.
@@ -82,19 +184,10 @@ impl ListedKey {
 
 /// A row for each key.
 pub fn table(states: &[ListedKey]) -> OutputTable<impl Iterator<Item = Vec<String>> + '_> {
-    let others = [
-        "owner",
-        "group",
-        "state",
-        "limits",
-        "budget",
-        "expires_at",
-        "team",
-        "models",
-        "multiplier",
-    ];
-    let others = others.map(|name| OutputColumn::text(name).optional());
-    let columns = [OutputColumn::text("id")].into_iter().chain(others);
+    let columns = NAMES.into_iter().map(|name| match name {
+        "id" => OutputColumn::text(name),
+        _ => OutputColumn::text(name).optional(),
+    });
     OutputTable::new(
         columns.collect::<Vec<_>>(),
         states.iter().map(ListedKey::row),

@@ -14,6 +14,7 @@ use trilane_console::gateway::{self, CredentialPlace, KeyHolder, LocalGateway, p
 
 use crate::document::{self, STDIN};
 use crate::failure::Failure;
+use crate::in_force::NotInForce;
 use crate::output::{self, OutputFormat};
 use crate::terminal::printable;
 
@@ -29,6 +30,9 @@ pub fn run(args: &ModelsArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(why.to_owned()));
     }
     let compiled = document::good(document)?;
+    if let Some(not) = NotInForce::of(document) {
+        not.note_of_pages("page Keys");
+    }
     let Some(asker) = args.whose.asker(&compiled)? else {
         let why = "say whose list: --key-file FILE, --key-id ID or --group ID";
         return Err(Failure::Usage(why.to_owned()));

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::KeyLife;
 use super::stored::StoredSignIn;
+use crate::shell_line::shell_line;
 use crate::terminal::say;
 
 /// A coding agent.
@@ -43,9 +44,7 @@ impl KeyCommand {
     /// The command as a shell reads it.
     fn in_shell(&self) -> String {
         let program = self.program.display().to_string();
-        let words = [program].into_iter().chain(self.arguments());
-        let quoted = words.map(|word| format!("'{}'", word.replace('\'', "'\\''")));
-        quoted.collect::<Vec<_>>().join(" ")
+        shell_line([program].into_iter().chain(self.arguments()))
     }
 }
 
@@ -168,7 +167,7 @@ mod tests {
         };
         assert_eq!(
             key.in_shell(),
-            r"'/opt/it'\''s here/trilane' 'token' '--file' '/home/a b/sign-in.json'"
+            r"'/opt/it'\''s here/trilane' token --file '/home/a b/sign-in.json'"
         );
     }
 }

@@ -4,16 +4,30 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::agents::CodingAgent;
-use crate::agent::ConsoleUrl;
+use crate::console_http::ConsoleUrl;
 
 /// The variable that names the file of the sign-in.
-const VARIABLE: &str = "TRILANE_SIGN_IN";
+pub const VARIABLE: &str = "TRILANE_SIGN_IN";
+/// The scopes that a token of the API gets by signing in.
+const SCOPES: [&str; 6] = [
+    "keys:read",
+    "keys:write",
+    "usage:read",
+    "documents:read",
+    "documents:write",
+    "accounts:read",
+];
 
-/// Signs in at a console, so that coding agents on this machine use its gateway without a key that anybody hands out.
+/// Signs in at a console: for coding agents on this machine, which use its gateway without a key that anybody hands out, or with --api
+/// for this command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 It shows a code and waits until you have let this machine in, in a browser in which you are signed in at the console. What it gets \
 stands in a file that only you can read. It ends after 90 days, with trilane logout, or on the page Me of the console.
+
+With --api it gets a token of the console's API instead, for commands with --server. The page shows its scopes before you let it in. \
+You may do with it what your role may, and no more than the scopes say. It ends after twelve hours, with trilane logout, or on the \
+page Tokens of the console. The file is beside the other one. Programs have a token of their own (TRILANE_TOKEN, --token-file).
 
 Exit codes:
   0  signed in
@@ -22,7 +36,9 @@ Exit codes:
 
 Examples:
   trilane login https://ai.example.com
-  trilane run claude")]
+  trilane run claude
+  trilane login --api https://console.example.com
+  trilane key list --server https://console.example.com")]
 pub struct LoginArgs {
     /// The address of the console, or of the gateway if it passes signing in on
     #[arg(value_name = "URL")]
@@ -31,6 +47,21 @@ pub struct LoginArgs {
     /// Trust the certificate authorities in this file instead of the system's
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
+
+    /// Get a token of the console's API, for commands with --server
+    #[arg(long, conflicts_with = "gateway")]
+    pub api: bool,
+
+    /// The scopes of that token, with commas between them
+    #[arg(
+        long,
+        value_name = "SCOPE,…",
+        requires = "api",
+        value_delimiter = ',',
+        value_parser = SCOPES,
+        default_value = "keys:write,usage:read,documents:write,accounts:read"
+    )]
+    pub scope: Vec<String>,
 
     /// The address of the gateway [default: what the console says]
     #[arg(long, value_name = "URL")]
@@ -85,7 +116,7 @@ pub struct RunArgs {
     pub arguments: Vec<OsString>,
 }
 
-/// Signs out: the key is refused from then on.
+/// Signs out: key and token of the API are refused from then on.
 #[derive(Debug, clap::Args)]
 pub struct LogoutArgs {
     /// The file of the sign-in [default: trilane/sign-in.json in $XDG_CONFIG_HOME, or in ~/.config]

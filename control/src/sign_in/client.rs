@@ -2,22 +2,14 @@
 
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use trilane_console::outgoing;
-use ureq::Agent;
-use ureq::tls::RootCerts;
 
 use super::KeyLife;
-use super::stored::StoredSignIn;
-use crate::agent::ConsoleUrl;
+use crate::console_http::{ConsoleHttp, ConsoleResponse, ConsoleUrl, NoAnswer};
 
-/// The longest time for a response.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// The longest answer, in bytes.
-const MOST: u64 = 64 << 10;
 /// The name of this client.
 const CLIENT: &str = "trilane";
 
@@ -71,6 +63,8 @@ pub enum SignInError {
     Expired,
     /// The sign-in is over.
     Ended,
+    /// A scope is not one that is given by signing in.
+    Scope,
     /// Nobody signs clients in there.
     NoConsole(String),
     /// The console did not answer, or cannot now; why.
@@ -89,6 +83,10 @@ impl fmt::Display for SignInError {
             ),
             Self::Expired => f.write_str("the code is too old: trilane login again"),
             Self::Ended => f.write_str("the sign-in has ended: trilane login again"),
+            Self::Scope => f.write_str(
+                "the console gives no such scope to who signs in: trilane login --help names those that it gives; for others \
+                 make a token on its page Tokens",
+            ),
             Self::NoConsole(url) => write!(
                 f,
                 "{url} signs nobody in: it must be the address of the console, or of a gateway that passes signing in on"
@@ -109,8 +107,7 @@ struct OauthError {
 /// A console that signs clients in.
 #[derive(Debug)]
 pub struct SignInClient {
-    http: Agent,
-    url: ConsoleUrl,
+    http: ConsoleHttp,
 }
 
 impl SignInClient {
@@ -119,31 +116,8 @@ impl SignInClient {
     /// # Errors
     /// The file has no certificate.
     pub fn new(url: ConsoleUrl, ca: Option<&Path>) -> Result<Self, String> {
-        let mut config = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false)
-            // A token goes to the named host and to no other.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(concat!("trilane/", env!("CARGO_PKG_VERSION")));
-        if url.is_tls() {
-            let roots = ca.map_or(Ok(RootCerts::PlatformVerifier), outgoing::authorities)?;
-            config = config.tls_config(outgoing::tls(roots));
-        } else {
-            config = config.proxy(None);
-        }
-        Ok(Self {
-            http: config.build().into(),
-            url,
-        })
-    }
-
-    /// The console of a sign-in.
-    ///
-    /// # Errors
-    /// The file of its authorities has no certificate.
-    pub fn of(stored: &StoredSignIn) -> Result<Self, String> {
-        Self::new(stored.url.clone(), stored.ca.as_deref())
+        let http = ConsoleHttp::new(url, ca, CLIENT)?;
+        Ok(Self { http })
     }
 
     /// Whether there is a console, and its gateway.
@@ -151,23 +125,36 @@ impl SignInClient {
     /// # Errors
     /// There is none, or it does not answer.
     pub fn discover(&self) -> Result<Discovery, SignInError> {
-        let url = self.url.join("/.well-known/oauth-authorization-server");
-        let asked = self.http.get(url).call().map_err(|error| away(&error))?;
-        match read(asked) {
-            Err(SignInError::Other(_)) => Err(SignInError::NoConsole(self.url.to_string())),
+        let path = "/.well-known/oauth-authorization-server";
+        match read(self.http.send("GET", path, &[], None)) {
+            Err(SignInError::Other(_)) => Err(SignInError::NoConsole(self.http.url().to_string())),
             found => found,
         }
     }
 
-    /// Asks to be let in.
+    /// Whether its API is at this address, too.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn has_api(&self) -> Result<bool, SignInError> {
+        #[derive(Deserialize)]
+        struct Problem {
+            r#type: String,
+        }
+        let asked = self.http.send("GET", "/api/v1/me", &[], None);
+        let response = asked.map_err(|NoAnswer(why)| SignInError::Away(why))?;
+        let problem = serde_json::from_slice::<Problem>(&response.body);
+        Ok(problem.is_ok_and(|problem| problem.r#type == "/problems/unauthorized"))
+    }
+
+    /// Asks to be let in: for a key, or for a token of the API with these scopes.
     ///
     /// # Errors
     /// The console does not answer, or lets nobody ask now.
-    pub fn ask(&self, device: &str) -> Result<DeviceCodes, SignInError> {
-        self.post(
-            "/oauth/device_authorization",
-            &[("client_id", CLIENT), ("device_name", device)],
-        )
+    pub fn ask(&self, device: &str, scope: Option<&str>) -> Result<DeviceCodes, SignInError> {
+        let mut fields = vec![("client_id", CLIENT), ("device_name", device)];
+        fields.extend(scope.map(|scope| ("scope", scope)));
+        self.post("/oauth/device_authorization", &fields)
     }
 
     /// Asks whether somebody has let it in.
@@ -216,18 +203,18 @@ impl SignInClient {
         path: &str,
         fields: &[(&str, &str)],
     ) -> Result<T, SignInError> {
-        let request = self.http.post(self.url.join(path));
-        let sent = request.send_form(fields.iter().copied());
-        read(sent.map_err(|error| away(&error))?)
+        let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
+        let fields = fields.iter();
+        let fields = fields.map(|(name, value)| format!("{name}={}", encoded(value)));
+        let form = fields.collect::<Vec<_>>().join("&");
+        let body = ("application/x-www-form-urlencoded", form.as_bytes());
+        read(self.http.send("POST", path, &[], Some(body)))
     }
 }
 
-fn read<T: DeserializeOwned>(
-    mut response: ureq::http::Response<ureq::Body>,
-) -> Result<T, SignInError> {
-    let status = response.status();
-    let limited = response.body_mut().with_config().limit(MOST);
-    let body = limited.read_to_vec().map_err(|error| away(&error))?;
+fn read<T: DeserializeOwned>(sent: Result<ConsoleResponse, NoAnswer>) -> Result<T, SignInError> {
+    let ConsoleResponse { status, body, .. } =
+        sent.map_err(|NoAnswer(why)| SignInError::Away(why))?;
     if status.is_success() {
         let parsed = serde_json::from_slice(&body);
         return parsed.map_err(|_| SignInError::Other("what is no answer to a sign-in".to_owned()));
@@ -239,16 +226,8 @@ fn read<T: DeserializeOwned>(
         "access_denied" => SignInError::Denied,
         "expired_token" => SignInError::Expired,
         "invalid_grant" => SignInError::Ended,
+        "invalid_scope" => SignInError::Scope,
         _ if status.is_server_error() => SignInError::Away(status.to_string()),
         _ => SignInError::Other(status.to_string()),
-    })
-}
-
-/// None of the texts has a token: they are about connections.
-fn away(error: &ureq::Error) -> SignInError {
-    SignInError::Away(match error {
-        ureq::Error::Timeout(_) => format!("not within {} s", PATIENCE.as_secs()),
-        ureq::Error::HostNotFound => "its name does not resolve".to_owned(),
-        other => other.to_string(),
     })
 }

@@ -1,8 +1,9 @@
-//! `trilane login`, `token`, `run` and `logout`: a key for a coding agent that nobody hands out.
+//! `trilane login`, `token`, `run` and `logout`: a key for a coding agent that nobody hands out, or a token of the console's API for
+//! this command.
 //!
 //! `login` asks the console to be let in ([`client`]: the device flow of RFC 8628) and [stores](stored) a refresh token; a person lets
 //! it in, in a browser. `token` prints a key that is good for an hour, and gets another one before it ends; `run` starts a coding
-//! agent that is set up for it.
+//! agent that is set up for it. With `--api` it stores a token of the API, with the scopes that the person has seen.
 
 mod agents;
 mod args;
@@ -10,15 +11,17 @@ mod client;
 mod stored;
 
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::system::uname;
 
 pub use args::{LoginArgs, LogoutArgs, RunArgs, TokenArgs};
 use client::{DeviceCodes, IssuedTokens, SignInClient, SignInError};
+pub use stored::StoredApiToken;
 use stored::{SignInFile, StoredSignIn};
 
+use crate::console_http::ConsoleUrl;
 use crate::failure::Failure;
 use crate::output;
 use crate::terminal::say;
@@ -57,18 +60,16 @@ fn now() -> i64 {
 /// # Errors
 /// Nobody has, or the console cannot be reached.
 pub fn login(args: &LoginArgs) -> Result<(), Failure> {
-    let file = SignInFile::of(args.file.as_deref())?;
     let ca = args.ca.as_deref().map(std::path::absolute).transpose();
     let ca = ca.map_err(|error| Failure::Usage(format!("--ca: {error}")))?;
     let client = SignInClient::new(args.url.clone(), ca.as_deref()).map_err(Failure::Usage)?;
+    if args.api {
+        return login_to_api(args, ca, &client);
+    }
+    let file = SignInFile::<StoredSignIn>::of(args.file.as_deref())?;
     let found = client.discover().map_err(told)?;
     let gateway = args.gateway.clone().or(found.gateway);
-    let codes = client.ask(&device_name()).map_err(told)?;
-    say(&format!(
-        "Open {} in a browser, and compare the code:\n\n  {}\n\nWaiting until you let this machine in (Ctrl+C ends it) ...",
-        codes.verification_uri_complete, codes.user_code
-    ));
-    let tokens = wait(&client, &codes)?;
+    let tokens = let_in(&client, None)?;
     let stored = StoredSignIn {
         url: args.url.clone(),
         ca,
@@ -83,13 +84,71 @@ pub fn login(args: &LoginArgs) -> Result<(), Failure> {
     file.write(&stored)?;
     if let Some(before) = before {
         // The one that it takes the place of. It ends by itself otherwise.
-        let _ = SignInClient::of(&before).map(|client| client.revoke(&before.refresh_token));
+        let _ = revoke(&before.url, before.ca.as_deref(), &before.refresh_token);
     }
     say(&format!(
         "Signed in. Gateway: {}\nNext: trilane run claude, codex, gemini or opencode; trilane token prints a key for anything else.",
         stored.gateway
     ));
     Ok(())
+}
+
+/// Signs in for a token of the API.
+fn login_to_api(
+    args: &LoginArgs,
+    ca: Option<PathBuf>,
+    client: &SignInClient,
+) -> Result<(), Failure> {
+    let file = SignInFile::<StoredApiToken>::of(args.file.as_deref())?;
+    client.discover().map_err(told)?;
+    let url = &args.url;
+    if !client.has_api().map_err(told)? {
+        return Err(Failure::Data(format!(
+            "the API of the console is not at {url}: name the address of the console itself, where people sign in"
+        )));
+    }
+    let tokens = let_in(client, Some(&args.scope.join(" ")))?;
+    let stored = StoredApiToken {
+        url: url.clone(),
+        ca,
+        token: tokens.access_token,
+        good_until: now().saturating_add(tokens.expires_in),
+    };
+    let _lock = file.lock()?;
+    let before = file.read()?;
+    file.write(&stored)?;
+    if let Some(before) = before {
+        let _ = revoke(&before.url, before.ca.as_deref(), &before.token);
+    }
+    say(&format!(
+        "Signed in at {url} for {} hours.\nNext: trilane key list --server {url}",
+        tokens.expires_in.div_euclid(3600)
+    ));
+    Ok(())
+}
+
+/// The token of the API that `login --api` has stored, in the file of this sign-in.
+///
+/// # Errors
+/// It cannot be read.
+pub fn api_token() -> Result<Option<StoredApiToken>, Failure> {
+    let named = std::env::var_os(args::VARIABLE).map(PathBuf::from);
+    SignInFile::<StoredApiToken>::of(named.as_deref())?.read()
+}
+
+/// Asks to be let in, and waits until somebody has decided.
+fn let_in(client: &SignInClient, scope: Option<&str>) -> Result<IssuedTokens, Failure> {
+    let codes = client.ask(&device_name(), scope).map_err(told)?;
+    say(&format!(
+        "Open {} in a browser, and compare the code:\n\n  {}\n\nWaiting until you let this machine in (Ctrl+C ends it) ...",
+        codes.verification_uri_complete, codes.user_code
+    ));
+    wait(client, &codes)
+}
+
+fn revoke(url: &ConsoleUrl, ca: Option<&Path>, token: &str) -> Result<(), String> {
+    let client = SignInClient::new(url.clone(), ca)?;
+    client.revoke(token).map_err(|error| error.to_string())
 }
 
 /// Polls until somebody has decided.
@@ -131,7 +190,7 @@ pub fn token(args: &TokenArgs) -> Result<(), Failure> {
 }
 
 /// The sign-in with a key that is good for long enough.
-fn good(file: &SignInFile, life: KeyLife) -> Result<StoredSignIn, Failure> {
+fn good(file: &SignInFile<StoredSignIn>, life: KeyLife) -> Result<StoredSignIn, Failure> {
     let stored = file.read()?.ok_or_else(|| not_signed_in(file))?;
     if stored.is_good(life.left(), now()) {
         return Ok(stored);
@@ -142,7 +201,8 @@ fn good(file: &SignInFile, life: KeyLife) -> Result<StoredSignIn, Failure> {
     if stored.is_good(life.left(), now()) {
         return Ok(stored);
     }
-    let client = SignInClient::of(&stored).map_err(Failure::Data)?;
+    let client = SignInClient::new(stored.url.clone(), stored.ca.as_deref());
+    let client = client.map_err(Failure::Data)?;
     match client.refresh(&stored.refresh_token, life) {
         Ok(tokens) => {
             let stored = stored.with(tokens, now());
@@ -165,32 +225,48 @@ fn good(file: &SignInFile, life: KeyLife) -> Result<StoredSignIn, Failure> {
     }
 }
 
-fn not_signed_in(file: &SignInFile) -> Failure {
+fn not_signed_in(file: &SignInFile<StoredSignIn>) -> Failure {
     let place = file.path().display();
     Failure::Data(format!(
         "nobody is signed in ({place} is not there): trilane login URL"
     ))
 }
 
-/// Signs out: the key is refused from then on, and forgotten here.
+/// Signs out: key and token of the API are refused from then on, and forgotten here.
 ///
 /// # Errors
-/// The file cannot be removed.
+/// A file cannot be read or removed.
 pub fn logout(args: &LogoutArgs) -> Result<(), Failure> {
-    let file = SignInFile::of(args.file.as_deref())?;
-    let _lock = file.lock()?;
-    let Some(stored) = file.read()? else {
+    let key = SignInFile::<StoredSignIn>::of(args.file.as_deref())?;
+    let api = SignInFile::<StoredApiToken>::of(args.file.as_deref())?;
+    let _locks = (key.lock()?, api.lock()?);
+    let (stored, token) = (key.read()?, api.read()?);
+    if stored.is_none() && token.is_none() {
         say("Nobody was signed in.");
         return Ok(());
-    };
-    let client = SignInClient::of(&stored).map_err(Failure::Data)?;
-    let revoked = client.revoke(&stored.refresh_token);
-    file.remove()?;
-    match revoked {
-        Ok(()) => say("Signed out."),
-        Err(error) => say(&format!(
-            "Signed out here. {error}: the key is good until its hour is over; the page Me of the console ends it now"
-        )),
+    }
+    if let Some(stored) = stored {
+        let revoked = revoke(&stored.url, stored.ca.as_deref(), &stored.refresh_token);
+        key.remove()?;
+        match revoked {
+            Ok(()) => say("Signed out."),
+            Err(error) => say(&format!(
+                "Signed out here. {error}: the key is good until its hour is over; the page Me of the console ends it now"
+            )),
+        }
+    }
+    if let Some(token) = token {
+        let (url, revoked) = (
+            &token.url,
+            revoke(&token.url, token.ca.as_deref(), &token.token),
+        );
+        api.remove()?;
+        match revoked {
+            Ok(()) => say(&format!("Signed out at {url}.")),
+            Err(error) => say(&format!(
+                "Signed out at {url} here. {error}: the token is good until its end; the page Tokens of the console ends it now"
+            )),
+        }
     }
     Ok(())
 }

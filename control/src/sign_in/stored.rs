@@ -1,15 +1,18 @@
-//! The file of the sign-in: what `login` got, for `token` and `run`.
+//! The files of sign-ins: the key that `login` got, for `token` and `run`, and the token of the API, for commands with `--server`.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::marker::PhantomData;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::{env, fmt};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::client::IssuedTokens;
-use crate::agent::ConsoleUrl;
+use crate::base_directory::BaseDirectory;
+use crate::console_http::ConsoleUrl;
 use crate::failure::Failure;
 
 /// A sign-in as it is stored. `Debug` prints no token.
@@ -56,35 +59,78 @@ impl StoredSignIn {
     }
 }
 
-/// The place of the sign-in.
-#[derive(Debug)]
-pub struct SignInFile(PathBuf);
+/// A token of the API as it is stored. `Debug` does not print it.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct StoredApiToken {
+    /// The address of the console.
+    pub url: ConsoleUrl,
+    /// The file of the certificate authorities that are trusted for it; `None`: the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<PathBuf>,
+    /// The token.
+    pub token: String,
+    /// Until when it is good, in seconds since 1970.
+    pub good_until: i64,
+}
 
-impl SignInFile {
-    /// The named file, or else the one of this user.
+impl fmt::Debug for StoredApiToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredApiToken")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The content of a file of a sign-in.
+pub trait Stored: Serialize + DeserializeOwned {
+    /// The extension of a file that is beside the one of the sign-in.
+    const BESIDE: Option<&'static str>;
+    /// The command that writes another one.
+    const COMMAND: &'static str;
+}
+
+impl Stored for StoredSignIn {
+    const BESIDE: Option<&'static str> = None;
+    const COMMAND: &'static str = "trilane login";
+}
+
+impl Stored for StoredApiToken {
+    const BESIDE: Option<&'static str> = Some("api.json");
+    const COMMAND: &'static str = "trilane login --api";
+}
+
+/// The place of a sign-in.
+#[derive(Debug)]
+pub struct SignInFile<T> {
+    path: PathBuf,
+    content: PhantomData<T>,
+}
+
+impl<T: Stored> SignInFile<T> {
+    /// The named file, or else the one of this user; a token of the API is beside it.
     ///
     /// # Errors
     /// There is no home.
     pub fn of(named: Option<&Path>) -> Result<Self, Failure> {
-        if let Some(named) = named {
-            return Ok(Self(named.to_owned()));
-        }
-        let path = |name| {
-            let path = env::var_os(name).map(PathBuf::from);
-            path.filter(|path| path.is_absolute())
-        };
-        let config = path("XDG_CONFIG_HOME").or_else(|| Some(path("HOME")?.join(".config")));
-        let config = config.ok_or_else(|| {
+        let own = || Some(BaseDirectory::Config.path()?.join("trilane/sign-in.json"));
+        let path = named.map(Path::to_owned).or_else(own).ok_or_else(|| {
             Failure::Usage(
                 "no place for the sign-in: neither XDG_CONFIG_HOME nor HOME is set. Name one with --file FILE".to_owned(),
             )
         })?;
-        Ok(Self(config.join("trilane/sign-in.json")))
+        let path = match T::BESIDE {
+            None => path,
+            Some(extension) => path.with_extension(extension),
+        };
+        Ok(Self {
+            path,
+            content: PhantomData,
+        })
     }
 
     /// Its path.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Waits until no other program changes it; until what this returns is dropped none does.
@@ -92,7 +138,7 @@ impl SignInFile {
     /// # Errors
     /// Its directory cannot be made or written.
     pub fn lock(&self) -> Result<File, Failure> {
-        if let Some(directory) = self.0.parent().filter(|of| !of.as_os_str().is_empty()) {
+        if let Some(directory) = self.path.parent().filter(|of| !of.as_os_str().is_empty()) {
             let made = fs::DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)
@@ -101,7 +147,7 @@ impl SignInFile {
         }
         let mut options = OpenOptions::new();
         let lock = options.write(true).create(true).truncate(false).mode(0o600);
-        let lock = lock.open(self.0.with_extension("lock"));
+        let lock = lock.open(self.path.with_extension("lock"));
         let lock = lock.map_err(|error| self.failed("lock", &error))?;
         lock.lock().map_err(|error| self.failed("lock", &error))?;
         Ok(lock)
@@ -111,8 +157,8 @@ impl SignInFile {
     ///
     /// # Errors
     /// It cannot be read, or others can read it too.
-    pub fn read(&self) -> Result<Option<StoredSignIn>, Failure> {
-        let file = match File::open(&self.0) {
+    pub fn read(&self) -> Result<Option<T>, Failure> {
+        let file = match File::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(self.failed("read", &error)),
@@ -120,17 +166,18 @@ impl SignInFile {
         let read = |error| self.failed("read", &error);
         let mode = file.metadata().map_err(read)?.permissions().mode();
         if mode & 0o077 != 0 {
-            let path = self.0.display();
+            let path = self.path.display();
+            let command = T::COMMAND;
             return Err(Failure::Data(format!(
-                "others can read {path}: chmod 600 {path}, or trilane login again"
+                "others can read {path}: chmod 600 {path}, or {command} again"
             )));
         }
         let text = io::read_to_string(file).map_err(read)?;
         let parsed = serde_json::from_str(&text);
         parsed.map(Some).map_err(|_| {
-            let path = self.0.display();
+            let (path, command) = (self.path.display(), T::COMMAND);
             Failure::Data(format!(
-                "{path} is no sign-in: trilane login URL writes another one"
+                "{path} is no sign-in: {command} URL writes another one"
             ))
         })
     }
@@ -139,8 +186,8 @@ impl SignInFile {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write(&self, sign_in: &StoredSignIn) -> Result<(), Failure> {
-        write(&self.0, sign_in).map_err(|error| self.failed("write", &error))
+    pub fn write(&self, sign_in: &T) -> Result<(), Failure> {
+        write(&self.path, sign_in).map_err(|error| self.failed("write", &error))
     }
 
     /// Removes it.
@@ -148,7 +195,7 @@ impl SignInFile {
     /// # Errors
     /// It cannot be removed.
     pub fn remove(&self) -> Result<(), Failure> {
-        match fs::remove_file(&self.0) {
+        match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(self.failed("remove", &error))
             }
@@ -158,7 +205,7 @@ impl SignInFile {
 
     fn failed(&self, what: &str, error: &io::Error) -> Failure {
         Failure::at_place(
-            &format!("{what} {}", self.0.display()),
+            &format!("{what} {}", self.path.display()),
             error,
             "--file FILE",
         )
@@ -194,7 +241,8 @@ mod tests {
     #[test]
     fn it_is_its_owners_alone() {
         let place = tempfile::tempdir().unwrap();
-        let file = SignInFile::of(Some(&place.path().join("deep/sign-in.json"))).unwrap();
+        let path = place.path().join("deep/sign-in.json");
+        let file = SignInFile::<StoredSignIn>::of(Some(&path)).unwrap();
         assert!(file.read().unwrap().is_none(), "nobody is signed in");
         let lock = file.lock().unwrap();
         file.write(&sign_in()).unwrap();
@@ -213,7 +261,13 @@ mod tests {
 
     #[test]
     fn no_token_is_printed() {
-        assert!(!format!("{:?}", sign_in()).contains("secret"));
+        let api = StoredApiToken {
+            url: sign_in().url,
+            ca: None,
+            token: "tlc-secret".to_owned(),
+            good_until: 0,
+        };
+        assert!(!format!("{:?} {api:?}", sign_in()).contains("secret"));
     }
 
     #[test]

@@ -19,8 +19,9 @@ use trilane_console::vendors::VendorAccess;
 use super::console_peer::ConsolePeer;
 use super::plan::{ConsolePlan, LocalConsole, Plan};
 use super::tell;
-use crate::agent::{Agent, AgentSettings, ConsoleUrl};
+use crate::agent::{Agent, AgentSettings};
 use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
+use crate::console_http::ConsoleUrl;
 use crate::envoy_config::SignInConsole;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
@@ -71,7 +72,7 @@ impl ConsoleLink {
                 envoy_id,
             } => (url.clone(), ca.clone(), enrolment.clone(), envoy_id.clone()),
             ConsolePlan::Here(console) => {
-                let token = plan.data.root().join("admin.token");
+                let token = plan.data.admin_token();
                 let begun = start_console(plan, console, gateway, &token, printer);
                 let (running, address) = begun.await?;
                 admit_local_agent(running.store(), &place).await?;

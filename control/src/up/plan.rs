@@ -10,8 +10,8 @@ use super::settings::{UpArgs, UpSettings};
 use super::size::FileSize;
 use trilane_console::connections::CertificateFiles;
 
-use crate::agent::ConsoleUrl;
 use crate::console::TlsListen;
+use crate::console_http::ConsoleUrl;
 use crate::data_directory::DataDirectory;
 use crate::envoy_program::{self, EnvoyProgram};
 use crate::event_printer::EventPrinter;

@@ -231,6 +231,10 @@ impl PreparedGateway {
 
     fn write_configuration(&self) -> Result<(), Failure> {
         let plan = &self.plan;
+        if let Some(link) = &self.console {
+            let url = link.url.to_string();
+            self.put(&plan.run.console_address(), url.as_bytes())?;
+        }
         let address = |port: u16| HostPort::new(&plan.host, port);
         let stand_ins = self.stand_ins();
         let feeds = match (&self.console, &self.spend) {

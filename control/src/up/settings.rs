@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::console_peer::ConsolePeer;
 use super::size::FileSize;
-use crate::agent::ConsoleUrl;
+use crate::console_http::ConsoleUrl;
 use crate::data_directory::DataArg;
 use crate::envoy_program::FetchingArg;
 use crate::host_port::HostPort;

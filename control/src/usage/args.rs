@@ -8,6 +8,7 @@ use trilane_console::ledger::LedgerRecord;
 
 use super::column::Column;
 use super::pick::Pick;
+use crate::console_api::ServerArgs;
 use crate::failure::Failure;
 use crate::output::{FormatArgs, OutputFormat};
 use crate::timestamp;
@@ -22,14 +23,20 @@ their shown total in the last digit.
 The table shows requests, input, output and charge, and the columns for failed, estimated, partial and uncovered \
 requests, for images, and for cost and margin if they are not empty. --wide or --columns show others; CSV and JSON have all.
 
+With --server the sums are those of a console, by hour, of what its gateways have sent: the same columns, digit for digit, as far as \
+the person whose token it is may see them. It has no sums by status, and none of reported_cost; what lines lack is told on its pages.
+
 Exit codes:
   0  the totals are complete
   1  they are not, or input cannot be read, or there is nothing of what --key, --group or --model names
   2  wrong command line")]
 pub struct UsageArgs {
     /// Ledger files in their order, plain or gzip; `-` or none: standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "server")]
     pub files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub server: ServerArgs,
 
     /// The columns to group by, in this order
     #[arg(
@@ -84,11 +91,11 @@ pub struct UsageArgs {
 
     /// Print what keys and groups have spent in the day and month (UTC) of the last request, as JSON in the form of a
     /// document's limits.budget.spent; with --key only those keys, and no groups
-    #[arg(long, conflicts_with_all = ["by", "format", "since", "until", "group", "model", "round", "columns", "wide"])]
+    #[arg(long, conflicts_with_all = ["server", "by", "format", "since", "until", "group", "model", "round", "columns", "wide"])]
     pub spent: bool,
 
     /// Exit with 1 if any line is not a whole ledger line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "server")]
     pub strict: bool,
 
     /// Show no progress, even on a terminal

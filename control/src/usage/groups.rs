@@ -42,23 +42,38 @@ impl Groups {
             self.key.extend_from_slice(column.value(record).as_bytes());
             self.key.push(END);
         }
-        let currency = record.currency();
-        self.key.extend_from_slice(currency.as_bytes());
-        self.key.push(END);
-        self.groups
-            .entry_ref(self.key.as_slice())
-            .or_default()
-            .add(record);
+        for totals in self.totals(record.currency()) {
+            totals.add(record);
+        }
         if record.charge.is_none() && record.amount(Measure::Complete) == 1 {
             self.uncharged = self.uncharged.saturating_add(1);
         }
-        if let Some((_, totals)) = self.all.iter_mut().find(|(known, _)| **known == *currency) {
-            totals.add(record);
-            return;
+    }
+
+    /// Adds sums of records that have these values and this currency.
+    pub fn add_sums(&mut self, values: &[String], currency: &str, sums: &UsageTotals) {
+        self.key.clear();
+        for value in values {
+            self.key.extend_from_slice(value.as_bytes());
+            self.key.push(END);
         }
-        let mut totals = UsageTotals::default();
-        totals.add(record);
-        self.all.push((currency.into(), totals));
+        for totals in self.totals(currency) {
+            totals.add_all(sums);
+        }
+    }
+
+    /// The totals of the current values and of all, in a currency.
+    fn totals(&mut self, currency: &str) -> impl Iterator<Item = &mut UsageTotals> {
+        self.key.extend_from_slice(currency.as_bytes());
+        self.key.push(END);
+        let of_values = self.groups.entry_ref(self.key.as_slice()).or_default();
+        let known = self.all.iter().position(|(known, _)| **known == *currency);
+        let place = known.unwrap_or(self.all.len());
+        if known.is_none() {
+            self.all.push((currency.into(), UsageTotals::default()));
+        }
+        let of_all = self.all.get_mut(place).map(|(_, totals)| totals);
+        core::iter::once(of_values).chain(of_all)
     }
 
     /// The sorted report.
@@ -97,6 +112,7 @@ impl Groups {
             rows,
             totals,
             uncharged: self.uncharged,
+            unknown: Vec::new(),
         }
     }
 

@@ -2,10 +2,12 @@
 //!
 //! Lines are read one at a time ([`source`], [`lines`]). A line of a request ([`LedgerRecord`](trilane_console::ledger::LedgerRecord)) is added to the totals of its group
 //! ([`groups`]), which are printed at the end ([`render`]), or to what its key and group have [`spent`]; other lines are
-//! counted ([`reading`], [`tally`]). Memory grows with the number of groups, and with nothing else.
+//! counted ([`reading`], [`tally`]). Memory grows with the number of groups, and with nothing else. A console has sums already
+//! ([`console_sums`]).
 
 mod args;
 mod column;
+mod console_sums;
 mod filter_values;
 mod groups;
 pub mod lines;
@@ -34,6 +36,7 @@ use spent::SpentBook;
 use tally::LineTally;
 use trilane_console::ledger::Measure;
 
+use crate::console_api::{ConsoleApi, SERVER_VARIABLE};
 use crate::failure::Failure;
 use crate::output;
 use crate::terminal::say;
@@ -45,9 +48,12 @@ use crate::terminal::say;
 /// had to be left out.
 pub fn run(args: &UsageArgs) -> Result<(), Failure> {
     args.check()?;
+    if let Some(console) = args.server.console(!args.files.is_empty())? {
+        return of_console(&console, args);
+    }
     let sources = LedgerSource::all(&args.files)?;
     if args.files.is_empty() && io::stdin().is_terminal() {
-        let why = "no FILE, and standard input is a terminal: name ledger files, or pipe lines in";
+        let why = "no FILE, and standard input is a terminal: name ledger files, pipe lines in, or name a console with --server URL";
         return Err(Failure::Usage(why.to_owned()));
     }
     if args.spent {
@@ -58,10 +64,24 @@ pub fn run(args: &UsageArgs) -> Result<(), Failure> {
     }
     let (groups, tally, sought) = read(args, &sources, Groups::new(&args.by))?;
     let report = groups.into_report();
-    output::print(|out| render::write(out, args, &report, &tally))?;
+    output::print(|out| render::write(out, args, &report, Some(&tally)))?;
     tally.tell();
     tell_of_partial_totals(&report);
     verdict(args, &tally).and(sought.verdict())
+}
+
+/// Prints the sums of a console.
+fn of_console(console: &ConsoleApi, args: &UsageArgs) -> Result<(), Failure> {
+    if args.spent || args.strict {
+        let option = if args.spent { "--spent" } else { "--strict" };
+        return Err(Failure::Usage(format!(
+            "{option} is about ledger files, and {SERVER_VARIABLE} names a console: name the files, or `-` for standard input"
+        )));
+    }
+    let (report, verdict) = console_sums::read(console, args)?;
+    output::print(|out| render::write(out, args, &report, None))?;
+    tell_of_partial_totals(&report);
+    verdict
 }
 
 /// Adds the lines of all sources to a book.

@@ -3,6 +3,7 @@
 use trilane_console::ledger::{Measure, UsageTotals};
 
 use super::column::Column;
+use super::pick::Pick;
 
 /// The totals of the records with the same values.
 #[derive(Debug, Clone, Default)]
@@ -26,9 +27,16 @@ pub struct UsageReport {
     pub totals: Vec<UsageRow>,
     /// Complete records without a charge.
     pub uncharged: u64,
+    /// The columns that the source of the records does not have.
+    pub unknown: Vec<Pick>,
 }
 
 impl UsageReport {
+    /// Whether the source of the records has a column.
+    pub fn knows(&self, pick: Pick) -> bool {
+        !self.unknown.contains(&pick)
+    }
+
     /// Whether rows are grouped by currency.
     pub fn by_currency(&self) -> bool {
         self.columns.contains(&Column::Currency)

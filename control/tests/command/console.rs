@@ -11,10 +11,10 @@ use crate::support::{Files, small, usage};
 use serde_json::Value;
 
 /// The console as it runs.
-struct Console {
+pub struct Console {
     child: Child,
-    address: String,
-    token: String,
+    pub address: String,
+    pub token: String,
     /// The output until it listened.
     told: String,
 }
@@ -30,7 +30,7 @@ fn command() -> Command {
 
 impl Console {
     /// Starts it over a database, and reads the first admin's token if the file is there.
-    fn start(files: &Files, more: &[&str]) -> Self {
+    pub fn start(files: &Files, more: &[&str]) -> Self {
         let mut child = command()
             .arg("--database")
             .arg(files.path("data"))
@@ -67,7 +67,7 @@ impl Console {
         config.build().into()
     }
 
-    fn get(&self, path: &str) -> (u16, Value) {
+    pub fn get(&self, path: &str) -> (u16, Value) {
         let request = Self::agent().get(format!("http://{}{path}", self.address));
         let mut response = request
             .header("authorization", format!("Bearer {}", self.token))
@@ -80,7 +80,7 @@ impl Console {
         )
     }
 
-    fn post(&self, path: &str, body: &[u8]) -> (u16, Value) {
+    pub fn post(&self, path: &str, body: &[u8]) -> (u16, Value) {
         let request = Self::agent().post(format!("http://{}{path}", self.address));
         let mut response = request
             .header("authorization", format!("Bearer {}", self.token))
@@ -90,6 +90,37 @@ impl Console {
         (
             response.status().as_u16(),
             serde_json::from_str(&text).unwrap(),
+        )
+    }
+
+    /// Sends JSON.
+    pub fn post_json(&self, path: &str, body: &str) -> (u16, Value) {
+        self.send_json(Self::agent().post(self.at(path)), body)
+    }
+
+    /// The same in the place of what is there.
+    pub fn put_json(&self, path: &str, body: &str) -> (u16, Value) {
+        self.send_json(Self::agent().put(self.at(path)), body)
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    fn send_json(
+        &self,
+        request: ureq::RequestBuilder<ureq::typestate::WithBody>,
+        body: &str,
+    ) -> (u16, Value) {
+        let request = request.content_type("application/json");
+        let mut response = request
+            .header("authorization", format!("Bearer {}", self.token))
+            .send(body)
+            .unwrap();
+        let text = response.body_mut().read_to_string().unwrap();
+        (
+            response.status().as_u16(),
+            serde_json::from_str(&text).unwrap_or_default(),
         )
     }
 

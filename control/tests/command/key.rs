@@ -3,6 +3,7 @@
 mod access;
 mod changes;
 mod files;
+mod in_force;
 mod terms;
 mod values;
 

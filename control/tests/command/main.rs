@@ -29,6 +29,7 @@ mod prices;
 mod reference;
 mod render;
 mod serve;
+mod server;
 mod support;
 mod up;
 mod usage_inputs;

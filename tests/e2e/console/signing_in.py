@@ -43,9 +43,10 @@ class Team:
         assert not check or ran.returncode == 0, ran.stderr
         return ran
 
-    def begin_login(self, log: Path, url: str = "") -> tuple[Child, str]:
+    def begin_login(self, log: Path, url: str = "", *options: str) -> tuple[Child, str]:
         """A login that waits, and the address that it shows."""
-        child = Child(["env", "-i", *(f"{name}={value}" for name, value in self.env.items()), str(COMMAND), "login", url or self.url], log)
+        variables = (f"{name}={value}" for name, value in self.env.items())
+        child = Child(["env", "-i", *variables, str(COMMAND), "login", *options, url or self.url], log)
         said = until(lambda: re.search(r"Open (\S+) in a browser", log.read_text(errors="replace")), 20)
         return child, said[1]
 

@@ -152,3 +152,60 @@ def test_by_way_of_the_gateway(team: Team, tmp_path: Path) -> None:
     assert not any(name in str(lines) for name in ("/managed/settings", "/v1/metrics", "oauth-authorization-server"))
     assert team.command("logout").returncode == 0
     until(lambda: ask(gateway, key) == 401, 5)
+
+
+def test_a_token_of_the_api(team: Team, tmp_path: Path) -> None:
+    """`trilane login --api`, as docs/command.md tells it: a token of the person's, for commands with `--server`."""
+    api_file = team.file.with_name("sign-in.api.json")
+    list_keys = ("key", "list", "--server", team.url)
+    refused = team.command(*list_keys, check=False)
+    assert refused.returncode == 2 and f"trilane login --api {team.url}" in refused.stderr
+    # The gateway passes signing in on, and not the API.
+    elsewhere = team.command("login", "--api", team.up.url, check=False)
+    assert elsewhere.returncode == 1 and f"the API of the console is not at {team.up.url}" in elsewhere.stderr
+    wrong = team.command("login", "--api", "--scope", "people:write", team.url, check=False)
+    assert wrong.returncode == 2 and "possible values" in wrong.stderr
+
+    child, address = team.begin_login(tmp_path / "api.log", "", "--api", "--scope", "keys:read,usage:read")
+    try:
+        page = team.browser.get(address).text
+        assert "see keys" in page and "see usage and charges" in page and "documents" not in page.split("<form", 1)[1]
+        team.decide(address, "approve_token")
+        assert child.process.wait(30) == 0, (tmp_path / "api.log").read_text()
+    finally:
+        child.stop()
+    assert f"Next: trilane key list --server {team.url}" in (tmp_path / "api.log").read_text()
+    assert stat.S_IMODE(api_file.stat().st_mode) == 0o600 and not team.file.exists()
+    token = json.loads(api_file.read_text())["token"]
+    assert token.startswith("tlc-") and token not in (tmp_path / "api.log").read_text()
+
+    # Ann sees her keys and her usage, and no more than the scopes say.
+    assert team.api.call("POST", "/keys", {"id": "anns", "group": "b-official", "owner": "ann"}).status_code == 201
+    assert team.api.call("POST", "/keys", {"id": "others", "group": "b-official"}).status_code == 201
+    listed = json.loads(team.command(*list_keys, "--format", "json").stdout)
+    assert [key["id"] for key in listed] == ["anns"]
+    assert "TOTAL" in team.command("usage", "--by", "key", env={"TRILANE_SERVER": team.url}).stdout
+    refused = team.command("key", "disable", "--id", "anns", "--server", team.url, check=False)
+    assert refused.returncode == 1 and "does not have the scope keys:write" in refused.stderr
+    # Commands for coding agents have nothing of it.
+    assert "trilane login URL" in team.command("token", check=False).stderr
+
+    # It is on the page Tokens, which revokes it.
+    tokens = team.api.get("/tokens?person=ann")["items"]
+    assert [of["scopes"] for of in tokens] == [["keys:read", "usage:read"]] and tokens[0]["name"].startswith("trilane command on ")
+    assert team.api.call("DELETE", f"/tokens/{tokens[0]['id']}").status_code == 204
+    ended = team.command(*list_keys, check=False)
+    assert ended.returncode == 1 and f"trilane login --api {team.url}" in ended.stderr and token not in ended.stderr
+
+    # Another one takes its place; signing out ends it.
+    child, address = team.begin_login(tmp_path / "again.log", "", "--api")
+    try:
+        team.decide(address, "approve_token")
+        assert child.process.wait(30) == 0
+    finally:
+        child.stop()
+    assert team.command(*list_keys).returncode == 0
+    again = json.loads(api_file.read_text())["token"]
+    assert f"Signed out at {team.url}." in team.command("logout").stderr and not api_file.exists()
+    assert httpx.get(f"{team.url}/api/v1/me", headers={"authorization": f"Bearer {again}"}).status_code == 401
+    assert team.api.get("/tokens?person=ann")["items"] == []

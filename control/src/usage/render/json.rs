@@ -6,17 +6,22 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use trilane_console::ledger::{Measure, SignedSum, Sum, UsageTotals};
 
 use crate::output::write_json;
+use crate::usage::pick::Pick;
 use crate::usage::report::{UsageReport, UsageRow};
 use crate::usage::tally::LineTally;
 
-/// Writes the report, with the counts of lines.
-pub fn write(out: &mut dyn Write, report: &UsageReport, tally: &LineTally) -> io::Result<()> {
+/// Writes the report, with the counts of lines where it was made from lines.
+pub fn write(
+    out: &mut dyn Write,
+    report: &UsageReport,
+    tally: Option<&LineTally>,
+) -> io::Result<()> {
     write_json(&JsonReport { report, tally }, out)
 }
 
 struct JsonReport<'a> {
     report: &'a UsageReport,
-    tally: &'a LineTally,
+    tally: Option<&'a LineTally>,
 }
 
 impl Serialize for JsonReport<'_> {
@@ -32,11 +37,13 @@ impl Serialize for JsonReport<'_> {
         map.serialize_entry("by", &by)?;
         map.serialize_entry("rows", &rows)?;
         map.serialize_entry("total", &Total(report))?;
-        map.serialize_entry("lines", &tally.lines)?;
-        map.serialize_entry("skipped", &tally.skipped.count)?;
-        map.serialize_entry("damaged", &tally.damaged.count)?;
-        map.serialize_entry("torn", &tally.torn.count)?;
-        map.serialize_entry("left_out", &tally.left_out)?;
+        if let Some(tally) = tally {
+            map.serialize_entry("lines", &tally.lines)?;
+            map.serialize_entry("skipped", &tally.skipped.count)?;
+            map.serialize_entry("damaged", &tally.damaged.count)?;
+            map.serialize_entry("torn", &tally.torn.count)?;
+            map.serialize_entry("left_out", &tally.left_out)?;
+        }
         map.end()
     }
 }
@@ -61,10 +68,17 @@ impl Serialize for OneRow<'_> {
         }
         map.serialize_entry("charge", &row.totals.charge.text())?;
         map.serialize_entry("estimated_charge", &row.totals.estimated_charge.text())?;
-        map.serialize_entry("costed_charge", &row.totals.costed_charge.text())?;
-        map.serialize_entry("cost", &row.totals.cost.text())?;
-        map.serialize_entry("margin", &row.totals.margin().text())?;
-        map.serialize_entry("reported_cost", &row.totals.reported_cost.text())?;
+        // What the source does not have is null, not 0.
+        let totals = &row.totals;
+        for (pick, sum) in [
+            (Pick::CostedCharge, SignedSum::from(totals.costed_charge)),
+            (Pick::Cost, totals.cost.into()),
+            (Pick::Margin, totals.margin()),
+            (Pick::ReportedCost, totals.reported_cost.into()),
+        ] {
+            let known = report.knows(pick).then(|| sum.text());
+            map.serialize_entry(pick.name(), &known)?;
+        }
         map.end()
     }
 }
@@ -86,32 +100,36 @@ impl Serialize for Total<'_> {
         }
         map.serialize_entry("currency", &only.map(|row| &row.currency))?;
         let sums: [NamedSum; 5] = [
-            ("charge", "charges", |totals| totals.charge.into()),
-            ("estimated_charge", "estimated_charges", |totals| {
+            (Pick::Charge, "charges", |totals| totals.charge.into()),
+            (Pick::EstimatedCharge, "estimated_charges", |totals| {
                 totals.estimated_charge.into()
             }),
-            ("costed_charge", "costed_charges", |totals| {
+            (Pick::CostedCharge, "costed_charges", |totals| {
                 totals.costed_charge.into()
             }),
-            ("cost", "costs", |totals| totals.cost.into()),
-            ("margin", "margins", UsageTotals::margin),
+            (Pick::Cost, "costs", |totals| totals.cost.into()),
+            (Pick::Margin, "margins", UsageTotals::margin),
         ];
-        for (name, by_currency, which) in sums {
-            map.serialize_entry(name, &only.map(|row| which(&row.totals).text()))?;
-            map.serialize_entry(by_currency, &ByCurrency(&report.totals, which))?;
+        for (pick, by_currency, which) in sums {
+            let is_known = report.knows(pick);
+            let only = only.filter(|_| is_known);
+            map.serialize_entry(pick.name(), &only.map(|row| which(&row.totals).text()))?;
+            let known = is_known.then_some(ByCurrency(&report.totals, which));
+            map.serialize_entry(by_currency, &known)?;
         }
         // Of all currencies: vendors say it in dollars.
         let mut reported = Sum::default();
         for row in &report.totals {
             reported.add(row.totals.reported_cost.value());
         }
-        map.serialize_entry("reported_cost", &reported.text())?;
+        let known = report.knows(Pick::ReportedCost).then(|| reported.text());
+        map.serialize_entry("reported_cost", &known)?;
         map.end()
     }
 }
 
-/// The name of a sum, that of its parts by currency, and the sum of totals.
-type NamedSum = (&'static str, &'static str, fn(&UsageTotals) -> SignedSum);
+/// The column of a sum, the name of its parts by currency, and the sum of totals.
+type NamedSum = (Pick, &'static str, fn(&UsageTotals) -> SignedSum);
 
 /// Charges, or sums beside them, by currency.
 struct ByCurrency<'a>(&'a [UsageRow], fn(&UsageTotals) -> SignedSum);

@@ -21,7 +21,7 @@ pub fn write(
     out: &mut dyn Write,
     args: &UsageArgs,
     report: &UsageReport,
-    tally: &LineTally,
+    tally: Option<&LineTally>,
 ) -> io::Result<()> {
     match args.format.format() {
         OutputFormat::Table => for_people(report, args).write_aligned(out),
@@ -72,6 +72,7 @@ fn for_programs(
         ShownColumns::all(report),
         as_it_is,
         move |pick, row| match (pick, charge(pick, row)) {
+            _ if !report.knows(pick) => String::new(),
             (Pick::Measure(measure), _) => row.totals.count(measure).to_string(),
             (_, Some(charge)) => round.map_or_else(|| charge.text(), |places| charge.shown(places)),
             _ => row.currency.clone(),

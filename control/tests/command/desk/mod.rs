@@ -90,7 +90,14 @@ impl Desk {
         command
             .args(args)
             .current_dir(self.path(""))
-            .env("TERM", "xterm");
+            .env("TERM", "xterm")
+            // Whoever runs the tests may run a gateway, and be signed in at a console.
+            .env("HOME", self.path("home"))
+            .env_remove("XDG_DATA_HOME")
+            .env_remove("XDG_CONFIG_HOME");
+        for name in ["DATA", "SERVER", "TOKEN", "SIGN_IN"] {
+            command.env_remove(format!("TRILANE_{name}"));
+        }
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

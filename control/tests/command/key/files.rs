@@ -169,39 +169,3 @@ fn the_file_keeps_its_mode_and_is_replaced_whole() {
         0o640
     );
 }
-
-/// A console has the document and the keys: a change of the file would change nothing.
-#[test]
-fn a_document_that_is_not_in_force() {
-    let desk = Desk::new();
-    let before = desk.read("gateway.json");
-    let changes = [
-        &["create", "--id", "x", "--group", "a"][..],
-        &["disable", "--id", "key_a"],
-        &["rotate", "--id", "key_a"],
-    ];
-    fs::create_dir_all(desk.path("run")).unwrap();
-    for (started, code) in [
-        ("clusters: [{name: trilane_console}]", 1),
-        ("clusters: []", 0),
-    ] {
-        desk.write("run/envoy.yaml", started);
-        for change in changes {
-            let (what, more) = change.split_first().unwrap();
-            let done = key(&desk, &[&[*what], more].concat());
-            assert_eq!(done.code, code, "{what}, {started}: {done:?}");
-            if code == 1 {
-                assert!(
-                    done.err.contains("is not in force") && done.err.contains("page Keys"),
-                    "{done:?}"
-                );
-                assert_eq!(desk.read("gateway.json"), before, "{what}");
-            }
-        }
-    }
-    // A document elsewhere is nobody's.
-    desk.write("run/envoy.yaml", "clusters: [{name: trilane_console}]");
-    desk.write("other.json", &before);
-    let done = desk.run(&["key", "disable", "other.json", "--id", "key_a"]);
-    assert_eq!(done.code, 0, "{done:?}");
-}
