@@ -167,7 +167,7 @@ impl DocumentReport {
         let warnings = check.all_warnings();
         Self {
             document,
-            good: check.valid && !(strict && !warnings.is_empty()),
+            good: check.valid && (!strict || warnings.is_empty()),
             unreadable: None,
             groups: check.valid.then_some(check.groups),
             keys: check.valid.then_some(check.keys),

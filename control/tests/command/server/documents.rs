@@ -200,7 +200,13 @@ fn differences() {
     for (args, said) in [
         (&["diff", "gateway.json"][..], "no console is named"),
         (
-            &["diff", "--server", "http://127.0.0.1:1", "gateway.json", "other.json"],
+            &[
+                "diff",
+                "--server",
+                "http://127.0.0.1:1",
+                "gateway.json",
+                "other.json",
+            ],
             "with --server name one",
         ),
         (

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Office;
 
-/// What is printed of two places, without what must differ.
+/// The output of either place, without the value, which differs.
 fn comparable(key: &Value) -> Value {
     let mut key = key.clone();
     if let Some(members) = key.as_object_mut() {
