@@ -14,7 +14,7 @@ use crate::reply::Rejection;
 
 // Every forwarded request has one: docs/memory.md says what that comes to.
 #[cfg(target_arch = "wasm32")]
-const _: () = assert!(size_of::<AdmittedRequest>() <= 888);
+const _: () = assert!(size_of::<AdmittedRequest>() <= 896);
 
 /// A request that goes upstream, or will once its body has named the model.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use super::authentication::{Authenticated, authenticate};
 use super::authorization::{authorize, check_rights};
 use super::cors;
 use super::edits::Edits;
-use super::environment::{Clock, Environment, LedgerState, Quotas};
+use super::environment::{Environment, Forwarding, LedgerState, Quotas};
+use super::include_usage::may_be_refused;
 use super::limits::{LimitsService, local};
 use super::lists;
 use super::media::{self, Media};
@@ -19,7 +20,7 @@ use super::request_body::{BodyTerms, RequestBody};
 use super::response::UpstreamResult;
 use super::route::Route;
 use super::several_accounts::SeveralAccounts;
-use super::step::{Step, Trace};
+use super::step::Step;
 use super::upstream_head::{head_edits, source_edits};
 use super::upstream_request::{UpstreamRequest, fits};
 use super::usage_report;
@@ -246,7 +247,7 @@ fn upstream_request(
     endpoint: &Endpoint,
     caller: &AuthenticatedCaller,
     policy: &Policy,
-    environment: &(impl Clock + Quotas + Trace),
+    environment: &impl Forwarding,
 ) -> Result<UpstreamRequest, Unauthorized> {
     let spec = endpoint.spec();
     let mut route = authorize(head, target, endpoint, caller, environment)?;
@@ -279,7 +280,8 @@ fn upstream_request(
     };
     let path = endpoint.upstream_path(upstream_model);
     let path = path.as_deref().map_or(target.path, str::as_bytes);
-    let several = SeveralAccounts::new(head, &route, &caller.key, path);
+    let may_be_refused = may_be_refused(&route, spec.usage, environment);
+    let several = SeveralAccounts::new(head, &route, &caller.key, path, may_be_refused);
     let mut headers = head_edits(head, target, endpoint, &caller.key, path);
     if !route.is_open() {
         headers.extend(source_edits(&route, path).into_iter().flatten());

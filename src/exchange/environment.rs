@@ -87,11 +87,11 @@ pub trait AccountStates {
     }
     /// Forgets them.
     fn end_attempts(&self, _id: &str) {}
-    /// Whether the account of a way refuses the option that makes a stream report its usage, for all that is known.
-    fn refuses_usage_option(&self, _way: WayMark) -> bool {
-        false
+    /// Whether the account of a way takes the option that makes a stream report its usage; `None` where it is not known.
+    fn takes_usage_option(&self, _way: WayMark) -> Option<bool> {
+        Some(true)
     }
-    /// Notes that it does.
+    /// Notes that it refuses the option.
     fn note_usage_refused(&self, _way: WayMark) {}
 }
 

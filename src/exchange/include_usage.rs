@@ -1,7 +1,26 @@
 //! Whether the gateway makes a Chat Completions stream report its usage.
 
+use super::environment::AccountStates;
+use super::route::Route;
 use crate::config::policy::Source;
+use crate::failover::WayMark;
 use crate::usage::Wire;
+
+/// Whether the account that a request is sent to may refuse to be asked for the usage of its stream, so that it would be asked
+/// once more without that. Only Envoy's own accounts can be.
+pub(super) fn may_be_refused(
+    route: &Route,
+    wire: Option<Wire>,
+    accounts: &impl AccountStates,
+) -> bool {
+    let is_unknown = |source: &Source| {
+        let marks = source.accounts.iter().flat_map(|it| &it.marks);
+        let mut ways = marks.map(WayMark::of_account);
+        IncludeUsage::of(source, wire).is_wanted()
+            && ways.any(|way| accounts.takes_usage_option(way).is_none())
+    };
+    wire == Some(Wire::Chat) && accounts.has_hop() && route.candidates().any(is_unknown)
+}
 
 /// Whether a body is to be made to ask for the usage of its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

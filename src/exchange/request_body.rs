@@ -13,7 +13,7 @@ use super::model_check::{Expectation, ModelCheck};
 use super::request::NamedModel;
 use super::route::Route;
 use super::step::{Step, Trace};
-use crate::body::{BodyScanner, CapMembers, UsageOption};
+use crate::body::{BodyScanner, CapMembers, UsageEdit, UsageOption};
 use crate::config::Policy;
 use crate::config::policy::Source;
 use crate::protocol::EndpointSpec;
@@ -52,10 +52,23 @@ pub(super) struct RequestBody {
     pub stream: bool,
     /// Whether the stream was made to report a usage that the client did not ask for.
     pub usage_added: bool,
+    /// The change that does this, in the body as it is sent; `None` before a part with a change was released.
+    added_usage: Option<Box<AddedUsage>>,
     /// Whether the upstream has been given the whole request.
     pub sent_whole: bool,
     /// Whether it has been given all of the JSON in it, so that it may be at work on it.
     pub sent_json: bool,
+}
+
+/// The change that makes a body ask for its usage, in the body as it is sent.
+#[derive(Debug, Default)]
+struct AddedUsage {
+    /// The change that takes it back, once it was released.
+    undone: Option<UsageEdit>,
+    /// The number of bytes that changes of released parts have put in.
+    put_in: u64,
+    /// The number of bytes that they have taken out.
+    taken_out: u64,
 }
 
 /// The purpose for which a body is read, and the bounds.
@@ -114,6 +127,7 @@ impl RequestBody {
             changes: Vec::new(),
             stream: terms.stream,
             usage_added: false,
+            added_usage: None,
             sent_whole: false,
             sent_json: false,
         }
@@ -284,6 +298,21 @@ impl RequestBody {
         wanted && self.change(Some((edit.span.clone(), edit.bytes.to_vec())))
     }
 
+    /// Whether the body asks, or may still be made to ask, for a usage that the client did not ask for.
+    pub(super) fn may_ask_usage(&self) -> bool {
+        self.usage_added || self.include_usage.is_wanted()
+    }
+
+    /// Whether the body asks for the usage of its stream.
+    pub(super) fn asks_usage(&self) -> bool {
+        self.usage_added || *self.scanner.usage_option() == UsageOption::Asked
+    }
+
+    /// The change of the body as it is sent that takes back that it asks for its usage; `None` where it was not made to ask.
+    pub(super) fn without_usage(&self) -> Option<&UsageEdit> {
+        self.added_usage.as_ref()?.undone.as_ref()
+    }
+
     /// Takes the change that makes the body ask for its usage out of the `edits` that go with it.
     pub(super) fn leave_out_usage(&mut self, edits: &mut Edits) {
         let Some(edit) = self.scanner.usage_edit() else {
@@ -298,6 +327,7 @@ impl RequestBody {
             return;
         };
         self.usage_added = false;
+        self.added_usage = None;
         let length = edits.headers.iter_mut().find_map(|header| match header {
             HeaderEdit::Set("content-length", length) => Some(length),
             _ => None,
@@ -397,6 +427,7 @@ impl RequestBody {
         let withheld = usize::try_from(self.seen.saturating_sub(self.released));
         let mut changes = core::mem::take(&mut self.changes);
         changes.sort_by_key(|change| change.span.start);
+        self.follow(&changes);
         let mut edits = self.head.take().map_or_else(Edits::default, |mut head| {
             head.headers.extend(self.length_edit(&changes, route));
             head
@@ -404,6 +435,25 @@ impl RequestBody {
         edits.body = changes;
         edits.withheld = withheld.unwrap_or_default();
         edits
+    }
+
+    /// Follows where the change that makes the body ask for its usage is in the body as it is sent.
+    fn follow(&mut self, changes: &[BodyEdit]) {
+        if changes.is_empty() || !self.may_ask_usage() {
+            return;
+        }
+        let edit = self.scanner.usage_edit().filter(|_| self.usage_added);
+        let added = self.added_usage.get_or_insert_default();
+        for change in changes {
+            // No name of a model is written like this.
+            if let Some(edit) = edit.as_ref().filter(|edit| change.bytes == edit.bytes) {
+                let at = edit.span.start.saturating_add(added.put_in);
+                added.undone = Some(edit.undone(at.saturating_sub(added.taken_out)));
+            }
+            let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+            added.put_in = added.put_in.saturating_add(count(change.bytes.len()));
+            added.taken_out = added.taken_out.saturating_add(count(change.span.len()));
+        }
     }
 
     /// The length that the head must name, given what happens to the body.

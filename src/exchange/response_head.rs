@@ -62,7 +62,10 @@ pub(super) fn decide(
     let body = &admitted.upstream.body;
     let usage = admitted.upstream.spec.usage;
     let reasons = admitted.upstream.may_reason_unseen();
-    let mut response = Response::new(status, request_id, usage, body.usage_added, reasons);
+    let several = admitted.upstream.several.as_ref();
+    let is_left_out = several.is_some_and(|it| it.has_left_out_usage());
+    let usage_added = body.usage_added && !is_left_out;
+    let mut response = Response::new(status, request_id, usage, usage_added, reasons);
     response.error = told.map(|told| Box::new(told.error));
     let withheld = head
         .withheld_headers()
@@ -90,14 +93,16 @@ fn decide_error(
         return Some(ResponseDecision::Replace(Replaced::default(), rejection));
     }
     let relayed = details == VIA_UPSTREAM;
-    let is_asked = admitted.upstream.body.usage_added && ToldError::may_refuse_usage(status);
+    let several = admitted.upstream.several.as_ref();
+    let is_left_out = several.is_some_and(|it| it.has_left_out_usage());
+    let is_added = admitted.upstream.body.usage_added && !is_left_out;
+    let is_asked = is_added && ToldError::may_refuse_usage(status);
     let is_told = relayed && (ToldError::may_be_told(status) || is_asked);
     if is_told && told.is_none() {
         return Some(ResponseDecision::Hold(status));
     }
     let told = told.filter(|_| is_told);
     let fault = told.and_then(|told| told.fault);
-    let several = admitted.upstream.several.as_ref();
     let by_foreign_hop = several.is_some_and(|it| it.is_refused_by_foreign_hop(status));
     let is_clients_fault = !relayed && matches!(status, 400 | 408 | 413 | 431) && !by_foreign_hop;
     if let Some(several) = several
@@ -125,7 +130,7 @@ fn decide_error(
     match (relayed, &hop, status) {
         (true, None, 401) => {
             let rejection = rejection_of(AccountFault::DeadKey, admitted, accounts);
-            Some(replace(status, head, admitted, None, rejection))
+            Some(replace(status, head, admitted, told, rejection))
         }
         // Clients would follow, with the key in their hands.
         (true, None, 300..=399) => {

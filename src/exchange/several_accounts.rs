@@ -18,8 +18,8 @@ use crate::config::account::{AccountOrder, Accounts, Marks};
 use crate::config::policy::Source;
 use crate::failover::attempt::NO_MORE_ATTEMPTS;
 use crate::failover::{
-    AccountEvent, AccountQuotas, AttemptPlan, Bounds, KeyMark, LaterTerms, ModelMark,
-    PlannedSource, RequestAttempts, ToldError,
+    AccountEvent, AccountQuotas, AttemptPlan, Bounds, KeyMark, ModelMark, PlannedSource,
+    RequestAttempts, ToldError, WholeBody,
 };
 use crate::head::Head;
 use crate::ledger::{AttemptFailure, FailedAttempt};
@@ -54,7 +54,11 @@ impl<Q: Quotas> AccountQuotas for OfAccounts<'_, Q> {
     }
 }
 
-/// A request to a source with several accounts.
+/// The time that an only account may take until its response begins, in milliseconds: an hour, which is none, since Envoy ends
+/// before where nothing moves.
+const UNBOUNDED_MS: u64 = 3_600_000;
+
+/// A request to a source with several accounts, or with one that may have to be asked twice.
 #[derive(Debug)]
 pub(super) struct SeveralAccounts {
     /// The id of the request, under which those who see its attempts find them; `None` where they do not.
@@ -63,6 +67,8 @@ pub(super) struct SeveralAccounts {
     affinity: u64,
     /// Whether the request names a session.
     has_session: bool,
+    /// Whether an only account may have to be asked twice, since it may refuse what the gateway adds.
+    may_be_refused: bool,
     path: Option<Vec<u8>>,
     /// The sources that are asked after the first one, once the request's head is released.
     pub later: Vec<LaterSource>,
@@ -73,11 +79,17 @@ pub(super) struct SeveralAccounts {
 }
 
 impl SeveralAccounts {
-    /// Of the key with the id `key`; `path` is the path upstream, before an account's own base. `None` where no source that
-    /// it may go to has a second account.
-    pub(super) fn new(head: &Head, route: &Route, key: &str, path: &[u8]) -> Option<Self> {
+    /// Of the key with the id `key`; `path` is the path upstream, before an account's own base. `may_be_refused`: an account may
+    /// refuse what the gateway adds to the body. `None` where no source that it may go to has a second account, or one that may.
+    pub(super) fn new(
+        head: &Head,
+        route: &Route,
+        key: &str,
+        path: &[u8],
+        may_be_refused: bool,
+    ) -> Option<Self> {
         let mut candidates = route.candidates();
-        if !candidates.any(|source| source.alternatives().is_some()) {
+        if !may_be_refused && !candidates.any(|source| source.alternatives().is_some()) {
             return None;
         }
         let new = Self {
@@ -88,6 +100,7 @@ impl SeveralAccounts {
             key: KeyMark::of(key),
             affinity: affinity(key, head),
             has_session: names_session(head),
+            may_be_refused,
             path: None,
             later: Vec::new(),
             attempts: None,
@@ -99,9 +112,10 @@ impl SeveralAccounts {
         new.at(&route.source, path)
     }
 
-    /// The same at the source that was chosen. `None` where that has no second account.
+    /// The same at the source that was chosen. `None` where that has no second account, and no need for one.
     pub(super) fn at(self, source: &Source, path: &[u8]) -> Option<Self> {
-        let accounts = source.alternatives()?;
+        let only = source.accounts.as_deref().filter(|_| self.may_be_refused);
+        let accounts = source.alternatives().or(only)?;
         let path = accounts.have_paths().then(|| path_less_version(path));
         Some(Self { path, ..self })
     }
@@ -121,12 +135,12 @@ impl SeveralAccounts {
             began_us,
         } = *request;
         let source = &route.source;
-        let Some(accounts) = source.alternatives() else {
+        let Some(accounts) = source.accounts.as_deref() else {
             return;
         };
         let now_us = environment.now_us();
         let states = |source: &str| environment.account_states(source);
-        if !states(&source.group).know_use(self.key, now_us) {
+        if accounts.are_alternatives() && !states(&source.group).know_use(self.key, now_us) {
             environment.note_use(&source.group, self.key);
         }
         if let (Some(path), false) = (path, self.later.is_empty()) {
@@ -142,7 +156,9 @@ impl SeveralAccounts {
             path: Some(path_less_version(later.path().as_bytes())),
         });
         let sources: Vec<PlannedSource> = core::iter::once(first).chain(later).collect();
-        let is_counted = sources.iter().any(PlannedSource::is_counted);
+        // The use of an only account was reserved before.
+        let is_counted =
+            accounts.are_alternatives() && sources.iter().any(PlannedSource::is_counted);
         let estimate = is_counted.then(|| reservation(operation, body, body.length()));
         let by_load = accounts.failover.order == AccountOrder::LeastBusy && !self.has_session;
         let under_way = by_load.then(|| under_way(&sources, environment));
@@ -173,25 +189,29 @@ impl SeveralAccounts {
         let is_found = self.id.is_some();
         let has_hop = is_found && environment.has_hop();
         if body.sent_whole {
-            attempts.end_body(self.terms(), body.scanner().holds_state(), now_us);
+            attempts.end_body(self.whole(body), now_us);
         }
-        let dispatch = attempts.dispatch(&states, &OfAccounts(environment), now_us, has_hop);
+        let quotas = OfAccounts(environment);
+        let dispatch = attempts.dispatch(&states, &quotas, now_us, has_hop, |way| {
+            body.may_ask_usage() && environment.takes_usage_option(way).is_none()
+        });
         let retried = dispatch.as_ref().is_some_and(|it| it.retried) && is_found;
         let cluster = dispatch.map_or_else(|| source.cluster.clone(), |it| it.cluster);
         headers.extend([
             HeaderEdit::Set(CLUSTER_HEADER, cluster.as_bytes().to_vec()),
             HeaderEdit::Set(
                 ATTEMPT_TIMEOUT_HEADER,
-                answer_ms(accounts, body.stream).into_bytes(),
+                answer_ms(accounts, body.stream).to_string().into_bytes(),
             ),
         ]);
         if let Some(path) = &self.path {
             headers.push(HeaderEdit::Set(PATH_HEADER, path.clone()));
         }
-        headers.push(if retried {
-            HeaderEdit::Set(JUDGE_HEADER, b"1".to_vec())
-        } else {
-            HeaderEdit::Set(NO_RETRY_HEADER, b"0".to_vec())
+        headers.extend(match retried {
+            true => accounts
+                .are_alternatives()
+                .then(|| HeaderEdit::Set(JUDGE_HEADER, b"1".to_vec())),
+            false => Some(HeaderEdit::Set(NO_RETRY_HEADER, b"0".to_vec())),
         });
         self.attempts = Some(attempts);
     }
@@ -209,13 +229,31 @@ impl SeveralAccounts {
     /// The last byte of the body has come.
     pub(super) fn on_body_end(&self, body: &RequestBody, clock: &impl Clock) {
         if let Some(attempts) = self.attempts() {
-            attempts.end_body(self.terms(), body.scanner().holds_state(), clock.now_us());
+            attempts.end_body(self.whole(body), clock.now_us());
         }
     }
 
-    /// The terms of attempts at later sources.
-    fn terms(&self) -> Vec<Option<LaterTerms>> {
-        self.later.iter().map(|it| it.terms().cloned()).collect()
+    /// The body does not ask for the usage of its stream any more.
+    pub(super) fn forget_usage(&self) {
+        if let Some(attempts) = self.attempts() {
+            attempts.forget_usage();
+        }
+    }
+
+    /// Whether the account that was asked last was not asked for the usage that the gateway has put in.
+    pub(super) fn has_left_out_usage(&self) -> bool {
+        self.attempts()
+            .is_some_and(RequestAttempts::has_left_out_usage)
+    }
+
+    /// The facts about a whole body that attempts depend on.
+    fn whole(&self, body: &RequestBody) -> WholeBody {
+        WholeBody {
+            later: self.later.iter().map(|it| it.terms().cloned()).collect(),
+            holds_state: body.scanner().holds_state(),
+            asks_usage: body.asks_usage(),
+            without_usage: body.without_usage().cloned(),
+        }
     }
 
     /// The place among the later sources of the one that was asked last; `None` for the first source, and once this was told.
@@ -374,12 +412,12 @@ fn bounds(accounts: &Accounts, sources: &[PlannedSource], began_us: u64) -> Boun
 }
 
 /// Returns the time that an account may take until its response begins, in milliseconds.
-fn answer_ms(accounts: &Accounts, stream: bool) -> String {
+fn answer_ms(accounts: &Accounts, stream: bool) -> u64 {
     let failover = &accounts.failover;
-    let seconds = if stream {
-        failover.stream_answer_seconds
-    } else {
-        failover.answer_seconds
+    let seconds = match stream {
+        _ if !accounts.are_alternatives() => return UNBOUNDED_MS,
+        true => failover.stream_answer_seconds,
+        false => failover.answer_seconds,
     };
-    u64::from(seconds).saturating_mul(1000).to_string()
+    u64::from(seconds).saturating_mul(1000)
 }

@@ -3,6 +3,7 @@
 use super::authorization::check_rights;
 use super::edits::{Edits, HeaderEdit};
 use super::environment::{AccountStates, Clock, Forwarding, Quotas};
+use super::include_usage::may_be_refused;
 use super::limits::LimitsService;
 use super::request::{AuthenticatedCaller, RequestLine};
 use super::request_body::RequestBody;
@@ -104,6 +105,11 @@ impl UpstreamRequest {
         endpoint: Option<&Endpoint>,
         environment: &impl Forwarding,
     ) {
+        let source = &self.route.source;
+        let is_only = source.alternatives().is_none();
+        if is_only && !self.may_be_refused(environment) {
+            self.several = None;
+        }
         let model = self.body.models().model();
         let path = || path_at(endpoint?, model.map(|model| &**model));
         if let Some(several) = &mut self.several {
@@ -118,6 +124,12 @@ impl UpstreamRequest {
             };
             several.dispatch(headers, &dispatched, environment);
         }
+    }
+
+    /// Whether the only account of the source may refuse that the body asks for the usage of its stream.
+    fn may_be_refused(&self, environment: &impl AccountStates) -> bool {
+        let wire = self.body.models().usage();
+        self.body.may_ask_usage() && may_be_refused(&self.route, wire, environment)
     }
 
     /// The way to the account that was asked last, or will be asked first.
@@ -138,8 +150,13 @@ impl UpstreamRequest {
         edits: &mut Edits,
         environment: &(impl AccountStates + Clock),
     ) {
-        if self.body.usage_added && environment.refuses_usage_option(self.way(environment)) {
+        if self.body.usage_added
+            && environment.takes_usage_option(self.way(environment)) == Some(false)
+        {
             self.body.leave_out_usage(edits);
+            if let Some(several) = &self.several {
+                several.forget_usage();
+            }
         }
     }
 

@@ -6,7 +6,8 @@
 //! |---|---|---|---|
 //! | responds below 300 | yes | no | no |
 //! | responds with an error of its account, or sends elsewhere, or was judged to fail | yes | yes | within the bounds |
-//! | responds with an error of the request | yes | yes | no |
+//! | refuses the option that the gateway has put in | yes | no | at the same account, without it |
+//! | responds with another error of the request | yes | yes | no |
 //! | gets no response | yes | yes | as Envoy decides |
 //! | comes when no attempt is left | no | no | no |
 //! | comes when no time is left | no | yes | no |
@@ -18,10 +19,11 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
-use super::fault::ToldFailure;
+use super::fault::{MAX_ANSWER, ToldError, ToldFailure};
 use super::registry::Registry;
 use super::request::{AccountPlace, RequestAttempts};
 use super::states::{self, AccountEvent, States};
+use crate::body::UsageEdit;
 use crate::host::{Clocks, Stats};
 use crate::ledger::{AttemptFailure, FailedAttempt};
 use crate::shared_data::SharedData;
@@ -45,6 +47,8 @@ pub trait AttemptHost: Clocks + SharedData + Stats {
     fn told_wait(&self) -> Option<u64>;
     /// Removes the hop's report from the response and returns it; legal with its headers.
     fn take_hop_report(&self) -> String;
+    /// The first bytes of the response's body that is held, so many at most; legal with it.
+    fn response_body(&self, most: usize) -> Vec<u8>;
 }
 
 /// The treatment of an attempt's request.
@@ -58,6 +62,8 @@ pub enum AttemptDecision {
         path: Option<Vec<u8>>,
         /// The name that takes the place of the model's in the body, where the account's source calls it otherwise.
         model: Option<SmolStr>,
+        /// The change that takes back that the body asks for the usage of its stream, where the account refuses that.
+        without_usage: Option<UsageEdit>,
         /// Whether all of the body is held, and its length may be another than the head says.
         is_held: bool,
     },
@@ -65,6 +71,19 @@ pub enum AttemptDecision {
     Wait,
     /// It is not made. There are to be no more.
     Refused,
+}
+
+/// The treatment of an attempt's response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseDecision {
+    /// It goes on. Envoy decides by it whether another account is asked.
+    Passes,
+    /// It goes on, as an error after which there is to be no other attempt.
+    Final,
+    /// It is held until its words are known.
+    Held,
+    /// It goes nowhere: the account is asked once more.
+    AskedAgain,
 }
 
 /// One attempt.
@@ -91,7 +110,7 @@ impl Attempt {
             *self = Self::Waiting(attempts);
             return AttemptDecision::Wait;
         }
-        self.make(attempts, false, host)
+        self.make(attempts, false, registry, host)
     }
 
     /// More of the request's body has come, `held` bytes in all, all of it if `end`. Gives what becomes of an attempt that waited
@@ -100,6 +119,7 @@ impl Attempt {
         &mut self,
         held: usize,
         end: bool,
+        registry: &Registry,
         host: &impl AttemptHost,
     ) -> Option<AttemptDecision> {
         let Self::Waiting(attempts) = self else {
@@ -109,7 +129,7 @@ impl Attempt {
             return Some(AttemptDecision::Wait);
         }
         let attempts = Rc::clone(attempts);
-        Some(self.make(attempts, end, host))
+        Some(self.make(attempts, end, registry, host))
     }
 
     /// `end`: all of the body is held.
@@ -117,6 +137,7 @@ impl Attempt {
         &mut self,
         attempts: Rc<RequestAttempts>,
         end: bool,
+        registry: &Registry,
         host: &impl AttemptHost,
     ) -> AttemptDecision {
         *self = Self::Idle;
@@ -133,8 +154,10 @@ impl Attempt {
             return AttemptDecision::Refused;
         };
         let model = attempts.renamed(place);
-        // All attempts share the head: the length that it says may be that of a body with another name.
-        let is_held = model.is_some() || attempts.has_renamed();
+        let refuses = || Some(!registry.takes_usage_option(attempts.way(place)?, now_us, host)?);
+        let without_usage = attempts.without_usage().filter(|_| refuses() == Some(true));
+        // All attempts share the head: the length that it says may be that of a body that was changed.
+        let is_held = model.is_some() || without_usage.is_some() || attempts.has_changed_body();
         if is_held && !end {
             *self = Self::Waiting(attempts);
             return AttemptDecision::Wait;
@@ -146,27 +169,73 @@ impl Attempt {
         }
         if !attempts.reserve_next(place, now_us, host) {
             // The next one that is not asked yet; there are fewer each time.
-            return self.make(attempts, end, host);
+            return self.make(attempts, end, registry, host);
         }
         let of_source = states(&source.group);
         if place.source > 0 && !of_source.know_use(attempts.key(), now_us) {
             states::note_use(&source.group, attempts.key(), host);
         }
         attempts.begin(place, true, &states, now_us);
+        if without_usage.is_some() {
+            attempts.note_left_out_usage();
+        }
         let course = AttemptDecision::To {
             cluster: cluster.clone(),
             path: attempts.path(place).map(<[u8]>::to_vec),
             model,
+            without_usage,
             is_held,
         };
         *self = Self::Made(attempts, place);
         course
     }
 
-    /// The response's headers have come. Gives whether they are an error after which there is to be no other attempt.
-    pub fn on_response(&mut self, registry: &Registry, host: &impl AttemptHost) -> bool {
+    /// The response's headers have come; `end` says that no body follows.
+    pub fn on_response(
+        &mut self,
+        end: bool,
+        registry: &Registry,
+        host: &impl AttemptHost,
+    ) -> ResponseDecision {
+        if let Self::Made(attempts, _) = self
+            && !end
+            && attempts.has_put_in_usage()
+            && ToldError::may_refuse_usage(host.status())
+            && host.judged().is_none()
+        {
+            return ResponseDecision::Held;
+        }
+        self.judge(registry, host)
+    }
+
+    /// Of a response that is held `size` bytes have come, all of them if `end`.
+    pub fn on_response_body(
+        &mut self,
+        size: usize,
+        end: bool,
+        registry: &Registry,
+        host: &impl AttemptHost,
+    ) -> ResponseDecision {
+        if !end && size <= MAX_ANSWER {
+            return ResponseDecision::Held;
+        }
+        let words = || ToldError::read(host.status(), &host.response_body(MAX_ANSWER + 1));
+        if let Self::Made(attempts, place) = self
+            && let Some(way) = attempts.way(*place)
+            && words().is_some_and(|told| told.refuses_usage)
+        {
+            registry.note_usage_option(way, false, host);
+            attempts.ask_again();
+            *self = Self::Idle;
+            return ResponseDecision::AskedAgain;
+        }
+        self.judge(registry, host)
+    }
+
+    /// Decides on a response by its headers.
+    fn judge(&mut self, registry: &Registry, host: &impl AttemptHost) -> ResponseDecision {
         let Self::Made(attempts, place) = core::mem::take(self) else {
-            return true;
+            return ResponseDecision::Final;
         };
         let report = host.take_hop_report();
         let (status, judged) = (host.status(), host.judged());
@@ -177,10 +246,11 @@ impl Attempt {
             {
                 registry.note_move(change, &first.source.group, host);
             }
-            return false;
+            note_taken_option(&attempts, place, registry, host);
+            return ResponseDecision::Passes;
         }
         let Some(account) = attempts.account(place) else {
-            return true;
+            return ResponseDecision::Final;
         };
         let failed = match judged {
             Some(told) => told.attempt(account.id.clone(), status),
@@ -199,7 +269,13 @@ impl Attempt {
         };
         note(event, &attempts, place, registry, host);
         let next = || attempts.next(&|source| states_of(source, host), now_us);
-        kind == AttemptFailure::Request || next().is_none() || now_us > attempts.bounds().until_us
+        let is_final = kind == AttemptFailure::Request
+            || next().is_none()
+            || now_us > attempts.bounds().until_us;
+        match is_final {
+            true => ResponseDecision::Final,
+            false => ResponseDecision::Passes,
+        }
     }
 
     /// The attempt is over, with or without a response.
@@ -220,6 +296,21 @@ fn was_not_made(report: &str) -> bool {
 
 fn states_of(source: &str, host: &impl AttemptHost) -> Rc<States> {
     Rc::new(states::read(source, host))
+}
+
+/// Notes that an account which has answered takes the option that it was sent.
+fn note_taken_option(
+    attempts: &RequestAttempts,
+    place: AccountPlace,
+    registry: &Registry,
+    host: &impl AttemptHost,
+) {
+    if attempts.has_asked_usage()
+        && let Some(way) = attempts.way(place)
+        && registry.takes_usage_option(way, host.steady_us(), host) != Some(true)
+    {
+        registry.note_usage_option(way, true, host);
+    }
 }
 
 fn note(

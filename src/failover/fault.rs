@@ -1,6 +1,6 @@
 //! Faults of an account that only the words of its answer tell, where its status says that the request was wrong.
 //!
-//! Vendors answer 400, 403 or 404 for an account without credit, with a dead key, in a country that they do not serve, or
+//! Vendors answer 400, 403, 404 or 429 for an account without credit, with a dead key, in a country that they do not serve, or
 //! without a model. The words are compared with a [table](table), by type and code, or by a whole message or its fixed
 //! beginning. Never by a part of a message: vendors repeat there what clients write.
 
@@ -35,9 +35,12 @@ pub struct ToldError {
 }
 
 impl ToldError {
+    /// The statuses of answers that may tell a fault in their words.
+    pub const STATUSES: [u16; 6] = [400, 401, 402, 403, 404, 429];
+
     /// Whether an answer with this status may tell a fault in its words.
     pub fn may_be_told(status: u16) -> bool {
-        matches!(status, 400 | 403 | 404)
+        Self::STATUSES.contains(&status)
     }
 
     /// Whether an answer with this status may refuse the option that makes a stream report its usage.

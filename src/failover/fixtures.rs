@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::account_quotas::AccountQuotas;
 use super::active_keys::KeyMark;
-use super::request::{AccountPlace, AttemptPlan, Bounds, PlannedSource, RequestAttempts};
+use super::request::{
+    AccountPlace, AttemptPlan, Bounds, LaterTerms, PlannedSource, RequestAttempts, WholeBody,
+};
 use crate::config::policy::{GroupKind, Source};
 use crate::config::{Document, compile};
 use crate::limits::{AdmitError, Consumption, Estimate, Reservation, Subject};
@@ -62,6 +64,14 @@ pub(super) fn request(source: &Rc<Source>, affinity: u64, attempts: usize) -> Re
 /// A request to these sources, one after the other.
 pub(super) fn request_in_sequence(sources: &[Rc<Source>], attempts: usize) -> RequestAttempts {
     RequestAttempts::new(plan(sources, attempts))
+}
+
+/// A whole body, with these terms of attempts at later sources.
+pub(super) fn whole_body(later: Vec<Option<LaterTerms>>) -> WholeBody {
+    WholeBody {
+        later,
+        ..WholeBody::default()
+    }
 }
 
 /// The plan of a request to these sources, of whose accounts so many may be asked.

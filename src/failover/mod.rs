@@ -18,7 +18,7 @@
 //! | [`judge`] | whether an answer that looks good, or blames the request, is a failure of its account |
 //! | `fault` | which faults of an account its answers tell in their words |
 //! | `told_wait` | how long a vendor asks to be left alone |
-//! | `usage_option` | which accounts refuse the option that makes a stream report its usage |
+//! | `usage_option` | which accounts take the option that makes a stream report its usage, and which refuse it |
 //! | `recent_states` | what one VM has read of that in the last ten milliseconds |
 //! | `registry` | what the filters of one VM share: the requests whose attempts are under way, and those readings |
 //!
@@ -51,6 +51,7 @@ pub use registry::Registry;
 pub use report::{AttemptReport, note_report};
 pub use request::{
     AccountPlace, AttemptPlan, Bounds, Dispatch, LaterTerms, PlannedSource, RequestAttempts,
+    WholeBody,
 };
 pub use states::{AccountEvent, ModelMark, States, tell_ejections};
 pub use told_wait::told_wait;

@@ -11,7 +11,7 @@ use super::moved::{self, Move};
 use super::recent_states::RecentStates;
 use super::request::RequestAttempts;
 use super::states::{self, AccountEvent, States};
-use super::usage_option::{RefusedOption, WayMark};
+use super::usage_option::{KnownOption, WayMark};
 use crate::config::account::Accounts;
 use crate::host::{Clocks, Stats};
 use crate::shared_data::SharedData;
@@ -27,7 +27,7 @@ pub struct Registry {
     requests: RefCell<HashMap<SmolStr, Rc<RequestAttempts>>>,
     hop: Cell<bool>,
     states: RecentStates,
-    usage_option: RefusedOption,
+    usage_option: KnownOption,
 }
 
 impl Registry {
@@ -65,7 +65,8 @@ impl Registry {
         self.states.at(now_us, source, shared)
     }
 
-    /// Notes what became of an attempt at the account with this index, for all workers.
+    /// Notes what became of an attempt at the account with this index, for all workers; nothing of an only account, which nothing
+    /// is chosen by.
     pub fn note(
         &self,
         event: AccountEvent,
@@ -74,8 +75,10 @@ impl Registry {
         index: usize,
         host: &(impl SharedData + Clocks + Stats),
     ) {
-        states::note(event, source, accounts, index, host);
-        self.states.forget(source);
+        if accounts.are_alternatives() {
+            states::note(event, source, accounts, index, host);
+            self.states.forget(source);
+        }
     }
 
     /// Notes that a key uses a source, for all workers.
@@ -90,19 +93,19 @@ impl Registry {
         self.states.forget(source);
     }
 
-    /// Whether the account of a way refuses the option that makes a stream report its usage, for all that is known.
-    pub fn refuses_usage_option(
+    /// Whether the account of a way takes the option that makes a stream report its usage; `None` where it is not known.
+    pub fn takes_usage_option(
         &self,
         way: WayMark,
         now_us: u64,
         shared: &impl SharedData,
-    ) -> bool {
-        self.usage_option.by(way, now_us, shared)
+    ) -> Option<bool> {
+        self.usage_option.takes(way, now_us, shared)
     }
 
-    /// Notes that the account of a way refuses that option, for all workers.
-    pub fn note_usage_refused(&self, way: WayMark, host: &(impl SharedData + Clocks)) {
-        self.usage_option.note(way, host);
+    /// Notes whether the account of a way takes that option, for all workers.
+    pub fn note_usage_option(&self, way: WayMark, takes: bool, host: &(impl SharedData + Clocks)) {
+        self.usage_option.note(way, takes, host);
     }
 
     /// The request is over.

@@ -103,7 +103,7 @@ fn judge(
     };
     let event = match report.status {
         Some(_) if let Some(told) = &report.judged => {
-            attempts.event(place, told.kind, None, now_us)
+            attempts.event(place, told.kind, report.told_wait, now_us)
         }
         Some(status) if status < 300 => attempts.break_off(),
         Some(status) => {
@@ -120,6 +120,7 @@ fn judge(
 mod tests {
     use super::super::active_keys::KeyMark;
     use super::super::fixtures::{at, request, source};
+    use super::super::request::WholeBody;
     use super::*;
 
     /// Flags of Envoy: a failed connection, a reset by the account, its own reset, a timeout, the client gone.
@@ -372,7 +373,7 @@ mod tests {
         for (case, status, flags, transport_failure, ended, now, certain) in cases {
             let attempts = request(&source, 0, 2);
             if let Some(ended) = ended {
-                attempts.end_body(Vec::new(), false, ended * S);
+                attempts.end_body(WholeBody::default(), ended * S);
             }
             attempts.begin(at(1), false, &|_| std::rc::Rc::default(), 100 * S);
             let report = AttemptReport {

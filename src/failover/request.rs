@@ -2,6 +2,7 @@
 
 mod choice;
 mod reserved;
+mod usage_option;
 
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hasher};
@@ -13,6 +14,8 @@ use super::account_quotas::AccountQuotas;
 use super::active_keys::KeyMark;
 use super::moved::{Move, Moved};
 use super::states::{AccountEvent, ModelMark, States};
+use super::usage_option::WayMark;
+use crate::body::UsageEdit;
 use crate::config::account::{Account, Accounts, HOP_CLUSTER, Marks};
 use crate::config::policy::Source;
 use crate::ledger::{AttemptFailure, FailedAttempt};
@@ -58,6 +61,19 @@ impl PlannedSource {
 pub struct LaterTerms {
     /// The model's name there, where the body that goes upstream has another one.
     pub model: Option<SmolStr>,
+}
+
+/// The facts about a whole body that attempts depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WholeBody {
+    /// The terms of attempts at each source after the first, `None` where the body does not fit.
+    pub later: Vec<Option<LaterTerms>>,
+    /// Whether it names something that a vendor keeps for an account.
+    pub holds_state: bool,
+    /// Whether it asks for the usage of its stream.
+    pub asks_usage: bool,
+    /// The change of the body as it is sent that takes this back, where the gateway has made it ask.
+    pub without_usage: Option<UsageEdit>,
 }
 
 /// The fixed terms of the attempts of a request.
@@ -124,12 +140,16 @@ struct AttemptProgress {
     asked_us: u64,
     /// The time at which the last byte of the body came, in microseconds of the steady clock; `None` while more is to come.
     whole_us: Option<u64>,
-    /// Whether the body names something that a vendor keeps for an account; `None` while more of it is to come.
-    holds_state: Option<bool>,
+    /// The body, where no more of it is to come.
+    body: WholeBody,
+    /// Whether the last account was sent the body without the option that reports usage, which the gateway had put in.
+    left_out_usage: bool,
+    /// Whether the last account is asked once more, without that option.
+    asks_again: bool,
+    /// Whether an attempt so far has sent the body otherwise than its head says.
+    has_changed_body: bool,
     /// Whether the last account is another than the conversation's first.
     is_moved: bool,
-    /// The terms of attempts at each source after the first, `None` where it does not fit; none while the body is not known.
-    later: Vec<Option<LaterTerms>>,
     /// Whether an answer of the first account must be noted.
     note_answer: bool,
     /// Whether the end of an answer to the last attempt must be noted.
@@ -152,7 +172,7 @@ impl AttemptProgress {
     /// Whether the request may go to a source, for all that is known.
     fn fits(&self, source: usize) -> bool {
         let later = source.checked_sub(1);
-        later.is_none_or(|later| self.later.get(later).is_some_and(Option::is_some))
+        later.is_none_or(|later| self.body.later.get(later).is_some_and(Option::is_some))
     }
 }
 
@@ -267,25 +287,29 @@ impl RequestAttempts {
         self.plan.bounds
     }
 
-    /// Chooses where the first attempt goes. `has_hop`: the filter there is of this VM, and knows the request.
+    /// Chooses where the first attempt goes. `has_hop`: the filter there is of this VM, and knows the request. `may_be_refused`: the
+    /// account of a way may refuse the option that the gateway puts in, so that it would be asked once more.
     pub fn dispatch(
         &self,
         states: ReadStates<'_>,
         quotas: &impl AccountQuotas,
         now_us: u64,
         has_hop: bool,
+        may_be_refused: impl FnOnce(WayMark) -> bool,
     ) -> Option<Dispatch> {
         if !has_hop {
             // Without it nobody could change what another source must get.
-            self.progress.try_borrow_mut().ok()?.later.clear();
+            self.progress.try_borrow_mut().ok()?.body.later.clear();
         }
         let first = self.next(states, now_us)?;
         let (account, marks) = (self.account(first)?, self.marks(first)?);
-        let retried = self.plan.bounds.attempts > 1 || account.retries > 0;
+        let may_be_refused = has_hop && may_be_refused(WayMark::of_account(marks));
+        let retried = self.plan.bounds.attempts > 1 || account.retries > 0 || may_be_refused;
         let of_source = states(&self.source(first)?.group);
         // Another account may be better, once the whole body is known: the hop waits for it.
         let may_wait = has_hop && self.may_wait(first, states, now_us);
-        let direct = (of_source.has_answered(marks) && first.source == 0 && !may_wait) || !has_hop;
+        let is_known = of_source.has_answered(marks) && !may_be_refused;
+        let direct = (is_known && first.source == 0 && !may_wait) || !has_hop;
         // Where its own limits do not allow it, the hop finds another.
         let direct = direct && (self.reserve(first, quotas, now_us) || !has_hop);
         if direct {
@@ -305,7 +329,11 @@ impl RequestAttempts {
     /// The model's name at an account's source, where the body that goes upstream has another one.
     pub fn renamed(&self, place: AccountPlace) -> Option<SmolStr> {
         let progress = self.progress.try_borrow().ok()?;
-        let terms = progress.later.get(place.source.checked_sub(1)?)?.as_ref()?;
+        let terms = progress
+            .body
+            .later
+            .get(place.source.checked_sub(1)?)?
+            .as_ref()?;
         terms.model.clone()
     }
 
@@ -316,22 +344,22 @@ impl RequestAttempts {
         let notes_end = of_account
             .is_some_and(|(marks, source)| !states(&source.group).knows_no_failure(marks));
         let is_moved = self.is_moved(place, states, now_us);
+        let is_renamed = self.renamed(place).is_some();
         if let Ok(mut progress) = self.progress.try_borrow_mut() {
             progress.asked_us = now_us;
             progress.is_moved = is_moved;
+            progress.has_changed_body |= is_renamed;
             progress.note_end = notes_end;
         }
     }
 
-    /// The last byte of the body has come: attempts at each source after the first have these terms, `None` where it does not
-    /// fit. `holds_state`: the body names something that a vendor keeps for an account.
-    pub fn end_body(&self, later: Vec<Option<LaterTerms>>, holds_state: bool, now_us: u64) {
+    /// The last byte of the body has come.
+    pub fn end_body(&self, body: WholeBody, now_us: u64) {
         if let Ok(mut progress) = self.progress.try_borrow_mut()
             && progress.whole_us.is_none()
         {
             progress.whole_us = Some(now_us);
-            progress.later = later;
-            progress.holds_state = Some(holds_state);
+            progress.body = body;
         }
     }
 
@@ -342,19 +370,11 @@ impl RequestAttempts {
             .is_ok_and(|it| it.whole_us.is_some())
     }
 
-    /// Whether an attempt so far has sent another name of the model.
-    pub fn has_renamed(&self) -> bool {
-        let Ok(progress) = self.progress.try_borrow() else {
-            return false;
-        };
-        let mut later = progress
-            .asked
-            .iter()
-            .map(|place| place.source.checked_sub(1));
-        later.any(|later| {
-            let terms = later.and_then(|later| progress.later.get(later)?.as_ref());
-            terms.is_some_and(|terms| terms.model.is_some())
-        })
+    /// Whether an attempt so far has sent the body otherwise than its head says.
+    pub fn has_changed_body(&self) -> bool {
+        self.progress
+            .try_borrow()
+            .is_ok_and(|it| it.has_changed_body)
     }
 
     /// The event of silence before a response, for the last account: no failure where its client may have
@@ -383,6 +403,8 @@ impl RequestAttempts {
     pub fn ask(&self, place: AccountPlace, by_hop: bool) {
         if let Ok(mut progress) = self.progress.try_borrow_mut() {
             progress.by_hop = by_hop;
+            progress.asks_again = false;
+            progress.left_out_usage = false;
             if progress.asked.last() == Some(&place) {
                 progress.times = progress.times.saturating_add(1);
                 // It is told once, by how its last attempt ended.

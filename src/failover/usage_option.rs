@@ -1,6 +1,7 @@
-//! Accounts that refuse the option which makes a stream report its usage, in shared data: one value for all of them.
+//! Whether accounts take the option which makes a stream report its usage, in shared data: one value for all of them.
 //!
-//! An entry has 16 bytes: the way to the account, and until when it counts, in microseconds of the steady clock.
+//! An entry has 24 bytes: the way to the account, until when it counts, in microseconds of the steady clock, and whether the
+//! account takes the option.
 
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hasher};
@@ -11,10 +12,10 @@ use crate::shared_data::{SharedData, is_fresh, update};
 
 /// The name of the value.
 const NAME: &str = "trilane/usage_option";
-/// The time for which an account is known to refuse the option. Then it is asked with it once more.
+/// The time for which it is known of an account. Then it is found out once more.
 const KNOWN_US: u64 = 24 * 3600 * 1_000_000;
 /// The most accounts that are known. Of more, those go whose time ends first.
-const MOST: usize = 256;
+const MOST: usize = 1024;
 
 /// A way to a vendor: how an account is reached and with what credential, or a cluster that is written by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,36 +35,44 @@ impl WayMark {
     }
 }
 
-/// The accounts that refuse the option, as a VM has read them lately.
+/// The accounts that take the option and those that refuse it, as a VM has read them lately.
 #[derive(Debug, Default)]
-pub(super) struct RefusedOption(RefCell<Option<(u64, Vec<u8>)>>);
+pub(super) struct KnownOption(RefCell<Option<(u64, Vec<u8>)>>);
 
-impl RefusedOption {
-    /// Whether the account of a way refuses the option, for all that is known: ten milliseconds late at the most.
-    pub(super) fn by(&self, way: WayMark, now_us: u64, shared: &impl SharedData) -> bool {
-        let Ok(mut recent) = self.0.try_borrow_mut() else {
-            return false;
-        };
+impl KnownOption {
+    /// Whether the account of a way takes the option, ten milliseconds late at the most; `None` where it is not known.
+    pub(super) fn takes(
+        &self,
+        way: WayMark,
+        now_us: u64,
+        shared: &impl SharedData,
+    ) -> Option<bool> {
+        let mut recent = self.0.try_borrow_mut().ok()?;
         let fresh = recent
             .take()
             .filter(|(read_us, _)| is_fresh(*read_us, now_us));
         let (_, value) = recent
             .insert(fresh.unwrap_or_else(|| (now_us, shared.get(NAME).0.unwrap_or_default())));
-        entries(value).any(|(known, until_us)| known == way.0 && now_us < until_us)
+        let mut entries = entries(value);
+        let known = entries.find(|known| known.way == way.0 && now_us < known.until_us);
+        known.map(|known| known.takes)
     }
 
-    /// Notes that the account of a way refuses the option, for all workers.
-    pub(super) fn note(&self, way: WayMark, host: &(impl SharedData + Clocks)) {
+    /// Notes whether the account of a way takes the option, for all workers.
+    pub(super) fn note(&self, way: WayMark, takes: bool, host: &(impl SharedData + Clocks)) {
         let now_us = host.steady_us();
-        // Where others are always faster, its next refusal is noted.
+        // Where others are always faster, its next answer is noted.
         update(NAME, host, |value| {
-            let is_kept = |(known, until_us): &(u64, u64)| *known != way.0 && now_us < *until_us;
-            let mut kept: Vec<(u64, u64)> = entries(value).filter(is_kept).collect();
-            kept.push((way.0, now_us.saturating_add(KNOWN_US)));
-            kept.sort_by_key(|(_, until_us)| core::cmp::Reverse(*until_us));
+            let is_kept = |known: &Entry| known.way != way.0 && now_us < known.until_us;
+            let mut kept: Vec<Entry> = entries(value).filter(is_kept).collect();
+            kept.push(Entry {
+                way: way.0,
+                until_us: now_us.saturating_add(KNOWN_US),
+                takes,
+            });
+            kept.sort_by_key(|known| core::cmp::Reverse(known.until_us));
             kept.truncate(MOST);
-            let numbers = kept.iter().flat_map(|(way, until_us)| [*way, *until_us]);
-            Some(numbers.flat_map(u64::to_le_bytes).collect())
+            Some(kept.into_iter().flat_map(Entry::to_bytes).collect())
         });
         if let Ok(mut recent) = self.0.try_borrow_mut() {
             *recent = None;
@@ -71,14 +80,33 @@ impl RefusedOption {
     }
 }
 
-/// The ways and the ends of their times.
-fn entries(value: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+/// What is known of one way.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    way: u64,
+    until_us: u64,
+    takes: bool,
+}
+
+impl Entry {
+    fn to_bytes(self) -> impl Iterator<Item = u8> {
+        [self.way, self.until_us, u64::from(self.takes)]
+            .into_iter()
+            .flat_map(u64::to_le_bytes)
+    }
+}
+
+fn entries(value: &[u8]) -> impl Iterator<Item = Entry> {
     let (numbers, _) = value.as_chunks::<8>();
-    let (entries, _) = numbers.as_chunks::<2>();
-    let number = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
-    entries
-        .iter()
-        .map(move |[way, until_us]| (number(*way), number(*until_us)))
+    let (entries, _) = numbers.as_chunks::<3>();
+    entries.iter().map(|entry| {
+        let [way, until_us, takes] = entry.map(u64::from_le_bytes);
+        Entry {
+            way,
+            until_us,
+            takes: takes != 0,
+        }
+    })
 }
 
 #[cfg(test)]
@@ -91,33 +119,54 @@ mod tests {
     fn all_workers_know_it_for_a_day() {
         let process = FakeProcess::start();
         let host = FakeHost::of(&process);
-        let (here, elsewhere) = (RefusedOption::default(), RefusedOption::default());
+        let (here, elsewhere) = (KnownOption::default(), KnownOption::default());
         let (one, two) = (WayMark::of_cluster("one"), WayMark::of_cluster("two"));
         let begin = 1_000_000;
         process.steady_us.set(begin);
-        assert!(!elsewhere.by(one, begin, &host), "nothing is known");
-        here.note(one, &host);
+        assert_eq!(elsewhere.takes(one, begin, &host), None, "nothing is known");
+        here.note(one, false, &host);
         for (case, known, way, now_us, want) in [
-            ("where it was noted", &here, one, begin, true),
-            ("another account", &here, two, begin, false),
+            ("where it was noted", &here, one, begin, Some(false)),
+            ("another account", &here, two, begin, None),
             (
                 "another worker, which has just looked",
                 &elsewhere,
                 one,
                 begin + 1,
-                false,
+                None,
             ),
-            ("the same, later", &elsewhere, one, begin + FRESH_US, true),
+            (
+                "the same, later",
+                &elsewhere,
+                one,
+                begin + FRESH_US,
+                Some(false),
+            ),
             (
                 "at the end of the day",
                 &elsewhere,
                 one,
                 begin + KNOWN_US - 1,
-                true,
+                Some(false),
             ),
-            ("the next day", &elsewhere, one, begin + KNOWN_US, false),
+            ("the next day", &elsewhere, one, begin + KNOWN_US, None),
         ] {
-            assert_eq!(known.by(way, now_us, &host), want, "{case}");
+            assert_eq!(known.takes(way, now_us, &host), want, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_was_noted_last_holds() {
+        let process = FakeProcess::start();
+        let host = FakeHost::of(&process);
+        let known = KnownOption::default();
+        let way = WayMark::of_cluster("one");
+        for takes in [true, false, true] {
+            known.note(way, takes, &host);
+            assert_eq!(
+                known.takes(way, process.steady_us.get(), &host),
+                Some(takes)
+            );
         }
     }
 
@@ -125,17 +174,19 @@ mod tests {
     fn it_stays_small() {
         let process = FakeProcess::start();
         let host = FakeHost::of(&process);
-        let known = RefusedOption::default();
+        let known = KnownOption::default();
         for number in 0..MOST as u64 + 9 {
             process.steady_us.set(number + 1);
-            known.note(WayMark(number), &host);
+            known.note(WayMark(number), true, &host);
         }
         let now_us = MOST as u64 + 10;
-        assert_eq!(SharedData::get(&host, NAME).0.unwrap().len(), 16 * MOST);
-        assert!(!known.by(WayMark(0), now_us, &host), "the oldest went");
-        assert!(
-            known.by(WayMark(MOST as u64 + 8), now_us, &host),
-            "the latest"
+        assert_eq!(SharedData::get(&host, NAME).0.unwrap().len(), 24 * MOST);
+        assert_eq!(
+            known.takes(WayMark(0), now_us, &host),
+            None,
+            "the oldest went"
         );
+        let latest = known.takes(WayMark(MOST as u64 + 8), now_us, &host);
+        assert_eq!(latest, Some(true), "the latest");
     }
 }

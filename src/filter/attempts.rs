@@ -6,8 +6,8 @@ use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::{Action, ContextType};
 
 use super::host::{self, Host};
-use crate::exchange::{ACCOUNT_HEADER, FINAL_HEADER, PATH_HEADER};
-use crate::failover::attempt::{Attempt, AttemptDecision, NO_MORE_ATTEMPTS};
+use crate::exchange::{ACCOUNT_HEADER, FINAL_HEADER, JUDGED_HEADER, PATH_HEADER};
+use crate::failover::attempt::{Attempt, AttemptDecision, NO_MORE_ATTEMPTS, ResponseDecision};
 use crate::failover::{Registry, note_report};
 
 /// The root with the id `tries`, for the filter in the cluster that leads to the hop.
@@ -27,6 +27,7 @@ impl RootContext for AttemptsRoot {
             requests: Rc::clone(&self.0),
             attempt: Attempt::default(),
             held: 0,
+            holds_response: false,
         }))
     }
 
@@ -42,6 +43,8 @@ struct HttpAttempt {
     attempt: Attempt,
     /// The number of bytes of the body that are held.
     held: usize,
+    /// Whether the response is held.
+    holds_response: bool,
 }
 
 impl HttpAttempt {
@@ -52,15 +55,13 @@ impl HttpAttempt {
                 cluster,
                 path,
                 model,
+                without_usage,
                 is_held,
             } => {
-                match model {
-                    Some(model) if !host::rename_model(self.held, &model) => {
-                        host::send_status(NO_MORE_ATTEMPTS);
-                        return Action::Pause;
-                    }
-                    None if is_held => host::set_length(self.held),
-                    _ => {}
+                let (model, usage) = (model.as_deref(), without_usage.as_ref());
+                if is_held && !host::change_held_body(self.held, model, usage) {
+                    host::send_status(NO_MORE_ATTEMPTS);
+                    return Action::Pause;
                 }
                 host::set_request_header(ACCOUNT_HEADER, cluster.as_bytes());
                 if let Some(path) = path {
@@ -78,8 +79,36 @@ impl HttpAttempt {
 
     /// More of the body has come, or its end.
     fn on_body(&mut self, end: bool) -> Action {
-        let course = self.attempt.on_request_body(self.held, end, &Host);
+        let course = self
+            .attempt
+            .on_request_body(self.held, end, &self.requests, &Host);
         course.map_or(Action::Continue, |course| self.take(course))
+    }
+
+    /// Does what a decision on the response asks for.
+    fn treat(&mut self, decision: ResponseDecision) -> Action {
+        self.holds_response = decision == ResponseDecision::Held;
+        match decision {
+            ResponseDecision::Held => return Action::Pause,
+            ResponseDecision::Passes => {}
+            ResponseDecision::Final => host::set_response_header(FINAL_HEADER, "1"),
+            // Envoy makes another attempt after any response with this header.
+            ResponseDecision::AskedAgain => {
+                host::set_response_header(JUDGED_HEADER, "usage_option")
+            }
+        }
+        Action::Continue
+    }
+
+    /// More of the response has come, `size` bytes so far, or its end.
+    fn on_response_body(&mut self, size: usize, end: bool) -> Action {
+        if !self.holds_response {
+            return Action::Continue;
+        }
+        let decision = self
+            .attempt
+            .on_response_body(size, end, &self.requests, &Host);
+        self.treat(decision)
     }
 }
 
@@ -106,11 +135,19 @@ impl HttpContext for HttpAttempt {
         self.on_body(true)
     }
 
-    fn on_http_response_headers(&mut self, _num_headers: usize, _end_of_stream: bool) -> Action {
-        if self.attempt.on_response(&self.requests, &Host) {
-            host::set_response_header(FINAL_HEADER, "1");
-        }
-        Action::Continue
+    fn on_http_response_headers(&mut self, _num_headers: usize, end_of_stream: bool) -> Action {
+        let decision = self
+            .attempt
+            .on_response(end_of_stream, &self.requests, &Host);
+        self.treat(decision)
+    }
+
+    fn on_http_response_body(&mut self, body_size: usize, end_of_stream: bool) -> Action {
+        self.on_response_body(body_size, end_of_stream)
+    }
+
+    fn on_http_response_trailers(&mut self, _num_trailers: usize) -> Action {
+        self.on_response_body(usize::MAX, true)
     }
 }
 

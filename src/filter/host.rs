@@ -15,7 +15,7 @@ use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block, steady_nanoseconds};
 
-use crate::body::Renaming;
+use crate::body::{Renaming, UsageEdit};
 use crate::exchange::{
     BodyEdit, HeaderEdit, JUDGED_HEADER, ResponseHeaders, StreamEnd, is_withheld,
 };
@@ -188,6 +188,10 @@ impl AttemptHost for Host {
             let _ = hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, NAME, None);
         }
         report.unwrap_or_default()
+    }
+
+    fn response_body(&self, most: usize) -> Vec<u8> {
+        response_body(0, most)
     }
 }
 
@@ -376,9 +380,47 @@ pub(super) fn edit_request_body(edit: &BodyEdit) {
     let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, edit.span.end, &bytes);
 }
 
-/// Changes the name of the model in a held JSON body of `size` bytes, and the length that the request's head names. Whether the
-/// body has such a name. Legal in `on_http_request_body`, and with the trailers, while head and body are held.
-pub(super) fn rename_model(size: usize, name: &str) -> bool {
+/// Changes a held JSON body of `size` bytes, and the length that the request's head names: the name of the model, and the part
+/// that `usage` changes. Whether the body has such a name. Legal in `on_http_request_body`, and with the trailers, while head and
+/// body are held.
+pub(super) fn change_held_body(
+    size: usize,
+    model: Option<&str>,
+    usage: Option<&UsageEdit>,
+) -> bool {
+    let mut changes = Vec::new();
+    if let Some(name) = model {
+        let Some(change) = renaming(size, name) else {
+            return false;
+        };
+        changes.push(change);
+    }
+    if let Some(UsageEdit { span, bytes }) = usage {
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(size);
+        changes.push((place(span.start)..place(span.end), bytes.to_vec()));
+    }
+    changes.sort_by_key(|(span, _)| span.start);
+    // Envoy changes bytes at the front only: those before a change go to the end, the change is made, and the rest follows them.
+    let (mut changed, mut at, mut put_in) = (size, 0_usize, 0_usize);
+    for (span, bytes) in changes {
+        let before = span.start.saturating_sub(at);
+        turn_request_body(changed, put_in.saturating_add(before), COPY_BYTES);
+        let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, span.len(), &bytes);
+        changed = changed
+            .saturating_sub(span.len())
+            .saturating_add(bytes.len());
+        (at, put_in) = (span.end, bytes.len());
+    }
+    if at > 0 {
+        let rest = size.saturating_sub(at).saturating_add(put_in);
+        turn_request_body(changed, rest, COPY_BYTES);
+    }
+    set_length(changed);
+    true
+}
+
+/// The change of the model's name in a held JSON body of `size` bytes.
+fn renaming(size: usize, name: &str) -> Option<(Range<usize>, Vec<u8>)> {
     let mut renaming = Renaming::new(name);
     let mut at = 0_usize;
     while at < size {
@@ -386,20 +428,11 @@ pub(super) fn rename_model(size: usize, name: &str) -> bool {
         renaming.read(&request_body(at..end));
         at = end;
     }
-    let Some((span, bytes)) = renaming.change() else {
-        return false;
-    };
-    // Envoy changes bytes at the front only: those before the name go to the end, the name is changed, and the rest follows them.
-    turn_request_body(size, span.start, COPY_BYTES);
-    let _ = hostcalls::set_buffer(BufferType::HttpRequestBody, 0, span.len(), &bytes);
-    let renamed = size.saturating_sub(span.len()).saturating_add(bytes.len());
-    turn_request_body(renamed, renamed.saturating_sub(span.start), COPY_BYTES);
-    set_length(renamed);
-    true
+    renaming.change()
 }
 
 /// Changes the length that the request's head names, where it names one. Legal while head and body are held.
-pub(super) fn set_length(size: usize) {
+fn set_length(size: usize) {
     if request_header(CONTENT_LENGTH).is_some() {
         set_request_header(CONTENT_LENGTH, size.to_string().as_bytes());
     }

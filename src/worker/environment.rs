@@ -154,13 +154,14 @@ impl<H: WorkerHost> AccountStates for RequestEnvironment<'_, H> {
         self.worker.requests.end(id);
     }
 
-    fn refuses_usage_option(&self, way: WayMark) -> bool {
+    fn takes_usage_option(&self, way: WayMark) -> Option<bool> {
         let requests = &self.worker.requests;
-        requests.refuses_usage_option(way, self.now_us(), self.host)
+        requests.takes_usage_option(way, self.now_us(), self.host)
     }
 
     fn note_usage_refused(&self, way: WayMark) {
-        self.worker.requests.note_usage_refused(way, self.host);
+        let requests = &self.worker.requests;
+        requests.note_usage_option(way, false, self.host);
     }
 }
 

@@ -7,9 +7,9 @@ use trilane::config::policy::GroupKind;
 use trilane::exchange::{
     BodyEdit, Edits, Exchange, HeaderEdit, Outcome, ResponseHeaders, StreamEnd, is_withheld,
 };
-use trilane::failover::attempt::{Attempt, AttemptDecision};
+use trilane::failover::attempt::{Attempt, AttemptDecision, ResponseDecision};
 use trilane::failover::{
-    AccountEvent, AttemptReport, MAX_ANSWER, Registry, ToldFailure, note_report,
+    AccountEvent, AttemptReport, MAX_ANSWER, Registry, ToldFailure, WayMark, note_report,
 };
 use trilane::head::Head;
 use trilane::held_body::{HeldBody, split};
@@ -128,14 +128,10 @@ pub fn published(document: &str, page: Vec<u8>, has_answered: bool) -> Memory {
             && let Some(accounts) = &source.accounts
         {
             // Else all would go by way of the account hop.
-            for index in 0..accounts.accounts.len() {
-                registry.note(
-                    AccountEvent::Answered,
-                    &source.group,
-                    accounts,
-                    index,
-                    &memory,
-                );
+            for (index, marks) in accounts.marks.iter().enumerate() {
+                let event = AccountEvent::Answered;
+                registry.note(event, &source.group, accounts, index, &memory);
+                registry.note_usage_option(WayMark::of_account(marks), true, &memory);
             }
         }
     }
@@ -324,7 +320,9 @@ impl Stream {
         self.attempt = Attempt::default();
         let mut decision = self.attempt.on_request(&gateway.registry, &gateway.memory);
         if decision == AttemptDecision::Wait {
-            let held = self.attempt.on_request_body(0, true, &gateway.memory);
+            let held = self
+                .attempt
+                .on_request_body(0, true, &gateway.registry, &gateway.memory);
             decision = held.unwrap_or(decision);
         }
         self.cluster = "account/hop".to_owned();
@@ -333,11 +331,13 @@ impl Stream {
                 cluster,
                 path,
                 model,
+                without_usage,
                 is_held,
             } => {
                 let path = path.map(|path| String::from_utf8(path).expect("a path"));
                 let model = match model {
                     Some(model) => format!(", model: {model}"),
+                    None if without_usage.is_some() => ", without usage".to_owned(),
                     None if is_held => ", its own length".to_owned(),
                     None => String::new(),
                 };
@@ -349,6 +349,8 @@ impl Stream {
 
     /// The response to the attempt comes to the filter of attempts.
     pub fn on_attempted(&mut self, words: &str, gateway: &Gateway) {
+        let (words, answer) = words.split_once(" | ").unwrap_or((words, ""));
+        gateway.memory.attempt_answer.replace(answer.to_owned());
         let (status, report) = words.split_once(' ').unwrap_or((words, ""));
         let (status, judged) = judged(status);
         gateway.memory.judged.replace(judged);
@@ -358,8 +360,17 @@ impl Stream {
             report.to_owned(),
         );
         gateway.memory.attempt.replace(seen);
-        if self.attempt.on_response(&gateway.registry, &gateway.memory) {
-            self.shown.line("no other attempt".to_owned());
+        let (registry, memory) = (&gateway.registry, &gateway.memory);
+        let mut decision = self.attempt.on_response(false, registry, memory);
+        if decision == ResponseDecision::Held {
+            decision = self
+                .attempt
+                .on_response_body(answer.len(), true, registry, memory);
+        }
+        match decision {
+            ResponseDecision::Passes | ResponseDecision::Held => {}
+            ResponseDecision::Final => self.shown.line("no other attempt".to_owned()),
+            ResponseDecision::AskedAgain => self.shown.line("asked again".to_owned()),
         }
         self.attempt.on_done();
     }

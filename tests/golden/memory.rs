@@ -33,6 +33,8 @@ pub struct Memory {
     pub attempt: RefCell<(String, u16, String)>,
     /// The judgement on the response that it sees.
     pub judged: RefCell<Option<ToldFailure>>,
+    /// The body of the response that it sees.
+    pub attempt_answer: RefCell<String>,
 }
 
 impl AttemptHost for Memory {
@@ -54,6 +56,10 @@ impl AttemptHost for Memory {
 
     fn take_hop_report(&self) -> String {
         self.attempt.borrow().2.clone()
+    }
+
+    fn response_body(&self, _most: usize) -> Vec<u8> {
+        self.attempt_answer.borrow().as_bytes().to_vec()
     }
 }
 

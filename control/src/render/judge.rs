@@ -7,6 +7,7 @@
 
 use serde_json::{Value, json};
 use trilane::exchange::JUDGE_HEADER;
+use trilane::failover::ToldError;
 
 use super::envoy::{any, extension};
 
@@ -65,7 +66,8 @@ fn plain() -> [Value; 2] {
     );
     let empty = header("Response", "content-length", json!({"exact": "0"}));
     let not = |predicate: Value| json!({"not_matcher": predicate});
-    let suspect = ["200", "400", "403", "404"].map(status);
+    let told = ToldError::STATUSES.map(|told| status(&told.to_string()));
+    let suspect: Vec<Value> = [status("200")].into_iter().chain(told).collect();
     [
         json!({"and_matcher": {"predicate": [status("200"), not(stream), not(empty)]}}),
         not(json!({"or_matcher": {"predicate": suspect}})),

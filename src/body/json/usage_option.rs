@@ -33,7 +33,7 @@ pub enum UsageOption {
     },
 }
 
-/// A change that makes a body ask for its usage: the bytes of `span` are replaced by `bytes`, and
+/// A change that makes a body ask for its usage, or takes that back: the bytes of `span` are replaced by `bytes`, and
 /// everything else stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageEdit {
@@ -41,6 +41,23 @@ pub struct UsageEdit {
     pub span: Range<u64>,
     /// The bytes that come in their place.
     pub bytes: &'static [u8],
+}
+
+impl UsageEdit {
+    /// The change of the changed body that takes this one back, where the bytes that it put in begin at `at`.
+    pub fn undone(&self, at: u64) -> Self {
+        let put_in = u64::try_from(self.bytes.len()).unwrap_or(u64::MAX);
+        // A literal is told by its length.
+        let replaced: &[u8] = match self.span.end.saturating_sub(self.span.start) {
+            0 => b"",
+            4 => b"null",
+            _ => b"false",
+        };
+        Self {
+            span: at..at.saturating_add(put_in),
+            bytes: replaced,
+        }
+    }
 }
 
 impl JsonScanner {

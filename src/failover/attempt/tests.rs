@@ -3,7 +3,10 @@ use std::cell::Cell;
 use serde_json::json;
 
 use super::super::active_keys::KeyMark;
-use super::super::fixtures::{UNTIL_US, at, request, request_in_sequence, source_named, source_of};
+use super::super::fixtures::{
+    UNTIL_US, at, request, request_in_sequence, source_named, source_of, whole_body,
+};
+use super::super::request::WholeBody;
 use super::*;
 use crate::host::fake::{FakeHost, FakeProcess};
 use crate::host::{StatId, StatKind};
@@ -16,6 +19,7 @@ struct FakeAttempt {
     status: Cell<u16>,
     judged: Cell<Option<AttemptFailure>>,
     report: Cell<Option<&'static str>>,
+    answer: Cell<&'static str>,
 }
 
 impl AttemptHost for FakeAttempt {
@@ -37,6 +41,11 @@ impl AttemptHost for FakeAttempt {
 
     fn take_hop_report(&self) -> String {
         self.report.take().expect("taken once").to_owned()
+    }
+
+    fn response_body(&self, most: usize) -> Vec<u8> {
+        let answer = self.answer.get().as_bytes();
+        answer.iter().copied().take(most).collect()
     }
 }
 
@@ -240,7 +249,7 @@ fn attempts_of_a_request() {
         let registry = Registry::default();
         let attempts = Rc::new(request(&source, 1, *tries));
         registry.begin(&"id".into(), &attempts);
-        attempts.end_body(Vec::new(), false, 0);
+        attempts.end_body(WholeBody::default(), 0);
         for (place, (in_time, does, (account, is_final))) in ends.iter().enumerate() {
             let host = FakeAttempt {
                 host: FakeHost::of(&process),
@@ -248,6 +257,7 @@ fn attempts_of_a_request() {
                 status: Cell::new(408),
                 judged: Cell::default(),
                 report: Cell::default(),
+                answer: Cell::default(),
             };
             process
                 .steady_us
@@ -259,6 +269,7 @@ fn attempts_of_a_request() {
                     cluster,
                     path: None,
                     model: None,
+                    without_usage: None,
                     is_held: false,
                 } => cluster.strip_prefix("account/s/").unwrap(),
                 AttemptDecision::To { .. } | AttemptDecision::Wait => panic!("{case}: {course:?}"),
@@ -269,7 +280,7 @@ fn attempts_of_a_request() {
             let got = match (course, does) {
                 (AttemptDecision::Refused, _) => {
                     assert!(
-                        attempt.on_response(&registry, &host),
+                        attempt.on_response(false, &registry, &host) == ResponseDecision::Final,
                         "{case}: {place}: it is final"
                     );
                     None
@@ -277,13 +288,13 @@ fn attempts_of_a_request() {
                 (_, Responds(status, report)) => {
                     host.status.set(*status);
                     host.report.set(Some(report));
-                    Some(attempt.on_response(&registry, &host))
+                    Some(attempt.on_response(false, &registry, &host) == ResponseDecision::Final)
                 }
                 (_, Fails(status, kind)) => {
                     host.status.set(*status);
                     host.judged.set(Some(*kind));
                     host.report.set(Some("via_upstream;-;"));
-                    Some(attempt.on_response(&registry, &host))
+                    Some(attempt.on_response(false, &registry, &host) == ResponseDecision::Final)
                 }
                 (_, Nothing) => None,
             };
@@ -312,6 +323,7 @@ fn a_request_that_nobody_knows_goes_nowhere() {
         status: Cell::default(),
         judged: Cell::default(),
         report: Cell::default(),
+        answer: Cell::default(),
     };
     let course = Attempt::default().on_request(&Registry::default(), &host);
     assert_eq!(course, AttemptDecision::Refused);
@@ -324,6 +336,7 @@ fn host_of(process: &Rc<FakeProcess>) -> FakeAttempt {
         status: Cell::new(503),
         judged: Cell::default(),
         report: Cell::default(),
+        answer: Cell::default(),
     }
 }
 
@@ -340,6 +353,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
         cluster: "account/s/y".into(),
         path: None,
         model: None,
+        without_usage: None,
         is_held: false,
     };
     let cases: &[(&str, &[Part], AttemptDecision)] = &[
@@ -371,21 +385,22 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
             "{case}: the first"
         );
         assert_eq!(
-            first.on_request_body(100, false, &host),
+            first.on_request_body(100, false, &registry, &host),
             None,
             "{case}: it goes on"
         );
         host.report.set(Some("via_upstream;-;"));
-        assert!(!first.on_response(&registry, &host), "{case}: not final");
+        let decision = first.on_response(false, &registry, &host);
+        assert_eq!(decision, ResponseDecision::Passes, "{case}");
         let mut second = Attempt::default();
         let mut course = Some(second.on_request(&registry, &host));
         for (held, end, at_us) in *parts {
             assert_eq!(course, Some(AttemptDecision::Wait), "{case}");
             if *end {
-                attempts.end_body(Vec::new(), false, host.steady_us());
+                attempts.end_body(WholeBody::default(), host.steady_us());
             }
             process.steady_us.set((*at_us).max(host.steady_us()));
-            course = second.on_request_body(*held, *end, &host);
+            course = second.on_request_body(*held, *end, &registry, &host);
         }
         assert_eq!(course.as_ref(), Some(want), "{case}");
         if *want == AttemptDecision::Wait {
@@ -393,7 +408,7 @@ fn an_attempt_after_a_failed_one_waits_for_the_body() {
             assert_eq!(attempts.failed().len(), 1, "{case}: it never was");
         } else {
             assert_eq!(
-                second.on_request_body(999, false, &host),
+                second.on_request_body(999, false, &registry, &host),
                 None,
                 "{case}: once"
             );
@@ -455,12 +470,12 @@ fn silence_before_the_body_ends() {
         let attempts = Rc::new(request(&source, 1, 2));
         registry.begin(&"id".into(), &attempts);
         if whole {
-            attempts.end_body(Vec::new(), false, host.steady_us());
+            attempts.end_body(WholeBody::default(), host.steady_us());
         }
         let mut attempt = Attempt::default();
         attempt.on_request(&registry, &host);
         host.report.set(Some(report.leak()));
-        attempt.on_response(&registry, &host);
+        attempt.on_response(false, &registry, &host);
         let marks = &attempts.accounts(at(0)).unwrap().marks[0];
         let states = states::read("s", &host);
         assert_eq!(
@@ -474,7 +489,7 @@ fn silence_before_the_body_ends() {
 /// All attempts share the head: where one had another name of the model, each after it says how long its own body is.
 #[test]
 fn the_length_is_that_of_the_own_body() {
-    use super::super::request::{AccountPlace, LaterTerms};
+    use super::super::request::LaterTerms;
     let later = AccountPlace {
         source: 1,
         account: 0,
@@ -499,7 +514,7 @@ fn the_length_is_that_of_the_own_body() {
         let terms = LaterTerms {
             model: model.map(Into::into),
         };
-        attempts.end_body(vec![Some(terms)], false, host.steady_us());
+        attempts.end_body(whole_body(vec![Some(terms)]), host.steady_us());
         if let Some(place) = earlier {
             attempts.begin(place, true, &|_| Rc::default(), host.steady_us());
             let id = attempts.account(place).unwrap().id.clone();
@@ -509,14 +524,151 @@ fn the_length_is_that_of_the_own_body() {
         let mut decision = attempt.on_request(&registry, &host);
         assert_eq!(decision == AttemptDecision::Wait, want, "{case}: waits");
         if want {
-            decision = attempt.on_request_body(100, true, &host).unwrap();
+            decision = attempt
+                .on_request_body(100, true, &registry, &host)
+                .unwrap();
         }
         let goes = AttemptDecision::To {
             cluster: "source/s".into(),
             path: None,
             model: None,
+            without_usage: None,
             is_held: want,
         };
         assert_eq!(decision, goes, "{case}");
+    }
+}
+
+/// An account that refuses the option is asked again without it, and nothing is held against it.
+#[test]
+fn an_option_that_an_account_refuses() {
+    const REFUSAL: &str = r#"{"error":{"code":"unknown_parameter","param":"stream_options"}}"#;
+    const OTHER: &str = r#"{"error":{"code":"unknown_parameter","param":"seed"}}"#;
+    let without = || UsageEdit {
+        span: 9..50,
+        bytes: b"",
+    };
+    // (case, whether the body asks for the usage, whether the gateway has put that in, the answer's status and words; whether it is
+    // held, the decision, what is known then)
+    type Case = (
+        &'static str,
+        bool,
+        bool,
+        u16,
+        &'static str,
+        bool,
+        ResponseDecision,
+        Option<bool>,
+    );
+    use ResponseDecision::{AskedAgain, Final, Passes};
+    let cases: [Case; 7] = [
+        (
+            "refused",
+            true,
+            true,
+            400,
+            REFUSAL,
+            true,
+            AskedAgain,
+            Some(false),
+        ),
+        (
+            "refused by 422",
+            true,
+            true,
+            422,
+            REFUSAL,
+            true,
+            AskedAgain,
+            Some(false),
+        ),
+        ("another fault", true, true, 400, OTHER, true, Final, None),
+        (
+            "the client's own option",
+            true,
+            false,
+            400,
+            REFUSAL,
+            false,
+            Final,
+            None,
+        ),
+        ("taken", true, true, 200, "", false, Passes, Some(true)),
+        (
+            "the client's own, taken",
+            true,
+            false,
+            200,
+            "",
+            false,
+            Passes,
+            Some(true),
+        ),
+        ("not there", false, false, 200, "", false, Passes, None),
+    ];
+    for (case, asks, is_put_in, status, words, is_held, want, known) in cases {
+        let process = FakeProcess::start();
+        let source = source_of(&[json!({"id": "x"})], json!({}));
+        let registry = Registry::default();
+        let attempts = Rc::new(request(&source, 1, 1));
+        registry.begin(&"id".into(), &attempts);
+        attempts.end_body(
+            WholeBody {
+                asks_usage: asks,
+                without_usage: is_put_in.then(without),
+                ..WholeBody::default()
+            },
+            0,
+        );
+        let host = host_of(&process);
+        host.status.set(status);
+        host.report.set(Some("via_upstream;-;"));
+        host.answer.set(words);
+        let mut attempt = Attempt::default();
+        let goes = attempt.on_request(&registry, &host);
+        let is_whole = matches!(
+            &goes,
+            AttemptDecision::To {
+                without_usage: None,
+                is_held: false,
+                ..
+            }
+        );
+        assert!(is_whole, "{case}: {goes:?}");
+        let mut decision = attempt.on_response(false, &registry, &host);
+        assert_eq!(decision == ResponseDecision::Held, is_held, "{case}");
+        if is_held {
+            let more = attempt.on_response_body(words.len() - 1, false, &registry, &host);
+            assert_eq!(more, ResponseDecision::Held, "{case}");
+            decision = attempt.on_response_body(words.len(), true, &registry, &host);
+        }
+        assert_eq!(decision, want, "{case}");
+        let place = AccountPlace {
+            source: 0,
+            account: 0,
+        };
+        let way = attempts.way(place).unwrap();
+        let takes = registry.takes_usage_option(way, process.steady_us.get(), &host);
+        assert_eq!(takes, known, "{case}");
+        if want != AskedAgain {
+            continue;
+        }
+        assert!(attempts.failed().is_empty(), "{case}");
+        let mut again = Attempt::default();
+        let course = again.on_request(&registry, &host);
+        assert_eq!(course, AttemptDecision::Wait, "{case}");
+        let course = again.on_request_body(100, true, &registry, &host);
+        let goes = AttemptDecision::To {
+            cluster: "source/s".into(),
+            path: None,
+            model: None,
+            without_usage: Some(without()),
+            is_held: true,
+        };
+        assert_eq!(course, Some(goes), "{case}");
+        assert!(attempts.has_left_out_usage(), "{case}");
+        // The same words again are the vendor's last.
+        host.report.set(Some("via_upstream;-;"));
+        assert_eq!(again.on_response(false, &registry, &host), Final, "{case}");
     }
 }

@@ -47,6 +47,19 @@ fn answers() -> Vec<(&'static str, u16, String, Want)> {
     vec![
         ("no credit", 400, CREDIT.to_owned(), Failed(Unauthorized)),
         (
+            "no credit, in a 429",
+            429,
+            r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}"#.to_owned(),
+            Failed(Unauthorized),
+        ),
+        (
+            "at its limit",
+            429,
+            r#"{"error":{"type":"requests","code":"rate_limit_exceeded"}}"#.to_owned(),
+            Failed(RateLimited),
+        ),
+        ("at its limit, without words", 429, "{}".to_owned(), Passes),
+        (
             "the request's fault",
             400,
             r#"{"error":{"type":"invalid_request_error","message":"max_tokens: must be positive"}}"#

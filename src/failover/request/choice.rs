@@ -26,14 +26,14 @@ struct StateOwners<'a> {
 
 impl RequestAttempts {
     /// The account that would be asked next: the last one again if its connection failed and it is to have another
-    /// attempt, else one that was not asked.
+    /// attempt, or if it refused the option that the gateway had put in, else one that was not asked.
     pub fn next(&self, states: ReadStates<'_>, now_us: u64) -> Option<AccountPlace> {
         let progress = self.progress.try_borrow().ok()?;
         if let Some(last) = progress.asked.last().copied() {
             let retries = self.account(last).map_or(0, |it| it.retries);
             let failure = progress.failed.last();
             let broken = failure.is_some_and(|it| it.kind == AttemptFailure::Connection);
-            if broken && progress.times <= retries {
+            if progress.asks_again || (broken && progress.times <= retries) {
                 return Some(last);
             }
             if progress.asked.len() >= self.plan.bounds.attempts {
@@ -160,7 +160,7 @@ impl RequestAttempts {
     /// The accounts that may have what the request names; `None` where that makes no difference. Where the body is not known,
     /// it may name something.
     fn state_owners(&self, progress: &AttemptProgress, now_us: u64) -> Option<StateOwners<'_>> {
-        if !self.have_states || progress.holds_state == Some(false) {
+        if !self.have_states || (progress.whole_us.is_some() && !progress.body.holds_state) {
             return None;
         }
         let moved = self

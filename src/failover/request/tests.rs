@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::ejection::Ejection;
 use super::super::fixtures::{
-    NO_LIMITS, at, plan, request, request_in_sequence, source, source_named, source_of,
+    NO_LIMITS, at, plan, request, request_in_sequence, source, source_named, source_of, whole_body,
 };
 use super::super::order;
 use super::super::states;
@@ -39,7 +39,7 @@ fn an_account_is_asked_directly_once_it_has_answered() {
             let attempts = request(&source, affinity, 2);
             let first = attempts.next(&states, host.steady_us()).unwrap().account;
             let dispatch = attempts
-                .dispatch(&states, &NO_LIMITS, host.steady_us(), has_hop)
+                .dispatch(&states, &NO_LIMITS, host.steady_us(), has_hop, |_| false)
                 .unwrap();
             let want = if direct[first] {
                 format!("account/s/a{first}")
@@ -71,7 +71,13 @@ fn an_answer_is_noted_where_it_changes_something() {
         }
         let attempts = request(&source, 0, 2);
         let states = Rc::new(states::read("s", &host));
-        attempts.dispatch(&|_| Rc::clone(&states), &NO_LIMITS, host.steady_us(), true);
+        attempts.dispatch(
+            &|_| Rc::clone(&states),
+            &NO_LIMITS,
+            host.steady_us(),
+            true,
+            |_| false,
+        );
         assert_eq!(attempts.must_note_answer(), want, "{case}");
         let (place, _) = attempts.last().unwrap();
         attempts.ask(at(1 - place.account), true);
@@ -191,7 +197,7 @@ proptest! {
             Rc::clone(&states[number])
         };
         let later: Vec<_> = fit.iter().take(sources.len() - 1).map(|fits| fits.then_some(LaterTerms { model: None })).collect();
-        attempts.end_body(later.clone(), false, 0);
+        attempts.end_body(whole_body(later.clone()), 0);
         let mut asked: Vec<AccountPlace> = Vec::new();
         while let Some(place) = attempts.next(&read, 5) {
             prop_assert!(!asked.contains(&place), "{place:?} again");
@@ -228,14 +234,16 @@ fn another_source_waits_for_the_body() {
         let (attempts, states) = sequence(&[vec![ejected], vec![false]], 2);
         let read = |source: &str| Rc::clone(&states[usize::from(source == "s1")]);
         if whole {
-            attempts.end_body(renamed(), false, 0);
+            attempts.end_body(whole_body(renamed()), 0);
         }
         assert_eq!(attempts.awaits_body(&read, 5), waits, "{case}");
         let next = attempts.next(&read, 5).unwrap();
         assert_eq!(next.source, first, "{case}");
         let name = (first == 1).then(|| "other".into());
         assert_eq!(attempts.renamed(next), name, "{case}");
-        let dispatch = attempts.dispatch(&read, &NO_LIMITS, 5, true).unwrap();
+        let dispatch = attempts
+            .dispatch(&read, &NO_LIMITS, 5, true, |_| false)
+            .unwrap();
         assert_eq!(dispatch.cluster, HOP_CLUSTER, "{case}: nobody has answered");
         attempts.ask(at(0), true);
         assert_eq!(

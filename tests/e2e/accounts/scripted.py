@@ -64,7 +64,7 @@ class ScriptedAccount:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                account.bodies.append(self.rfile.read(int(self.headers.get("content-length", 0))))
+                account.bodies.append(self._body())
                 answer = account.answer
                 self.send_response(answer.status)
                 self.send_header("content-type", answer.kind)
@@ -83,6 +83,15 @@ class ScriptedAccount:
                         self.wfile.flush()
                 if not answer.length:
                     self.wfile.write(b"0\r\n\r\n")
+
+            def _body(self) -> bytes:
+                if "content-length" in self.headers:
+                    return self.rfile.read(int(self.headers["content-length"]))
+                body = b""
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size + 2)[:-2]
+                self.rfile.readline()
+                return body
 
             def log_message(self, format: str, *arguments: object) -> None:
                 """Says nothing."""

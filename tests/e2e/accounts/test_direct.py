@@ -212,6 +212,9 @@ CASES = [(way, operation) for way in WAYS for operation in CHAT if way in STREAM
 def test_a_direct_attempt_fails(field: Field, way: str, operation: Operation) -> None:
     case = WAYS[way]
     field.begin()
+    if operation.stream:
+        # Whether an account takes the option that reports usage is found out by way of the hop.
+        field.ask(case.group, operation, "home", case.size)
     before = field.hops()
     first = field.ask(case.group, operation, "home", case.size)
     home = account_of(first)

@@ -19,6 +19,7 @@ from waiting import until
 
 CHAT, CHATS, MSG = BY_NAME["chat"], BY_NAME["chat-stream"], BY_NAME["messages-stream"]
 NO_CREDIT = Answer.json(400, '{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."},"request_id":"req_1"}')
+NO_QUOTA = Answer.json(429, '{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}')
 NO_MODEL_A = '{"error":{"message":"The model gpt-5.1 does not exist or you do not have access to it.","type":"invalid_request_error","param":"model","code":"model_not_found"}}'
 NO_MODEL_B = '{"type":"error","error":{"type":"not_found_error","message":"model: claude-opus-4-5"}}'
 WRONG = '{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: must be positive"}}'
@@ -89,6 +90,7 @@ FAULTS = [
     ("no credit", MSG, NO_CREDIT, "unauthorized", True),
     ("no credit, in chunks", MSG, Answer(400, NO_CREDIT.parts), "unauthorized", True),
     ("no credit, in pieces", MSG, Answer(400, (NO_CREDIT.parts[0][:40], 0.05, NO_CREDIT.parts[0][40:])), "unauthorized", True),  # type: ignore[index]
+    ("no quota, a 429", CHAT, NO_QUOTA, "unauthorized", True),
     ("no such model, 404", CHAT, Answer.json(404, NO_MODEL_A), "no_model", False),
     ("no such model, 400", CHAT, Answer.json(400, NO_MODEL_A), "no_model", False),
     ("no such model, 403", CHAT, Answer.json(403, NO_MODEL_A), "no_model", False),
@@ -127,6 +129,8 @@ NAMED = [
     ("no credit", MSG, NO_CREDIT, {"fault": "no_credit", "error": {"type": "invalid_request_error"}}),
     ("no such model", CHAT, Answer.json(404, NO_MODEL_A), {"fault": "no_model", "error": {"type": "invalid_request_error", "code": "model_not_found", "param": "model"}}),
     ("forbidden, for an unknown reason", CHAT, Answer.json(403, '{"error":{"type":"x","code":17,"message":"no"}}'), {"error": {"type": "x", "code": "17"}}),
+    ("a 429", CHAT, Answer.json(429, '{"error":{"type":"requests","code":"rate_limit_exceeded"}}'), {"error": {"type": "requests", "code": "rate_limit_exceeded"}}),
+    ("a 401", CHAT, Answer.json(401, '{"error":{"type":"invalid_request_error","code":"invalid_api_key"}}'), {"fault": "dead_key", "error": {"type": "invalid_request_error", "code": "invalid_api_key"}}),
     ("an event", MSG, Answer.events(OVERLOADED), {"error": {"type": "overloaded_error"}}),
     ("without words", CHAT, Answer.json(403, "{}"), {}),
 ]
@@ -179,6 +183,7 @@ def test_faults_of_the_request_ask_nobody_else(accounts: Desk, one: ScriptedAcco
 # (case, operation, the answer, the status for the client, its code, the kind of failure)
 ONLY = [
     ("no credit", MSG, NO_CREDIT, 502, "bad_gateway", "unauthorized"),
+    ("no quota", CHAT, NO_QUOTA, 502, "bad_gateway", "unauthorized"),
     ("no such model", CHAT, Answer.json(404, NO_MODEL_A), 403, "model_not_entitled", "no_model"),
     ("no such model, in pieces", CHAT, Answer(404, (NO_MODEL_A.encode()[:30], 0.05, NO_MODEL_A.encode()[30:])), 403, "model_not_entitled", "no_model"),
 ]

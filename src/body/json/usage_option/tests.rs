@@ -95,6 +95,13 @@ fn says_what_is_there_and_where_it_could_be_changed() {
             let want = literal.start < cut && cut < literal.end;
             assert_eq!(inside, [want, false], "{context}");
         }
+        let (_, scanner, _) = scan(&[text]);
+        if let (Some(after), Some(edit)) = (after, scanner.usage_edit()) {
+            // A flag that was `null` comes back as it was; so does all else.
+            let undone = edit.undone(edit.span.start);
+            let before = edited(after.as_bytes(), &undone);
+            assert_eq!(before.as_bytes(), text, "{name}: {after}");
+        }
         if let Some(after) = after {
             let (result, scanner, _) = scan(&[after.as_bytes()]);
             assert_eq!(result, Ok(()), "{name}: {after}");

@@ -3,10 +3,10 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::super::super::ejection::Ejection;
-use super::super::super::fixtures::{self, at, source_named};
+use super::super::super::fixtures::{self, at, source_named, whole_body};
 use super::super::super::moved::{Move, Moved};
 use super::super::super::states::{ModelMark, States};
-use super::super::{AccountPlace, AttemptPlan, LaterTerms, RequestAttempts};
+use super::super::{AccountPlace, AttemptPlan, LaterTerms, RequestAttempts, WholeBody};
 use crate::config::policy::Source;
 
 const S: u64 = 1_000_000;
@@ -206,7 +206,7 @@ fn a_conversation_stays_at_another_source() {
         let used_us = NOW_US - S;
         let attempts = attempts.of_moved(Some(Moved { account, used_us }));
         if let Some(terms) = terms {
-            attempts.end_body(terms, false, NOW_US);
+            attempts.end_body(whole_body(terms), NOW_US);
         }
         let aside = set_aside(&sources[1], if aside { &[1] } else { &[] });
         let read = |source: &str| match source {
@@ -332,7 +332,13 @@ fn what_an_account_keeps_is_asked_for_where_it_is() {
         });
         let attempts = attempts.of_moved(moved);
         if let Some(holds_state) = state {
-            attempts.end_body(Vec::new(), *holds_state, now_us);
+            attempts.end_body(
+                WholeBody {
+                    holds_state: *holds_state,
+                    ..WholeBody::default()
+                },
+                now_us,
+            );
         }
         let states = {
             let mut states = States::default();
@@ -373,7 +379,7 @@ fn a_body_that_may_name_state_is_awaited() {
     let states = set_aside(&source, &[0]);
     let read = |_: &str| Rc::clone(&states);
     assert!(attempts.awaits_body(&read, NOW_US), "more is to come");
-    attempts.end_body(Vec::new(), false, NOW_US);
+    attempts.end_body(WholeBody::default(), NOW_US);
     assert!(!attempts.awaits_body(&read, NOW_US), "it names none");
     assert_eq!(attempts.next(&read, NOW_US), Some(at(1)));
 }

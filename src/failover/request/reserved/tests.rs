@@ -138,7 +138,7 @@ fn a_first_attempt_keeps_to_the_limits_too() {
     };
     let [one, other] = [(); 2].map(|()| request(&source, &limiter));
     let cluster = |attempts: &RequestAttempts| {
-        let dispatch = attempts.dispatch(&states, &quotas, host.steady_us(), true);
+        let dispatch = attempts.dispatch(&states, &quotas, host.steady_us(), true, |_| false);
         dispatch.unwrap().cluster
     };
     assert_eq!(cluster(&one), "account/s/a0", "directly");
