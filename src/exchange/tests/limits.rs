@@ -488,6 +488,9 @@ fn every_ending_gives_its_slot_back_and_settles() {
                 Answer(status, details) => {
                     let head = FakeHead { status, details };
                     exchange.on_response_head(&head, false, &world);
+                    if exchange.holds_response() {
+                        exchange.on_held_response(&head, b"{}", &world);
+                    }
                 }
                 Chunk(text) => {
                     drop(exchange.on_response_body(text.as_bytes(), text.len(), false, &world))

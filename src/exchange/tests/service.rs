@@ -187,7 +187,10 @@ fn what_its_answers_become() {
     }
     // An upstream's own 429 is another matter.
     let (mut exchange, world, _) = sent(Some(OnFailure::Open), MESSAGES, B, BODY);
-    let outcome = exchange.on_response_head(&Answered(429, UPSTREAM, Some("42")), false, &world);
+    let head = Answered(429, UPSTREAM, Some("42"));
+    let outcome = exchange.on_response_head(&head, false, &world);
+    assert!(matches!(outcome, Outcome::Pause), "{outcome:?}");
+    let outcome = exchange.on_held_response(&head, b"{}", &world);
     assert!(matches!(outcome, Outcome::Continue(_)), "{outcome:?}");
 }
 
