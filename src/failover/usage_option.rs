@@ -80,7 +80,7 @@ impl KnownOption {
     }
 }
 
-/// What is known of one way.
+/// The knowledge of one way.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     way: u64,

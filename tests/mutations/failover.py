@@ -64,7 +64,7 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "an error of the request is taken elsewhere",
         _attempt,
-        "kind == AttemptFailure::Request || next",
+        "kind == AttemptFailure::Request\n            || next",
         "next",
         ("accounts/test_not_again.py::test_faults_of_the_request_behind_the_hop",),
         (Edit("envoy/envoy.yaml", "retriable_status_codes: [401,", "retriable_status_codes: [400, 401,"),),
@@ -87,7 +87,7 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "every attempt passes the hop",
         _request,
-        "let direct = (of_source.has_answered(marks) && first.source == 0 && !may_wait) || !has_hop;",
+        "let direct = (is_known && first.source == 0 && !may_wait) || !has_hop;",
         "let direct = !has_hop;",
     ),
     # ---- What ejects
@@ -241,8 +241,30 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "the length of another attempt's body",
         _attempt,
-        "let is_held = model.is_some() || attempts.has_renamed();",
-        "let is_held = model.is_some();",
+        "|| without_usage.is_some() || attempts.has_changed_body()",
+        "|| without_usage.is_some()",
         ("accounts/test_sequence.py::test_random_states",),
+    ),
+    # ---- The option that reports usage
+    Mutation(
+        "an account that refuses the option is not asked again",
+        _attempt,
+        "attempts.ask_again();",
+        "",
+        ("accounts/test_usage_option.py::test_it_is_asked_without_it",),
+    ),
+    Mutation(
+        "it is asked again with the option",
+        _attempt,
+        "filter(|_| refuses() == Some(true))",
+        "filter(|_| refuses().is_none())",
+        ("accounts/test_usage_option.py::test_it_is_asked_without_it",),
+    ),
+    Mutation(
+        "a refusal of what the client asked is taken for its own",
+        _attempt,
+        "&& attempts.has_put_in_usage()",
+        "&& attempts.has_asked_usage()",
+        ("accounts/test_usage_option.py::test_it_is_asked_without_it",),
     ),
 )
