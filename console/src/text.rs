@@ -124,10 +124,12 @@ pub fn fullness(percent: u8) -> &'static str {
 
 /// A member of a team by its id: `ann in the team blue`.
 pub fn member(id: &str) -> String {
-    member_parts(id).map_or_else(
-        || id.to_owned(),
-        |(owner, team)| format!("{owner} in the team {team}"),
-    )
+    member_parts(id).map_or_else(|| id.to_owned(), |(owner, team)| in_team(owner, team))
+}
+
+/// A member of a team, by the names of both.
+pub fn in_team(person: &str, team: &str) -> String {
+    format!("{person} in the team {team}")
 }
 
 /// A part of a path, whatever letters it has.

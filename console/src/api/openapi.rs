@@ -170,6 +170,10 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(teams::get, teams::change, teams::remove))
         .routes(routes!(teams::members))
         .routes(routes!(teams::set_member, teams::remove_member))
+        .routes(routes!(
+            teams::set_member_budget,
+            teams::remove_member_budget
+        ))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::remove))
         .routes(routes!(audit::list))

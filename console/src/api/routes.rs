@@ -242,6 +242,16 @@ pub const ROUTES: &[ApiRoute] = &[
         "/api/v1/teams/{id}/members/{person}",
         rights::CHANGE_MEMBERS,
     ),
+    route(
+        Method::PUT,
+        "/api/v1/teams/{id}/members/{person}/budget",
+        rights::CHANGE_MEMBERS,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/teams/{id}/members/{person}/budget",
+        rights::CHANGE_MEMBERS,
+    ),
     route(Method::GET, "/api/v1/tokens", rights::SEE_TOKENS),
     route(Method::POST, "/api/v1/tokens", rights::CHANGE_TOKENS),
     route(Method::DELETE, "/api/v1/tokens/{id}", rights::CHANGE_TOKENS),

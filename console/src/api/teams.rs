@@ -4,6 +4,8 @@ use axum::Json;
 
 use super::answers::Done;
 use super::parts::{Body, InPath, OnceKey, Params, handlers};
+use crate::cases::budgets::{BudgetBody, BudgetView};
+use crate::cases::member_budgets;
 use crate::cases::once::IdempotentResponse;
 use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::team_members::{self, TeamMemberBody, TeamMemberView};
@@ -47,6 +49,18 @@ handlers! {
         params(("id" = String, Path), ("person" = String, Path)), request_body = TeamMemberBody,
         responses((status = 200, body = TeamMemberView)))]
     set_member(of: InPath<(String, String)>, body: Body<TeamMemberBody>) -> Json<TeamMemberView> = team_members::set(&of.0, &of.1, body);
+
+    /// Sets what a member may spend with all keys of a team, in place of what its allowance comes to: at most the team's own budget. A window that is not given has what the
+    /// allowance comes to. Managers do it in their teams.
+    #[utoipa::path(put, operation_id = "set_member_budget", path = "/api/v1/teams/{id}/members/{person}/budget", tag = "teams",
+        params(("id" = String, Path), ("person" = String, Path)), request_body = BudgetBody,
+        responses((status = 200, body = BudgetView)))]
+    set_member_budget(of: InPath<(String, String)>, new: Body<BudgetBody>) -> Json<BudgetView> = member_budgets::set(&of.0, &of.1, new);
+
+    /// Takes away what a manager has set: a member may spend what the allowance of the team comes to again.
+    #[utoipa::path(delete, operation_id = "remove_member_budget", path = "/api/v1/teams/{id}/members/{person}/budget", tag = "teams",
+        params(("id" = String, Path), ("person" = String, Path)), responses((status = 204)))]
+    remove_member_budget(of: InPath<(String, String)>) -> Done = member_budgets::remove(&of.0, &of.1);
 
     /// Takes a person out of a team. Keys that this person has made stay, and so does what they may spend together.
     #[utoipa::path(delete, operation_id = "remove_team_member", path = "/api/v1/teams/{id}/members/{person}", tag = "teams",

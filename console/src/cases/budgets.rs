@@ -1,5 +1,5 @@
-//! Budgets of owners and teams: all of their keys together may spend so much. Those of members follow from the allowances of teams,
-//! those of keys and groups are among their limits.
+//! Budgets of owners and teams: all of their keys together may spend so much. Those of members are of their teams (`member_budgets`), those
+//! of keys and groups are among their limits.
 
 use std::collections::BTreeSet;
 
@@ -47,6 +47,9 @@ pub struct BudgetView {
     pub(crate) id: String,
     /// The amounts that the subject may spend.
     pub(crate) budget: BudgetBody,
+    /// Whether a manager has set that of a member: then it follows the allowance of the team no more.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) own: bool,
 }
 
 /// A budget, and what is spent of it.
@@ -75,6 +78,7 @@ impl From<PeopleBudget> for BudgetView {
             kind: budget.kind,
             id: budget.subject,
             budget: budget.budget.into(),
+            own: budget.own,
         }
     }
 }
@@ -137,12 +141,7 @@ pub async fn set(
         return Err(ApiProblem::not_found());
     }
     refuse_member(kind)?;
-    check(&new)?;
-    let new = BudgetDocument {
-        per_day: fields::without_sign(new.per_day),
-        per_month: fields::without_sign(new.per_month),
-        spent: None,
-    };
+    let new = stored(new)?;
     in_transaction!(state.store, transaction => {
         if kind == SubjectKind::Owner {
             erasures::refuse_erased(transaction, "id", id).await?;
@@ -153,6 +152,7 @@ pub async fn set(
             kind,
             id: id.to_owned(),
             budget: new.clone().into(),
+            own: false,
         })
     })
 }
@@ -188,7 +188,7 @@ fn must_be_of_people(kind: SubjectKind) -> Result<(), ApiProblem> {
 fn refuse_member(kind: SubjectKind) -> Result<(), ApiProblem> {
     must_be_of_people(kind)?;
     if kind == SubjectKind::Member {
-        let why = "a member's budget follows from the team's allowance: change that";
+        let why = "a member's budget follows from the team's allowance, or is set in the team: PUT /api/v1/teams/{id}/members/{person}/budget";
         return Err(ApiProblem::conflict(why.to_owned()));
     }
     Ok(())
@@ -207,8 +207,21 @@ async fn find(
         .ok_or_else(ApiProblem::not_found)
 }
 
+/// A budget as it is stored.
+///
+/// # Errors
+/// It has no amount, or one that is none.
+pub(super) fn stored(new: BudgetBody) -> Result<BudgetDocument, ApiProblem> {
+    check(&new)?;
+    Ok(BudgetDocument {
+        per_day: fields::without_sign(new.per_day),
+        per_month: fields::without_sign(new.per_month),
+        spent: None,
+    })
+}
+
 /// Sets a budget. What it was, if there was one.
-async fn change(
+pub(super) async fn change(
     transaction: &mut Transaction,
     caller: &Caller,
     (kind, id): (SubjectKind, &str),

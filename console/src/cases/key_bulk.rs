@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::caller::Caller;
 use super::fields;
 use super::key_checks::{check_all, check_owner};
+use super::key_owners::{self, NewNames};
 use super::keys::{self, KeyChangeBody};
 use super::problem::ApiProblem;
 use super::rights;
@@ -54,7 +55,7 @@ pub struct KeyBulkChange {
     /// Whether they are disabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) disabled: Option<bool>,
-    /// The id of their owner.
+    /// The id of their owner: one that there is.
     #[serde(
         default,
         deserialize_with = "fields::given",
@@ -62,7 +63,10 @@ pub struct KeyBulkChange {
     )]
     #[schema(value_type = Option<String>)]
     pub(crate) owner: Option<Option<String>>,
-    /// The team that they belong to.
+    /// Whether the owner may be one that there is not yet: neither a person nor an owner of other keys.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) new_owner: bool,
+    /// The team that they belong to: one that there is.
     #[serde(
         default,
         deserialize_with = "fields::given",
@@ -70,6 +74,9 @@ pub struct KeyBulkChange {
     )]
     #[schema(value_type = Option<String>)]
     pub(crate) team: Option<Option<String>>,
+    /// Whether the team may be one that there is not yet, and that no other key names.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) new_team: bool,
     /// The time at which they expire, as RFC 3339.
     #[serde(
         default,
@@ -215,6 +222,9 @@ pub async fn change(
             return Err(ApiProblem::conflict(detail));
         }
         let mut outcome = KeyBulkOutcome { found: expected, changed: 0 };
+        let given = keys::changed(&StoredKey::default(), &change);
+        let names = NewNames { owner: asked.change.new_owner, team: asked.change.new_team };
+        key_owners::check(transaction, None, &given, names).await?;
         let after: Vec<StoredKey> = found.iter().map(|key| keys::changed(key, &change)).collect();
         refuse_bad(transaction, &found, &after).await?;
         for (seen, key) in found.iter().zip(&after).filter(|(seen, key)| seen != key) {

@@ -90,7 +90,9 @@ fn affordable(document: &Document, key: &StoredKey) -> Option<Shown> {
 }
 
 /// The document in force.
-async fn document_in_force(transaction: &mut Transaction) -> Result<Option<Document>, ApiProblem> {
+pub(super) async fn document_in_force(
+    transaction: &mut Transaction,
+) -> Result<Option<Document>, ApiProblem> {
     let current = documents::current(transaction).await?;
     Ok(current.and_then(|current| Document::parse(current.served.as_bytes()).ok()))
 }

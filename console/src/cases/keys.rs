@@ -8,10 +8,13 @@ use utoipa::{IntoParams, ToSchema};
 use super::caller::Caller;
 use super::fields;
 use super::key_checks::{check, check_owner};
+use super::key_owners::{self, NewNames};
 use super::key_rotation::{self, OldValueOutcome, OldValueView};
+use super::managed_keys;
 use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams, cursor};
 use super::problem::ApiProblem;
+use super::readable_ids;
 use super::rights;
 use super::spend::SpentAmount;
 use super::state::ConsoleState;
@@ -145,18 +148,24 @@ impl CreatedKey {
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewKeyBody {
-    /// The id of the key; generated unless it is given.
+    /// The id of the key; unless it is given, one of its label, or one that is drawn.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
     pub(crate) id: Option<String>,
     /// The id of its group.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
     pub(crate) group: String,
-    /// The id of its owner.
+    /// The id of its owner: one that there is.
     #[schema(min_length = 1, max_length = 128)]
     pub(crate) owner: Option<String>,
-    /// The team that it belongs to.
+    /// Whether the owner may be one that there is not yet: neither a person nor an owner of other keys.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) new_owner: bool,
+    /// The team that it belongs to: one that there is.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
     pub(crate) team: Option<String>,
+    /// Whether the team may be one that there is not yet, and that no other key names.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) new_team: bool,
     /// The models of its group that it may use; without this, all.
     #[schema(min_items = 1, max_items = 64)]
     pub(crate) models: Option<Vec<String>>,
@@ -184,14 +193,20 @@ pub struct KeyChangeBody {
     /// Another group.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
     pub(crate) group: Option<String>,
-    /// The id of its owner.
+    /// The id of its owner: one that there is.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
     pub(crate) owner: Option<Option<String>>,
-    /// The team that it belongs to.
+    /// Whether the owner may be one that there is not yet: neither a person nor an owner of other keys.
+    #[serde(default)]
+    pub(crate) new_owner: bool,
+    /// The team that it belongs to: one that there is.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
     pub(crate) team: Option<Option<String>>,
+    /// Whether the team may be one that there is not yet, and that no other key names.
+    #[serde(default)]
+    pub(crate) new_team: bool,
     /// The models of its group that it may use; `null`: all.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<Vec<String>>)]
@@ -351,30 +366,37 @@ pub async fn create(
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/keys", &new)?;
     let value = NewSecret::key().map_err(ApiProblem::internal)?;
     let now = state.now();
-    let key = drawn(&new, &value, caller, now)?;
     in_transaction!(state.store, transaction => {
         if let Some(answer) = once.given(transaction).await? {
             return Ok(answer);
         }
+        let key = drawn(transaction, &new, &value, caller, now).await?;
+        let names = NewNames { owner: new.new_owner, team: new.new_team };
+        key_owners::check(transaction, None, &key, names).await?;
         add(transaction, caller, &key, now).await?;
-        let created = CreatedKey::shown(key.clone(), &value);
+        let created = CreatedKey::shown(key, &value);
         once.answer(transaction, created, Some("value"), now).await
     })
 }
 
-/// A new key of this value.
+/// A new key of this value. The transaction takes its turn to change keys.
 ///
 /// # Errors
-/// There is no randomness for an id.
-pub(super) fn drawn(
+/// Those of the database.
+pub(super) async fn drawn(
+    transaction: &mut Transaction,
     new: &NewKeyBody,
     value: &NewSecret,
     caller: &Caller,
     now: i64,
 ) -> Result<StoredKey, ApiProblem> {
+    keys::take_turn(transaction).await?;
     let id = match &new.id {
         Some(id) => id.clone(),
-        None => format!("key_{}", secret::new_id().map_err(ApiProblem::internal)?),
+        None => {
+            let (label, owner) = (new.label.as_deref(), new.owner.as_deref());
+            readable_ids::of_key(transaction, label, owner).await?
+        }
     };
     Ok(StoredKey {
         sha256: value.digest(),
@@ -435,7 +457,7 @@ async fn renew_budget(
     Ok(())
 }
 
-/// Changes a key. Gateways hear of it within seconds. Managers disable and name those of their teams.
+/// Changes a key. Gateways hear of it within seconds. Managers disable and name those of their teams, and set their budgets within the team's.
 pub async fn change(
     state: &ConsoleState,
     caller: &Caller,
@@ -453,13 +475,14 @@ pub async fn change(
             return Err(ApiProblem::precondition("the key was changed meanwhile"));
         }
         let key = changed(&before, &change);
-        if !may_change_all && !is_managers(&before, &key) {
-            let detail = "a manager of the key's team disables it and gives it another name; only an admin enables it again";
-            return Err(ApiProblem::forbidden(detail));
+        if !may_change_all {
+            managed_keys::refuse_others(transaction, &before, &key).await?;
         }
         if key != *before {
             // A key that a gateway would take no more can be disabled nevertheless.
             if !is_disabling(&before, &key) {
+                let names = NewNames { owner: change.new_owner, team: change.new_team };
+                key_owners::check(transaction, Some(&before), &key, names).await?;
                 check(transaction, &key).await?;
                 check_owner(transaction, Some(&before), &key).await?;
             }
@@ -510,18 +533,6 @@ pub(super) fn is_disabling(before: &StoredKey, key: &StoredKey) -> bool {
         ..key.clone()
     };
     key.disabled && as_before == *before
-}
-
-/// Whether a change is one that a manager of the key's team may make: it is disabled, or named. Whoever has disabled it may have done so
-/// because of its owner, so only an admin enables it again.
-fn is_managers(before: &StoredKey, key: &StoredKey) -> bool {
-    let as_before = StoredKey {
-        disabled: before.disabled,
-        disabled_with: before.disabled_with.clone(),
-        label: before.label.clone(),
-        ..key.clone()
-    };
-    as_before == *before && (key.disabled || !before.disabled)
 }
 
 /// Stores a changed key, and notes who has changed it.

@@ -1,8 +1,10 @@
 //! The members of a team.
 
 use serde::{Deserialize, Serialize};
+use trilane::limits::member_id;
 use utoipa::ToSchema;
 
+use super::budgets::BudgetBody;
 use super::caller::Caller;
 use super::member_budgets;
 use super::paging::{ItemPage, PageParams};
@@ -15,11 +17,11 @@ use crate::store::audit::{self, Actor};
 use crate::store::erasures::Pseudonyms;
 use crate::store::memberships::{self, Membership};
 use crate::store::teams::Team;
-use crate::store::{LockedRow, Transaction, people};
+use crate::store::{LockedRow, Transaction, people, spend_feed};
 use crate::timestamp::moment;
 
 /// A person in a team.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub struct TeamMemberView {
     /// The person's id.
     pub(crate) person: String,
@@ -27,6 +29,12 @@ pub struct TeamMemberView {
     pub(crate) manager: bool,
     /// Since when.
     pub(crate) created_at: String,
+    /// The amounts that this person may spend with all keys of the team; in lists, where there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<BudgetBody>,
+    /// Whether a manager has set them: else they follow from the allowance of the team.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) own_budget: bool,
     /// The identity provider whose rule gave it and takes it again; missing where it was given by hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) provider: Option<String>,
@@ -47,6 +55,8 @@ impl From<Membership> for TeamMemberView {
             person: of.person,
             manager: of.manager,
             created_at: moment(of.created_at),
+            budget: None,
+            own_budget: false,
             provider: of.provider,
         }
     }
@@ -70,8 +80,53 @@ pub async fn list(
     let mut transaction = state.store.read().await?;
     let team = teams::find(&mut transaction, id).await?;
     let found = memberships::of_team(&mut transaction, &team.id, &after, limit.to_fetch()).await?;
+    let mut page = limit.page(found, |of| of.person.clone(), TeamMemberView::from);
+    let ids = page.items.iter().map(|of| member_id(&of.person, &team.id));
+    let ids: Vec<String> = ids.collect();
+    let read: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut budgets = spend_feed::of_members(&mut transaction, &read).await?;
     transaction.rollback().await;
-    Ok(limit.page(found, |of| of.person.clone(), TeamMemberView::from))
+    for (member, id) in page.items.iter_mut().zip(&ids) {
+        if let Some((budget, own)) = budgets.remove(id) {
+            member.budget = Some(budget.into());
+            member.own_budget = own;
+        }
+    }
+    Ok(page)
+}
+
+/// One member of a team, or whoever has left it and has a budget in it. A manager sees those of its own.
+///
+/// # Errors
+/// There is no such member.
+pub(crate) async fn get(
+    state: &ConsoleState,
+    caller: &Caller,
+    id: &str,
+    person: &str,
+) -> Result<TeamMemberView, ApiProblem> {
+    caller.must(rights::SEE_TEAM)?;
+    teams::sees(caller, id)?;
+    if person.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let mut transaction = state.store.read().await?;
+    let team = teams::find(&mut transaction, id).await?;
+    let found = memberships::find(&mut transaction, &team.id, person).await?;
+    let member = member_id(person, &team.id);
+    let mut budgets = spend_feed::of_members(&mut transaction, &[&member]).await?;
+    transaction.rollback().await;
+    let budget = budgets.remove(&member);
+    if found.is_none() && budget.is_none() {
+        return Err(ApiProblem::not_found());
+    }
+    let mut view = found.map_or_else(TeamMemberView::default, TeamMemberView::from);
+    person.clone_into(&mut view.person);
+    if let Some((budget, own)) = budget {
+        view.budget = Some(budget.into());
+        view.own_budget = own;
+    }
+    Ok(view)
 }
 
 /// Adds a person to a team, or changes what the person is in it. Done again, it changes nothing. With all keys of the team that a

@@ -10,13 +10,14 @@ use super::member_budgets;
 use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
 use super::problem::ApiProblem;
+use super::readable_ids;
 use super::rights;
 use super::state::ConsoleState;
 use crate::allowance::KeyAllowance;
 use crate::in_transaction;
 use crate::store::erasures::Pseudonyms;
 use crate::store::teams::{self, Team};
-use crate::store::{LockedRow, Transaction, audit};
+use crate::store::{LockedRow, Transaction, audit, keys};
 use crate::timestamp::moment;
 
 /// A team.
@@ -37,10 +38,10 @@ pub struct TeamView {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewTeamBody {
-    /// The id, which keys name as their `team`.
+    /// The id, which keys name as their `team`; unless it is given, one of the name.
     #[schema(min_length = 1, max_length = 64, pattern = "^[-A-Za-z0-9_.:]+$")]
-    pub(crate) id: String,
-    /// The name; the id unless it is given.
+    pub(crate) id: Option<String>,
+    /// The name; the id unless it is given. One of both is.
     #[schema(max_length = 128)]
     pub(crate) name: Option<String>,
     /// The keys that members may create without an admin; missing: none.
@@ -179,26 +180,36 @@ pub async fn create(
     caller.must(rights::CHANGE_TEAMS)?;
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/teams", &new)?;
     let name = new.name.clone().filter(|name| !name.is_empty());
-    let name = name.unwrap_or_else(|| new.id.clone());
+    let Some(name) = name.or_else(|| new.id.clone()) else {
+        return Err(ApiProblem::invalid("name", "is missing, and so is an id"));
+    };
     check(&name, new.allowance.as_ref())?;
-    if !is_id(&new.id) {
+    if new.id.as_deref().is_some_and(|id| !is_id(id)) {
         return Err(ApiProblem::invalid(
             "id",
             "must be 1 to 64 letters, digits or any of - _ . :",
         ));
     }
     let now = state.now();
-    let team = Team {
-        id: new.id.clone(),
-        name,
-        allowance: new.allowance.as_ref().map(written),
-        created_at: now,
-    };
     in_transaction!(state.store, transaction => {
         let erased = Pseudonyms::read(transaction).await?;
         if let Some(answer) = once.given(transaction).await? {
             return Ok(answer);
         }
+        let id = match &new.id {
+            Some(id) => id.clone(),
+            None => {
+                // Nobody else adds one of this name meanwhile.
+                keys::take_turn(transaction).await?;
+                readable_ids::of_team(transaction, &name).await?
+            }
+        };
+        let team = Team {
+            id,
+            name: name.clone(),
+            allowance: new.allowance.as_ref().map(written),
+            created_at: now,
+        };
         if teams::find(transaction, &team.id).await?.is_some() {
             return Err(ApiProblem::conflict("this id is another team's"));
         }
@@ -207,7 +218,7 @@ pub async fn create(
         let mut entry = caller.actor().entry(now, "team.create", &team.id);
         entry.after = Some(told(&team));
         audit::insert(transaction, &entry).await?;
-        once.answer(transaction, TeamView::from(team.clone()), None, now).await
+        once.answer(transaction, TeamView::from(team), None, now).await
     })
 }
 

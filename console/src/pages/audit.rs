@@ -1,12 +1,13 @@
 //! The audit: who changed what, from what to what.
 
 use askama::Template;
-
 use serde_json::Value;
+use trilane::limits::SubjectKind;
 
 use super::form::Fields;
 use super::{PageResult, PageShell, Visit, page, text};
 use crate::cases::audit::{self, AuditParams};
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::documents::{Difference, differences};
 
@@ -18,10 +19,10 @@ const FILTERS: [&str; 5] = ["actor", "action", "object", "since", "until"];
 /// An entry, in a line.
 struct AuditLine {
     at: String,
-    actor: String,
+    actor: Name,
     address: String,
     action: String,
-    object: String,
+    object: Name,
     changes: Vec<Difference>,
 }
 
@@ -34,6 +35,20 @@ struct AuditPage {
     filters: Fields,
     is_filtered: bool,
     path: String,
+}
+
+/// What an entry is about, where that has a name.
+fn subject<'a>(action: &str, object: &'a str) -> Option<(SubjectKind, &'a str)> {
+    match action.split('.').next()? {
+        "budget" => {
+            let (kind, id) = object.split_once('/')?;
+            Some((SubjectKind::named(kind)?, id))
+        }
+        "key" => Some((SubjectKind::Key, object)),
+        "person" | "session" => Some((SubjectKind::Owner, object)),
+        "team" => Some((SubjectKind::Team, object)),
+        _ => None,
+    }
 }
 
 fn changes(before: Option<Value>, after: Option<Value>) -> Vec<Difference> {
@@ -58,12 +73,26 @@ pub async fn list(Visit { state, signed_in }: Visit, filters: Fields) -> PageRes
     };
     let place = PageParams::at(filters.given("cursor"), ROWS);
     let found = audit::list(&state, &signed_in.caller, asked, place).await?;
+    let mut wanted = WantedNames::default();
+    for entry in &found.items {
+        wanted.add(SubjectKind::Owner, &entry.actor);
+        if let Some((kind, id)) = subject(&entry.action, &entry.object) {
+            wanted.add(kind, id);
+        }
+    }
+    let names = wanted.find(&state, &signed_in.caller).await?;
     let entries = found.items.into_iter().map(|entry| AuditLine {
         at: entry.at,
-        actor: entry.actor,
+        actor: names.owner(&entry.actor),
+        object: match subject(&entry.action, &entry.object) {
+            Some((kind, id)) => Name {
+                id: entry.object.clone(),
+                ..names.of(kind, id)
+            },
+            None => Name::of_itself(&entry.object),
+        },
         address: entry.address,
         action: entry.action,
-        object: entry.object,
         changes: changes(entry.before, entry.after),
     });
     let (path, is_filtered) = filters.filtered("/audit", FILTERS);

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::cases::ConsoleState;
 use crate::cases::budgets::{self, BudgetBody};
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
 
@@ -23,6 +24,7 @@ const ROWS: u16 = 50;
 struct BudgetLine {
     kind: SubjectKind,
     id: String,
+    name: Name,
     per_day: String,
     per_month: String,
     today: String,
@@ -53,6 +55,11 @@ async fn show(
 ) -> PageResult {
     let place = PageParams::at(cursor, ROWS);
     let found = budgets::list(state, &signed_in.caller, place).await?;
+    let mut wanted = WantedNames::default();
+    for of in &found.items {
+        wanted.add(of.kind, &of.id);
+    }
+    let names = wanted.find(state, &signed_in.caller).await?;
     let mut lines = Vec::new();
     for of in found.items {
         let spent = budgets::get(state, &signed_in.caller, of.kind, &of.id).await?;
@@ -75,6 +82,7 @@ async fn show(
             today: sums(&spent.today),
             this_month: sums(&spent.this_month),
             kind: of.kind,
+            name: names.of(of.kind, &of.id),
             id: of.id,
         });
     }

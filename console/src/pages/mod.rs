@@ -43,6 +43,7 @@ mod me;
 mod nearly_spent;
 mod notice;
 mod overview;
+mod owner_field;
 mod people;
 mod periods;
 mod provider_sign_in;
@@ -54,6 +55,7 @@ mod shell;
 mod sign_in;
 mod signed_in;
 mod start;
+mod team_budgets;
 mod teams;
 pub mod tokens;
 mod usage;
@@ -106,6 +108,10 @@ pub fn router(state: ConsoleState) -> Router {
         )
         .route("/keys/{id}/end-old", post(keys::end_old))
         .route("/keys/{id}/disable", post(keys::disable))
+        .route(
+            "/keys/{id}/budget",
+            get(team_budgets::ask_key).post(team_budgets::set_key),
+        )
         .route(
             "/keys/{id}/remove",
             get(keys::confirm_remove).post(keys::remove),
@@ -223,6 +229,10 @@ fn admin_router() -> Router<ConsoleState> {
             get(teams::confirm_remove).post(teams::remove),
         )
         .route("/teams/{id}/members", post(teams::set_member))
+        .route(
+            "/teams/{id}/budget",
+            get(team_budgets::ask_member).post(team_budgets::set_member),
+        )
         .route(
             "/teams/{id}/leave",
             get(teams::confirm_leave).post(teams::leave),

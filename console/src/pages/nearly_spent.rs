@@ -6,6 +6,7 @@ use trilane::limits::{SubjectKind, member_parts};
 
 use super::form::Fields;
 use super::{PageResult, PageShell, Visit, page, text};
+use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::nearly_spent::{self, NearlySpentView};
 use crate::cases::paging::PageParams;
 
@@ -19,6 +20,7 @@ struct NearlySpentLine {
     spent: String,
     percent: u8,
     kind: &'static str,
+    name: Name,
     of: NearlySpentView,
 }
 
@@ -45,13 +47,14 @@ pub fn path_of(kind: SubjectKind, id: &str) -> String {
     }
 }
 
-fn line(of: NearlySpentView) -> NearlySpentLine {
+fn line(of: NearlySpentView, names: &Names) -> NearlySpentLine {
     let percent = u8::try_from(of.percent.min(100)).unwrap_or(100);
     NearlySpentLine {
         path: path_of(of.kind, &of.id),
         budget: text::amount(&of.currency, &of.budget),
         spent: text::amount(&of.currency, &of.spent),
         kind: text::fullness(percent),
+        name: names.of(of.kind, &of.id),
         percent,
         of,
     }
@@ -61,9 +64,14 @@ fn line(of: NearlySpentView) -> NearlySpentLine {
 pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     let place = PageParams::at(asked.given("cursor"), ROWS);
     let found = nearly_spent::list(&state, &signed_in.caller, place).await?;
+    let mut wanted = WantedNames::default();
+    for of in &found.items {
+        wanted.add(of.kind, &of.id);
+    }
+    let names = wanted.find(&state, &signed_in.caller).await?;
     page(&NearlySpentPage {
         shell: signed_in.shell("Budgets nearly spent"),
-        lines: found.items.into_iter().map(line).collect(),
+        lines: found.items.into_iter().map(|of| line(of, &names)).collect(),
         next: found.next,
     })
 }

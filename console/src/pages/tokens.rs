@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::extract::Path;
+use trilane::limits::SubjectKind;
 
 use super::confirm::{Confirm, ShownOnce};
 use super::form::Fields;
@@ -9,6 +10,7 @@ use super::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
     page, text,
 };
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
 use crate::cases::tokens::{self, NewTokenBody, TokenListParams, TokenView};
@@ -21,7 +23,7 @@ const ROWS: u16 = 50;
 #[template(path = "tokens.html")]
 struct TokensPage {
     shell: PageShell,
-    tokens: Vec<TokenView>,
+    tokens: Vec<(TokenView, Name)>,
     next: Option<String>,
     is_admin: bool,
     /// All scopes, each with whether it is chosen.
@@ -41,6 +43,16 @@ async fn show(
     let asked = TokenListParams::default();
     let found = tokens::list(state, &signed_in.caller, asked, place).await?;
     let failed = !problems.is_empty();
+    let mut wanted = WantedNames::default();
+    wanted.all(
+        SubjectKind::Owner,
+        found.items.iter().map(|of| of.person.as_str()),
+    );
+    let names = wanted.find(state, &signed_in.caller).await?;
+    let tokens = found.items.into_iter().map(|of| {
+        let person = names.owner(&of.person);
+        (of, person)
+    });
     let scopes = Scope::all().into_iter().map(|scope| {
         let scope = scope.to_string();
         let is_chosen = fields.all("scopes").any(|chosen| chosen == scope);
@@ -50,7 +62,7 @@ async fn show(
     form_page(
         &TokensPage {
             shell: signed_in.shell("Tokens"),
-            tokens: found.items,
+            tokens: tokens.collect(),
             next: found.next,
             is_admin: signed_in.caller.role == Role::Admin,
             scopes,

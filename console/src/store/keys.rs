@@ -144,6 +144,19 @@ pub async fn count_of(
     ))
 }
 
+/// Whether a key has this id, or one had it that was used.
+///
+/// # Errors
+/// Those of the database.
+pub async fn is_known(transaction: &mut Transaction, id: &str) -> Result<bool, StoreError> {
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "SELECT EXISTS (SELECT 1 FROM keys WHERE id = $1) OR EXISTS (SELECT 1 FROM key_use WHERE key_id = $1)",
+        (id)
+    ))
+}
+
 /// The key of this id.
 ///
 /// # Errors

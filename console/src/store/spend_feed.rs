@@ -266,6 +266,53 @@ pub async fn budget(
     Ok(budget_of(found.unwrap_or_default()))
 }
 
+/// Notes whether a manager has set the budget of a member. The budget is set before.
+///
+/// # Errors
+/// Those of the database.
+pub async fn set_own(
+    transaction: &mut Transaction,
+    member: &str,
+    own: bool,
+) -> Result<(), StoreError> {
+    execute!(
+        transaction,
+        "UPDATE spend_subjects SET own = $2 WHERE kind = 'member' AND subject = $1",
+        (member, own)
+    )
+}
+
+/// The budgets of these members that have one, by their ids, each with whether a manager has set it.
+///
+/// # Errors
+/// Those of the database.
+pub async fn of_members(
+    transaction: &mut Transaction,
+    members: &[&str],
+) -> Result<BTreeMap<String, (BudgetDocument, bool)>, StoreError> {
+    if members.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let places: Vec<String> = (1..=members.len())
+        .map(|place| format!("${place}"))
+        .collect();
+    let sql = format!(
+        "SELECT subject, per_day, per_month, own FROM spend_subjects WHERE kind = 'member' AND subject IN ({}) \
+         AND (per_day IS NOT NULL OR per_month IS NOT NULL)",
+        places.join(", ")
+    );
+    let rows: Vec<(String, Option<String>, Option<String>, bool)> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        AssertSqlSafe(sql),
+        [..members.iter().copied()]
+    );
+    let rows = rows.into_iter();
+    Ok(rows
+        .map(|(member, per_day, per_month, own)| (member, (budget_of((per_day, per_month)), own)))
+        .collect())
+}
+
 /// The columns of a budget: for each day, and for each month.
 type StoredBudget = (Option<String>, Option<String>);
 
@@ -286,6 +333,8 @@ pub struct PeopleBudget {
     pub subject: String,
     /// The budget.
     pub budget: BudgetDocument,
+    /// Whether a manager has set it.
+    pub own: bool,
 }
 
 /// Budgets of members, owners and teams after one, in the order of kinds and ids.
@@ -298,18 +347,19 @@ pub async fn budgets(
     subject: &str,
     limit: i64,
 ) -> Result<Vec<PeopleBudget>, StoreError> {
-    let rows: Vec<(String, String, Option<String>, Option<String>)> = fetch!(
+    let rows: Vec<(String, String, Option<String>, Option<String>, bool)> = fetch!(
         transaction,
         query_as.fetch_all,
-        "SELECT kind, subject, per_day, per_month FROM spend_subjects \
+        "SELECT kind, subject, per_day, per_month, own FROM spend_subjects \
          WHERE (per_day IS NOT NULL OR per_month IS NOT NULL) AND (kind, subject) > ($1, $2) ORDER BY kind, subject LIMIT $3",
         (kind, subject, limit)
     );
-    let budget = |(kind, subject, per_day, per_month): (String, _, _, _)| {
+    let budget = |(kind, subject, per_day, per_month, own): (String, _, _, _, _)| {
         Ok::<_, StoreError>(PeopleBudget {
             kind: spend::kind(&kind)?,
             subject,
             budget: budget_of((per_day, per_month)),
+            own,
         })
     };
     rows.into_iter().map(budget).collect()

@@ -513,6 +513,8 @@ CREATE TABLE spend_subjects (
   -- The budget of a member, an owner or a team. Those of keys and groups stand with their limits.
   per_day   TEXT,
   per_month TEXT,
+  -- Whether a manager has set that of a member: then it follows the allowance no more.
+  own       BOOLEAN NOT NULL DEFAULT FALSE,
   PRIMARY KEY (kind, subject)
 ) {by key};
 

@@ -29,6 +29,20 @@ fn of((id, name, allowance, created_at): TeamRow) -> Team {
 
 const BY_ID: &str = "SELECT id, name, allowance, created_at FROM teams WHERE id = $1";
 
+/// Whether a team has this id, or keys or a budget name it.
+///
+/// # Errors
+/// Those of the database.
+pub async fn is_known(transaction: &mut Transaction, id: &str) -> Result<bool, StoreError> {
+    Ok(fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        "SELECT EXISTS (SELECT 1 FROM teams WHERE id = $1) OR EXISTS (SELECT 1 FROM keys WHERE team = $1) \
+         OR EXISTS (SELECT 1 FROM spend_subjects WHERE kind = 'team' AND subject = $1)",
+        (id)
+    ))
+}
+
 /// Adds a team.
 ///
 /// # Errors

@@ -72,6 +72,8 @@ on_both! {
             (post.clone(), "teams", v1("teams"), json!({"id": "red", "allowance": allowance}), "team.create"),
             (patch.clone(), "teams/{id}", v1("teams/red"), json!({"name": "Red"}), "team.change"),
             (put.clone(), "teams/{id}/members/{person}", v1("teams/red/members/mia"), json!({}), "team.member"),
+            (put.clone(), "teams/{id}/members/{person}/budget", v1("teams/red/members/mia/budget"), json!({"per_day": "5"}), "budget.change"),
+            (delete.clone(), "teams/{id}/members/{person}/budget", v1("teams/red/members/mia/budget"), none(), "budget.change"),
             (post.clone(), "keys", v1("keys"), json!({"id": "k", "group": "g"}), "key.create"),
             (patch.clone(), "keys/{id}", v1("keys/k"), json!({"label": "laptop"}), "key.change"),
             (post.clone(), "keys/bulk", v1("keys/bulk"), json!({"filter": {"group": "g"}, "change": {"disabled": false}, "expected": 1}), "keys.change"),

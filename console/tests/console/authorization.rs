@@ -152,7 +152,11 @@ fn the_table_is_whole() {
             route.path
         );
         // Of a team that one manages: `managers.rs`.
-        let managed = ["/api/v1/keys/{id}", "/api/v1/teams/{id}/members/{person}"];
+        let managed = [
+            "/api/v1/keys/{id}",
+            "/api/v1/teams/{id}/members/{person}",
+            "/api/v1/teams/{id}/members/{person}/budget",
+        ];
         assert!(
             !changes
                 || own
@@ -218,7 +222,7 @@ on_both! {
 }
 
 /// Every route by which a member or an agent names an object: that of somebody else, and one that is not there.
-const OTHERS: [(&str, &str, &str); 19] = [
+const OTHERS: [(&str, &str, &str); 21] = [
     ("PATCH /api/v1/keys/{id}", "kb", "none"),
     ("GET /api/v1/teams/{id}", "blue", "none"),
     (
@@ -235,6 +239,16 @@ const OTHERS: [(&str, &str, &str); 19] = [
         "DELETE /api/v1/teams/{id}/members/{person}",
         "blue/members/bob",
         "none/members/bob",
+    ),
+    (
+        "PUT /api/v1/teams/{id}/members/{person}/budget",
+        "blue/members/bob/budget",
+        "none/members/bob/budget",
+    ),
+    (
+        "DELETE /api/v1/teams/{id}/members/{person}/budget",
+        "blue/members/bob/budget",
+        "none/members/bob/budget",
     ),
     ("DELETE /api/v1/me/sign-ins/{id}", "of-bob", "none"),
     ("PATCH /api/v1/me/keys/{id}", "kb", "none"),
@@ -310,6 +324,7 @@ on_both! {
                 for (case, other, none) in cases {
                     let (base, _) = route.path.split_once('{').unwrap();
                     let body = match route.method {
+                        Method::PUT if route.path.ends_with("/budget") => json!({"per_day": "1"}),
                         Method::PUT if route.path.contains("/members/") => json!({}),
                         Method::PUT => json!({"version": "1"}),
                         Method::PATCH if route.path == "/api/v1/keys/{id}" => json!({"disabled": true}),

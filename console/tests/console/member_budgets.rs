@@ -189,3 +189,126 @@ on_both! {
         api.was_well();
     }
 }
+
+on_both! {
+    /// A manager says what a member may spend, within the team's own budget; the allowance changes it no more, until it is given back.
+    async fn a_manager_sets_one(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        let mia = api.person("mia", Role::Member).await;
+        let (ann, bob) = (api.person(ANN, Role::Member).await, api.person("bob", Role::Member).await);
+        publish(&api, &admin, &document("g", PRICES)).await;
+        for id in ["blue", "red"] {
+            let team = json!({"id": id, "allowance": allowance(2, json!({"per_month": "20"}))});
+            api.post(&admin, "/api/v1/teams", &team).await.expect(201);
+        }
+        for (member, manager) in [("blue/members/mia", true), ("blue/members/bob", false), ("red/members/bob", true)] {
+            call(&api, &admin, Method::PUT, &format!("teams/{member}"), json!({"manager": manager})).await.expect(200);
+        }
+        call(&api, &admin, Method::PUT, &format!("teams/blue/members/{ANN}"), json!({})).await.expect(200);
+        let path = format!("teams/blue/members/{ANN}/budget");
+        let set = async |token: &str, body: Value| call(&api, token, Method::PUT, &path, body).await;
+        let of_ann = async || told(&api, &admin).await.into_iter().find(|of| of.starts_with(MEMBER)).unwrap();
+
+        // Whoever does not manage the team learns nothing of it.
+        for (token, status) in [(&ann, 404), (&bob, 404)] {
+            set(token, json!({"per_month": "1"})).await.problem(status);
+            call(&api, token, Method::DELETE, &path, Value::Null).await.problem(status);
+        }
+        for (case, body) in [("nothing", json!({})), ("no amount", json!({"per_day": "x"})), ("none at all", json!({"per_day": "0"}))] {
+            set(&mia, body).await.problem(422);
+            assert_eq!(of_ann().await, format!("{MEMBER} - 40 0"), "{case}");
+        }
+        call(&api, &mia, Method::PUT, "teams/blue/members/nobody/budget", json!({"per_day": "1"})).await.problem(404);
+        call(&api, &mia, Method::DELETE, &path, Value::Null).await.problem(404);
+
+        // Without a budget of the team a manager gives less than the allowance, and an admin any.
+        let problem = set(&mia, json!({"per_month": "40.01"})).await.problem(422);
+        assert_eq!(problem["problems"][0]["path"], "per_month", "{problem}");
+        assert!(problem.to_string().contains("is more than 40 a month"), "{problem}");
+        let less = set(&mia, json!({"per_day": "$2", "per_month": "30"})).await.expect(200);
+        assert_eq!(less, json!({"kind": "member", "id": MEMBER, "budget": {"per_day": "2", "per_month": "30"}, "own": true}));
+        assert_eq!(of_ann().await, format!("{MEMBER} 2 30 0"));
+        set(&admin, json!({"per_month": "500"})).await.expect(200);
+        assert_eq!(of_ann().await, format!("{MEMBER} - 500 0"));
+
+        call(&api, &admin, Method::PUT, "budgets/team/blue", json!({"per_month": "100"})).await.expect(200);
+        for token in [&mia, &admin] {
+            let problem = set(token, json!({"per_month": "100.01"})).await.problem(422);
+            assert!(problem.to_string().contains("is more than 100 a month: the team's own budget"), "{problem}");
+        }
+        set(&mia, json!({"per_month": "100"})).await.expect(200);
+        // What is not given is what the allowance comes to.
+        set(&mia, json!({"per_day": "3"})).await.expect(200);
+        assert_eq!(of_ann().await, format!("{MEMBER} 3 40 0"));
+        set(&mia, json!({"per_month": "90"})).await.expect(200);
+
+        // It stays, whatever the allowance comes to, and with the person who leaves and comes back.
+        let change = json!({"allowance": allowance(1, json!({"per_month": "5"}))});
+        call(&api, &admin, Method::PATCH, "teams/blue", change).await.expect(200);
+        let listed = api.get(&mia, "/api/v1/teams/blue/members").await.expect(200);
+        let shown: Vec<Value> = listed["items"].as_array().unwrap().iter().map(|of| json!([of["person"], of["budget"], of["own_budget"]])).collect();
+        assert_eq!(shown, [json!([ANN, {"per_month": "90"}, true]), json!(["bob", {"per_month": "5"}, null]), json!(["mia", {"per_month": "5"}, null])]);
+        call(&api, &mia, Method::DELETE, &format!("teams/blue/members/{ANN}"), Value::Null).await.expect(204);
+        call(&api, &mia, Method::PUT, &format!("teams/blue/members/{ANN}"), json!({})).await.expect(200);
+        assert_eq!(of_ann().await, format!("{MEMBER} - 90 0"));
+        call(&api, &mia, Method::DELETE, &path, Value::Null).await.expect(204);
+        assert_eq!(of_ann().await, format!("{MEMBER} - 5 0"), "what the allowance comes to by now");
+        call(&api, &mia, Method::DELETE, &path, Value::Null).await.problem(404);
+
+        let audit = api.get(&admin, "/api/v1/audit?action=budget.change&actor=mia").await.expect(200);
+        let entries = audit["items"].as_array().unwrap();
+        assert_eq!(entries.len(), 5, "{audit}");
+        assert_eq!((&entries[1]["object"], &entries[1]["after"]), (&json!(format!("member/{MEMBER}")), &json!({"per_month": "90"})));
+        api.was_well();
+    }
+}
+
+on_both! {
+    /// A manager sets the budget of a key of the team, and nothing else of its limits.
+    async fn a_manager_sets_a_keys(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        let mia = api.person("mia", Role::Member).await;
+        publish(&api, &admin, &document("g", PRICES)).await;
+        api.post(&admin, "/api/v1/teams", &json!({"id": "blue"})).await.expect(201);
+        call(&api, &admin, Method::PUT, "teams/blue/members/mia", json!({"manager": true})).await.expect(200);
+        let limits = |budget: Value| json!({"requests_per_minute": 9, "budget": budget});
+        for (id, team, limits) in [("bound", "blue", limits(json!({"per_day": "5"}))), ("free", "blue", Value::Null), ("other", "red", Value::Null)] {
+            let mut key = json!({"id": id, "group": "g", "team": team});
+            if !limits.is_null() {
+                key["limits"] = limits;
+            }
+            api.post(&admin, "/api/v1/keys", &key).await.expect(201);
+        }
+        let change = async |id: &str, limits: Value| call(&api, &mia, Method::PATCH, &format!("keys/{id}"), json!({"limits": limits})).await;
+        for (case, id, wanted, status) in [
+            ("another team's", "other", json!({"budget": {"per_day": "1"}}), 404),
+            ("more than it has", "bound", limits(json!({"per_day": "6"})), 422),
+            ("none at all", "bound", json!({"requests_per_minute": 9}), 422),
+            ("another limit", "bound", json!({"requests_per_minute": 10, "budget": {"per_day": "5"}}), 403),
+            ("no limit", "bound", Value::Null, 403),
+            ("less", "bound", limits(json!({"per_day": "4", "per_month": "50"})), 200),
+            ("some where there was none", "free", json!({"budget": {"per_month": "7"}}), 200),
+        ] {
+            let reply = change(id, wanted).await;
+            assert_eq!(reply.status.as_u16(), status, "{case}: {reply:?}");
+        }
+        call(&api, &admin, Method::PUT, "budgets/team/blue", json!({"per_day": "10"})).await.expect(200);
+        for (case, wanted, status) in [
+            ("up to the team's", limits(json!({"per_day": "10", "per_month": "50"})), 200),
+            ("above it", limits(json!({"per_day": "10.5", "per_month": "50"})), 422),
+            ("a month that the team does not bound", limits(json!({"per_day": "10", "per_month": "51"})), 422),
+            ("the team's binds in its place", limits(json!({"per_month": "50"})), 200),
+        ] {
+            let reply = change("bound", wanted).await;
+            assert_eq!(reply.status.as_u16(), status, "{case}: {reply:?}");
+        }
+        let problem = change("bound", limits(json!({"per_day": "11", "per_month": "50"}))).await.problem(422);
+        assert_eq!(problem["problems"][0]["path"], "limits.budget.per_day");
+        assert!(problem.to_string().contains("is more than 10 a day: the team's own budget"), "{problem}");
+        let key = api.get(&mia, "/api/v1/keys/bound").await.expect(200);
+        assert_eq!(key["limits"], limits(json!({"per_month": "50"})));
+        api.was_well();
+    }
+}

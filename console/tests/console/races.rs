@@ -257,6 +257,25 @@ fn no_member() -> RaceStep {
     )
 }
 
+fn member_budget(body: Value) -> RaceStep {
+    step(
+        "PUT /api/v1/teams/{id}/members/{person}/budget",
+        &["t<n>", "ann"],
+    )
+    .body(body)
+}
+
+fn no_member_budget() -> RaceStep {
+    step(
+        "DELETE /api/v1/teams/{id}/members/{person}/budget",
+        &["t<n>", "ann"],
+    )
+}
+
+fn member_budget_seen() -> Vec<RaceStep> {
+    vec![step("GET /api/v1/budgets/{kind}/{id}", &["member", "ann@t<n>"]).places(&["/budget"])]
+}
+
 fn team_seen() -> Vec<RaceStep> {
     vec![
         step("GET /api/v1/teams/{id}", &["t<n>"]).places(&["/name", "/allowance"]),
@@ -486,6 +505,13 @@ fn races() -> Vec<Race> {
         race("one's own key is rotated and disabled", [team_of_ann(2), vec![own_key()]].concat(),
             vec![rotate_own(3600), change_own(json!({"disabled": true})), rotate_own(3600)], own_seen()),
         race("a member makes a key and leaves", team_of_ann(1), vec![own_key(), no_member()], own_seen()),
+        race("a member's budget is set and taken", [team_of_ann(1), vec![member_budget(json!({"per_day": "1"}))]].concat(),
+            vec![member_budget(json!({"per_month": "5"})), no_member_budget()], member_budget_seen()),
+        race("a member's budget is set as the member leaves", team_of_ann(1),
+            vec![member_budget(json!({"per_month": "5"})), no_member()], member_budget_seen()),
+        race("a member's budget is set as the allowance changes", team_of_ann(1),
+            vec![member_budget(json!({"per_month": "5"})), change_team(json!({"allowance": {"keys": 2, "groups": ["g"], "limits": {"budget": {"per_day": "3"}}}}))],
+            member_budget_seen()),
         race("an owner's budget is set and taken", vec![set_budget(json!({"per_day": "1"}))],
             vec![set_budget(json!({"per_month": "5"})), no_budget()], budget_seen()),
         race("an owner's budget is taken twice", vec![set_budget(json!({"per_day": "1"}))], vec![no_budget(), no_budget()], budget_seen()),

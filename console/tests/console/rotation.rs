@@ -7,7 +7,7 @@ use trilane_console::cases::Role;
 use crate::api::Api;
 use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
-use crate::page_security::{PASSWORD, get, post, session, with_password};
+use crate::page_security::{PASSWORD, csrf, get, post, session, with_password};
 use crate::spend_feed::line;
 
 on_both! {
@@ -240,8 +240,7 @@ on_both! {
 
         let cookie = session(&post(&api, "/sign-in", "", &[("person", "root"), ("password", PASSWORD)]).await);
         let page = get(&api, "/keys", &cookie).await.text;
-        let (_, csrf) = page.split_once("name=\"csrf\" value=\"").unwrap();
-        let csrf = csrf.split('"').next().unwrap().to_owned();
+        let csrf = csrf(&page);
         let unknown = "tl-0123456789012345678901234567890123456789012";
         for (case, text, to) in [
             ("a whole key", values[1].as_str(), Some("/keys/kb")),

@@ -58,7 +58,7 @@ class Api:
 
     def new_key(self, key: str, group: str, **more: Any) -> str:
         """A new key's value."""
-        return str(self.post("/keys", {"id": key, "group": group, **more})["value"])
+        return str(self.post("/keys", {"id": key, "group": group, "new_owner": True, "new_team": True, **more})["value"])
 
     def draft(self, note: str, change: Callable[[dict[str, Any]], None]) -> tuple[str, str]:
         """The id and the tag of a draft of the document in force, with a change."""

@@ -215,7 +215,7 @@ async fn begin(
         expires_at: Some(moment(value_until)),
         ..NewKeyBody::default()
     };
-    let key = all_keys::drawn(&new, &value, &caller, now)?;
+    let key = all_keys::drawn(transaction, &new, &value, &caller, now).await?;
     all_keys::add(transaction, &caller, &key, now).await?;
     let sign_in = ClientSignIn {
         id: key.id,

@@ -198,7 +198,7 @@ pub async fn create(
             expires_at: terms.expires_at,
             ..NewKeyBody::default()
         };
-        let key = all_keys::drawn(&new, &value, caller, now)?;
+        let key = all_keys::drawn(transaction, &new, &value, caller, now).await?;
         all_keys::add(transaction, caller, &key, now).await.map_err(as_asked)?;
         let created = CreatedKey::shown(key, &value);
         once.answer(transaction, created, Some("value"), now).await

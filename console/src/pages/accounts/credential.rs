@@ -2,13 +2,14 @@
 
 use askama::Template;
 use axum::extract::Path;
-
+use trilane::limits::SubjectKind;
 use zeroize::Zeroizing;
 
 use super::in_force::{self, origin};
 use crate::cases::ConsoleState;
 use crate::cases::account_test::{self, AccountTestBody};
 use crate::cases::credentials::{self, CredentialView, NewCredentialBody};
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::rights;
 use crate::pages::confirm::Confirm;
 use crate::pages::{
@@ -21,7 +22,7 @@ use crate::pages::{
 struct CredentialPage {
     shell: PageShell,
     path: String,
-    known: Vec<CredentialView>,
+    known: Vec<(CredentialView, Name)>,
     destinations: Vec<String>,
     problems: FieldProblems,
 }
@@ -42,12 +43,23 @@ async fn form(
         .collect();
     destinations.sort();
     destinations.dedup();
+    let mut wanted = WantedNames::default();
+    wanted.all(
+        SubjectKind::Owner,
+        kept.iter().map(|one| one.set_by.as_str()),
+    );
+    let names = wanted.find(state, &signed_in.caller).await?;
+    let known = kept.into_iter().filter(|one| one.name == name);
+    let known = known.map(|one| {
+        let by = names.owner(&one.set_by);
+        (one, by)
+    });
     let failed = !problems.is_empty();
     form_page(
         &CredentialPage {
             shell: signed_in.shell(format!("Credential {name}")),
             path: format!("/accounts/credentials/{name}"),
-            known: kept.into_iter().filter(|one| one.name == name).collect(),
+            known: known.collect(),
             destinations,
             problems,
         },

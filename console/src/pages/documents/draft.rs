@@ -2,11 +2,12 @@
 
 use askama::Template;
 use axum::extract::Path;
-
 use serde_json::Value;
+use trilane::limits::SubjectKind;
 
 use super::shown::{self, GroupShown};
 use super::{items, parsed, text_at};
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::problem::PlacedProblem;
 use crate::cases::rights;
 use crate::cases::{ConsoleState, documents, drafts};
@@ -42,12 +43,12 @@ struct DraftPage {
     new_group: String,
     revision: i64,
     based_on: i64,
-    author: String,
+    author: Name,
     changed_at: String,
     fields: Fields,
     problems: FieldProblems,
     /// The author, number and time of a version published since the draft was begun.
-    overtaken: Option<(String, i64, String)>,
+    overtaken: Option<(Name, i64, String)>,
     is_json: bool,
     is_valid: bool,
     wrong: Vec<ProblemLine>,
@@ -122,11 +123,19 @@ pub(super) async fn show(
     };
     let more_changes = changes.len().saturating_sub(MOST);
     changes.truncate(MOST);
+    let mut wanted = WantedNames::default();
+    wanted.add(SubjectKind::Owner, &draft.author);
+    let published = current.as_ref();
+    wanted.all(
+        SubjectKind::Owner,
+        published.map(|current| current.author.as_str()),
+    );
+    let names = wanted.find(state, &signed_in.caller).await?;
     let overtaken = current
         .filter(|current| current.version != draft.based_on)
         .map(|current| {
             (
-                current.author,
+                names.owner(&current.author),
                 current.version,
                 moment(current.published_at),
             )
@@ -149,7 +158,7 @@ pub(super) async fn show(
             new_group: format!("/drafts/{id}/group"),
             revision: draft.revision,
             based_on: draft.based_on,
-            author: draft.author,
+            author: names.owner(&draft.author),
             changed_at: moment(draft.changed_at),
             fields: Fields::default().with("note", draft.note),
             problems,

@@ -9,7 +9,7 @@ use super::editing::{overtaken, put, seen};
 use super::parsed;
 use crate::cases::drafts::{self, DraftBody};
 use crate::cases::rights;
-use crate::cases::{ApiProblem, ConsoleState};
+use crate::cases::{ApiProblem, ConsoleState, names};
 use crate::documents::differences;
 use crate::pages::confirm::Confirm;
 use crate::pages::{FieldProblems, Notice, PageResult, SignedForm, SignedIn, Visit, done, page};
@@ -37,7 +37,7 @@ pub async fn save_note(Path(id): Path<String>, sent: SignedForm) -> PageResult {
             &state,
             &signed_in,
             &id,
-            ApiProblem::precondition(overtaken(&draft)),
+            ApiProblem::precondition(overtaken(&state, &signed_in.caller, &draft).await?),
         )
         .await;
     }
@@ -67,7 +67,7 @@ pub async fn save_text(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     };
     if fields.get("revision") != draft.revision.to_string() {
         let mut problems = FieldProblems::default();
-        problems.general = Some(overtaken(&draft));
+        problems.general = Some(overtaken(&state, &signed_in.caller, &draft).await?);
         return told(problems, &draft);
     }
     if let Err(error) = serde_json::from_str::<Value>(&body) {
@@ -130,13 +130,14 @@ pub async fn confirm_discard(
 ) -> PageResult {
     signed_in.caller.must(rights::CHANGE_DOCUMENTS)?;
     let draft = drafts::read(&state, &signed_in.caller, &id).await?;
+    let author = names::person(&state, &signed_in.caller, &draft.author).await?;
     let path = format!("/drafts/{id}");
     page(&Confirm {
         shell: signed_in.shell("Discard the draft?"),
         crumb: ("Draft".to_owned(), path.clone()),
         text: format!(
             "What {} and others have changed in it is lost. What is in force stays as it is.",
-            draft.author
+            author.text
         ),
         action: format!("{path}/discard"),
         hidden: vec![("revision", draft.revision.to_string())],
@@ -165,9 +166,10 @@ async fn refused(
     problems.general = Some(match problem.status() {
         412 => {
             let draft = drafts::read(state, &signed_in.caller, id).await?;
+            let author = names::person(state, &signed_in.caller, &draft.author).await?;
             format!(
                 "{} has changed this draft since you opened it (revision {}). Look at what it changes now.",
-                draft.author, draft.revision
+                author.text, draft.revision
             )
         }
         409 => problem.detail().to_owned(),

@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use super::parsed;
 use crate::cases::drafts::{self, DraftBody};
-use crate::cases::rights;
-use crate::cases::{Caller, ConsoleState};
+use crate::cases::{ApiProblem, Caller, ConsoleState, names, rights};
 use crate::documents::{Difference, differences};
 use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, PageProblem, SignedIn};
@@ -42,7 +41,7 @@ pub async fn open(
     let draft = drafts::read(state, &signed_in.caller, id).await?;
     let document = parsed(&draft.body).filter(Value::is_object);
     let document = document.ok_or_else(|| {
-        crate::cases::ApiProblem::bad(
+        ApiProblem::bad(
             "The text of this draft is not a JSON object. Correct it under “Edit as JSON” first.",
         )
     })?;
@@ -55,13 +54,21 @@ pub fn seen(fields: &Fields) -> i64 {
 }
 
 /// Makes the message for the second of two people who change the same draft.
-pub fn overtaken(draft: &Draft) -> String {
-    format!(
+///
+/// # Errors
+/// Those of the database.
+pub async fn overtaken(
+    state: &ConsoleState,
+    caller: &Caller,
+    draft: &Draft,
+) -> Result<String, ApiProblem> {
+    let author = names::person(state, caller, &draft.author).await?;
+    Ok(format!(
         "{} has changed this draft since you opened it ({}, revision {}). What you typed stands below; look at what differs, then save it over theirs or go back.",
-        draft.author,
+        author.text,
         moment(draft.changed_at),
         draft.revision
-    )
+    ))
 }
 
 /// Puts what a form says into the draft's text.
@@ -80,7 +87,7 @@ pub async fn save(
     let mut problems = FieldProblems::default();
     edit(&mut changed, &mut problems);
     if fields.get("revision") != draft.revision.to_string() {
-        problems.general = Some(overtaken(&draft));
+        problems.general = Some(overtaken(state, caller, &draft).await?);
         return Ok(FormOutcome::Refused(
             problems,
             differences(&document, &changed),
@@ -94,7 +101,7 @@ pub async fn save(
         Ok(()) => Ok(FormOutcome::Saved),
         Err(problem) if problem.status() == StatusCode::PRECONDITION_FAILED => {
             let now = drafts::read(state, caller, &draft.id).await?;
-            problems.general = Some(overtaken(&now));
+            problems.general = Some(overtaken(state, caller, &now).await?);
             let theirs = parsed(&now.body).unwrap_or_default();
             Ok(FormOutcome::Refused(
                 problems,
@@ -119,7 +126,7 @@ pub async fn put(
     body: Option<String>,
     note: String,
     rebase: bool,
-) -> Result<(), crate::cases::ApiProblem> {
+) -> Result<(), ApiProblem> {
     let body = DraftBody { body, note, rebase };
     drafts::change(state, caller, &draft.id, draft.revision, body).await?;
     Ok(())

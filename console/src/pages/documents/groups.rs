@@ -2,12 +2,14 @@
 
 use askama::Template;
 use axum::extract::Path;
+use trilane::limits::SubjectKind;
 
 use super::parsed;
 use super::shown::{self, GroupShown};
 use crate::cases::ApiProblem;
 use crate::cases::documents;
 use crate::cases::drafts;
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
 use crate::pages::text::path_with;
@@ -18,7 +20,7 @@ use crate::timestamp::moment;
 struct DraftLine {
     path: String,
     note: String,
-    author: String,
+    author: Name,
     changed_at: String,
     is_outdated: bool,
 }
@@ -26,7 +28,7 @@ struct DraftLine {
 /// The published version that gateways use.
 struct VersionInForce {
     version: i64,
-    author: String,
+    author: Name,
     note: String,
     at: String,
 }
@@ -55,10 +57,15 @@ pub async fn list(Visit { state, signed_in }: Visit) -> PageResult {
     let document = current.as_ref().and_then(|current| parsed(&current.body));
     let version = current.as_ref().map_or(0, |current| current.version);
     let all = drafts::list(&state, &signed_in.caller, PageParams::default()).await?;
+    let mut wanted = WantedNames::default();
+    let authors = all.items.iter().map(|draft| &draft.author);
+    let authors = authors.chain(current.iter().map(|current| &current.author));
+    wanted.all(SubjectKind::Owner, authors.map(String::as_str));
+    let names = wanted.find(&state, &signed_in.caller).await?;
     let lines = all.items.into_iter().map(|draft| DraftLine {
         path: format!("/drafts/{}", draft.id),
         note: draft.note,
-        author: draft.author,
+        author: names.owner(&draft.author),
         changed_at: draft.changed_at,
         is_outdated: draft.based_on != version,
     });
@@ -66,7 +73,7 @@ pub async fn list(Visit { state, signed_in }: Visit) -> PageResult {
         shell: signed_in.shell("Groups & models"),
         in_force: current.map(|current| VersionInForce {
             version: current.version,
-            author: current.author,
+            author: names.owner(&current.author),
             note: current.note,
             at: moment(current.published_at),
         }),

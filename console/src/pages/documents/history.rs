@@ -2,9 +2,11 @@
 
 use askama::Template;
 use axum::extract::Path;
+use trilane::limits::SubjectKind;
 
 use super::parsed;
 use crate::cases::documents::{self, DocumentHead, DocumentReach, PublishAgainBody};
+use crate::cases::names::{self, Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState};
@@ -21,7 +23,7 @@ use crate::timestamp::moment;
 #[template(path = "documents.html")]
 struct HistoryPage {
     shell: PageShell,
-    versions: Vec<DocumentHead>,
+    versions: Vec<(DocumentHead, Name)>,
     next: Option<String>,
     in_force: i64,
 }
@@ -31,7 +33,7 @@ struct HistoryPage {
 struct VersionPage {
     shell: PageShell,
     version: i64,
-    author: String,
+    author: Name,
     note: String,
     at: String,
     in_force: i64,
@@ -49,9 +51,19 @@ pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResul
     let place = PageParams::at(asked.given("cursor"), 50);
     let found = documents::list(&state, &signed_in.caller, place).await?;
     let current = documents::in_force(&state, &signed_in.caller).await?;
+    let mut wanted = WantedNames::default();
+    wanted.all(
+        SubjectKind::Owner,
+        found.items.iter().map(|of| of.author.as_str()),
+    );
+    let names = wanted.find(&state, &signed_in.caller).await?;
+    let versions = found.items.into_iter().map(|of| {
+        let author = names.owner(&of.author);
+        (of, author)
+    });
     page(&HistoryPage {
+        versions: versions.collect(),
         shell: signed_in.shell("History"),
-        versions: found.items,
         next: found.next,
         in_force: current.map_or(0, |current| current.version),
     })
@@ -93,7 +105,7 @@ async fn show(
             reach,
             shell: signed_in.shell(format!("Version {version}")),
             version,
-            author: shown.author,
+            author: names::person(state, &signed_in.caller, &shown.author).await?,
             note: shown.note,
             at: moment(shown.published_at),
             in_force,
@@ -120,12 +132,13 @@ pub async fn again(Path(version): Path<i64>, sent: SignedForm) -> PageResult {
         Err(problem) if problem.status() == 412 => {
             let current = documents::in_force(&state, &signed_in.caller).await?;
             let mut problems = FieldProblems::default();
-            problems.general = current.map(|current| {
-                format!(
+            if let Some(current) = current {
+                let author = names::person(&state, &signed_in.caller, &current.author).await?;
+                problems.general = Some(format!(
                     "{} has published version {} since you opened this page. Look at what would change now.",
-                    current.author, current.version
-                )
-            });
+                    author.text, current.version
+                ));
+            }
             show(&state, &signed_in, version, fields, problems).await
         }
         Err(problem) => {

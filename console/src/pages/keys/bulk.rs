@@ -1,15 +1,18 @@
 //! One change of all keys that the filters of the list find.
 
 use askama::Template;
+use trilane::limits::SubjectKind;
 
 use super::list::{FILTERS, state_named};
 use super::{name_of, path_of, terms};
 use crate::cases::ConsoleState;
 use crate::cases::key_bulk::{self, KeyBulkBody, KeyBulkChange, KeyBulkFilter};
 use crate::cases::keys::{self, KeyListParams};
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
 use crate::pages::form::Fields;
+use crate::pages::owner_field::{OWNER, OwnerField, TEAM, is_search};
 use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
     limit_fields,
@@ -34,7 +37,7 @@ const LIMITS: (&str, &str) = ("limits", "Set limits and budget");
 struct BulkPage {
     shell: PageShell,
     /// The filters: names and values.
-    filters: Vec<(&'static str, String)>,
+    filters: Vec<(&'static str, Name)>,
     back: String,
     found: u32,
     /// Some of the keys: names and paths.
@@ -42,6 +45,8 @@ struct BulkPage {
     acts: Vec<(&'static str, &'static str)>,
     numbers: Vec<(String, &'static str)>,
     budgets: Vec<(String, &'static str)>,
+    owner: OwnerField,
+    team: OwnerField,
     fields: Fields,
     problems: FieldProblems,
 }
@@ -100,14 +105,25 @@ async fn show(
     let some = keys::list(state, caller, of_filter, PageParams::first(ROWS)).await?;
     let some = some.items.iter().take(usize::from(ROWS));
     let asked = as_in_address(&fields);
-    let given = FILTERS.map(|name| (name, asked.get(name).to_owned()));
+    let given = FILTERS.map(|name| (name, asked.get(name)));
+    let given = given.into_iter().filter(|(_, value)| !value.is_empty());
+    let given = given.map(|(name, value)| (name, SubjectKind::named(name), value));
+    let mut wanted = WantedNames::default();
+    for (_, kind, value) in given.clone() {
+        wanted.all(kind.unwrap_or(SubjectKind::Group), kind.map(|_| value));
+    }
+    let names = wanted.find(state, caller).await?;
     let failed = !problems.is_empty();
+    let owner = OwnerField::of(state, caller, OWNER, &fields, &problems).await?;
+    let team = OwnerField::of(state, caller, TEAM, &fields, &problems).await?;
     form_page(
         &BulkPage {
             shell: signed_in.shell("Change keys"),
             filters: given
-                .into_iter()
-                .filter(|(_, value)| !value.is_empty())
+                .map(|(name, kind, value)| match kind {
+                    Some(kind) => (name, names.of(kind, value)),
+                    None => (name, Name::of_itself(value)),
+                })
                 .collect(),
             back: back(&fields),
             found,
@@ -117,6 +133,8 @@ async fn show(
             acts: ACTS.into_iter().chain([LIMITS]).collect(),
             numbers: limit_fields::numbers(),
             budgets: limit_fields::budgets(),
+            owner,
+            team,
             fields,
             problems,
         },
@@ -143,8 +161,14 @@ fn change(fields: &Fields, problems: &mut FieldProblems) -> KeyBulkChange {
     match fields.get("act") {
         "disable" => change.disabled = Some(true),
         "enable" => change.disabled = Some(false),
-        "owner" => change.owner = Some(fields.given("owner")),
-        "team" => change.team = Some(fields.given("team")),
+        "owner" => {
+            change.owner = Some(fields.given("owner"));
+            change.new_owner = fields.is_set("new_owner");
+        }
+        "team" => {
+            change.team = Some(fields.given("team"));
+            change.new_team = fields.is_set("new_team");
+        }
         "expires_at" => change.expires_at = Some(terms::expires_at(fields)),
         "limits" => change.limits = Some(terms::limits(fields, None, problems)),
         _ => problems.push("act", "choose one"),
@@ -157,6 +181,9 @@ pub async fn change_all(sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     signed_in.caller.must(rights::CHANGE_KEYS)?;
     let mut problems = FieldProblems::default();
+    if is_search(&fields) {
+        return show(&state, &signed_in, fields, problems).await;
+    }
     let change = change(&fields, &mut problems);
     if problems.is_empty() {
         let asked = KeyBulkBody {

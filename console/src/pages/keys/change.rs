@@ -13,6 +13,7 @@ use crate::cases::rights;
 use crate::cases::{ConsoleState, key_models};
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
+use crate::pages::owner_field::{OWNER, OwnerField, TEAM, is_search};
 use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
     limit_fields, page,
@@ -28,6 +29,8 @@ struct KeyFormPage {
     back_title: String,
     is_new: bool,
     groups: Vec<(String, String)>,
+    owner: OwnerField,
+    team: OwnerField,
     fields: Fields,
     problems: FieldProblems,
     names: Vec<&'static str>,
@@ -86,6 +89,9 @@ async fn form(
         ),
     };
     let wrong = !problems.is_empty();
+    let caller = &signed_in.caller;
+    let owner = OwnerField::of(state, caller, OWNER, &fields, &problems).await?;
+    let team = OwnerField::of(state, caller, TEAM, &fields, &problems).await?;
     form_page(
         &KeyFormPage {
             shell: signed_in.shell(title),
@@ -94,6 +100,8 @@ async fn form(
             back_title,
             is_new: of.is_none(),
             groups,
+            owner,
+            team,
             fields,
             problems,
             names: FIELDS.to_vec(),
@@ -119,13 +127,15 @@ pub async fn create(sent: SignedForm) -> PageResult {
     signed_in.caller.must(rights::CHANGE_KEYS)?;
     let mut problems = FieldProblems::default();
     let limits = terms::limits(&fields, None, &mut problems);
-    if !problems.is_empty() {
+    if !problems.is_empty() || is_search(&fields) {
         return form(&state, &signed_in, None, fields, problems).await;
     }
     let new = NewKeyBody {
         group: fields.get("group").to_owned(),
         owner: fields.given("owner"),
+        new_owner: fields.is_set("new_owner"),
         team: fields.given("team"),
+        new_team: fields.is_set("new_team"),
         models: terms::models(&fields),
         multiplier: fields.given("multiplier"),
         max_multiplier: fields.given("max_multiplier"),
@@ -205,13 +215,15 @@ pub async fn change(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     let of = Some((id.as_str(), name_of(&key)));
     let mut problems = FieldProblems::default();
     let limits = terms::limits(&fields, key.limits.as_ref(), &mut problems);
-    if !problems.is_empty() {
+    if !problems.is_empty() || is_search(&fields) {
         return form(&state, &signed_in, of, fields, problems).await;
     }
     let change = KeyChangeBody {
         group: Some(fields.get("group").to_owned()),
         owner: Some(fields.given("owner")),
+        new_owner: fields.is_set("new_owner"),
         team: Some(fields.given("team")),
+        new_team: fields.is_set("new_team"),
         models: Some(terms::models(&fields)),
         multiplier: Some(fields.given("multiplier")),
         max_multiplier: Some(fields.given("max_multiplier")),

@@ -1,11 +1,13 @@
 //! The list of keys.
 
 use askama::Template;
+use trilane::limits::SubjectKind;
 
 use super::{BudgetMeter, budget_of_day, meter_of, name_of, path_of, spent_text, state_of};
 use crate::cases::ConsoleState;
 use crate::cases::key_models;
 use crate::cases::keys::{self, KeyListParams, KeyView};
+use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
 use crate::pages::form::Fields;
@@ -21,9 +23,9 @@ struct KeyRow {
     path: String,
     name: String,
     /// Owner, hint and id, as far as they are there and not the name.
-    owner: Option<String>,
+    owner: Option<Name>,
     hint: Option<String>,
-    group: String,
+    group: Name,
     state: (&'static str, &'static str),
     meter: Option<BudgetMeter>,
     budget_of_day: Option<String>,
@@ -42,7 +44,7 @@ struct KeysPage {
     rows: Vec<KeyRow>,
     next: Option<String>,
     filters: Fields,
-    groups: Vec<String>,
+    groups: Vec<Name>,
     is_filtered: bool,
     /// Whether keys of all owners are listed, so that one can be asked for.
     is_everybodys: bool,
@@ -52,13 +54,13 @@ struct KeysPage {
     bulk: String,
 }
 
-fn row(key: &KeyView, now: &str) -> KeyRow {
+fn row(key: &KeyView, names: &Names, now: &str) -> KeyRow {
     KeyRow {
         path: path_of(&key.id),
         name: name_of(key).to_owned(),
-        owner: key.owner.clone(),
+        owner: key.owner.as_deref().map(|id| names.owner(id)),
         hint: key.hint.clone(),
-        group: key.group.clone(),
+        group: names.group(&key.group),
         state: state_of(key, now),
         meter: meter_of(key),
         budget_of_day: budget_of_day(key),
@@ -103,15 +105,26 @@ pub(super) async fn show(
     let now = moment(state.now());
     let (path, is_filtered) = filters.filtered("/keys", FILTERS);
     let groups = key_models::groups(state, &signed_in.caller).await?;
+    let mut wanted = WantedNames::default();
+    for key in &found.items {
+        wanted.all(SubjectKind::Owner, key.owner.as_deref());
+        wanted.add(SubjectKind::Group, &key.group);
+    }
+    wanted.all(SubjectKind::Group, groups.iter().map(|(id, _)| id.as_str()));
+    let names = wanted.find(state, &signed_in.caller).await?;
     let shell = signed_in.shell("Keys");
     page(&KeysPage {
         shell,
         said,
         may_create: signed_in.caller.may(rights::CHANGE_KEYS),
-        rows: found.items.iter().map(|key| row(key, &now)).collect(),
+        rows: found
+            .items
+            .iter()
+            .map(|key| row(key, &names, &now))
+            .collect(),
         next: found.next,
         filters,
-        groups: groups.into_iter().map(|(id, _)| id).collect(),
+        groups: groups.iter().map(|(id, _)| names.group(id)).collect(),
         is_filtered,
         is_everybodys,
         path,

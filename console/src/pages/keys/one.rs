@@ -10,6 +10,7 @@ use super::{
 };
 use crate::cases::key_models;
 use crate::cases::keys::{self, KeyView};
+use crate::cases::names::{Names, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::requests::{self, RequestParams};
 use crate::cases::rights;
@@ -45,6 +46,8 @@ struct KeyPage {
     id_in_query: String,
     owner_in_query: String,
     name: String,
+    /// The names of what the key names.
+    names: Names,
     state: (&'static str, &'static str),
     meter: Option<BudgetMeter>,
     limits: Vec<(&'static str, String)>,
@@ -103,6 +106,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
         .await?
         .items;
     page(&KeyPage {
+        names: named(&key).find(&state, &signed_in.caller).await?,
         shell: signed_in.shell(name_of(&key)),
         path: path_of(&key.id),
         id_in_query: form_urlencoded::byte_serialize(key.id.as_bytes()).collect(),
@@ -116,13 +120,27 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
         month_name: month.to_string(),
         requests_of_month: text::count(count(&used, "requests")),
         models: by_model_only(&used),
-        requests: latest.iter().map(RequestRow::of).collect(),
+        requests: RequestRow::all(&state, &signed_in.caller, &latest).await?,
         clients: client_setup::clients(gateway(&state), SOME_KEY, &served),
         may_disable: managed().is_some(),
         may_change: signed_in.caller.may(rights::CHANGE_KEYS),
         is_address_known: state.gateway.is_some(),
         key,
     })
+}
+
+/// What a key names.
+fn named(key: &KeyView) -> WantedNames {
+    let mut wanted = WantedNames::default();
+    wanted.add(SubjectKind::Group, &key.group);
+    wanted.all(SubjectKind::Team, key.team.as_deref());
+    let people = [&key.owner, &key.disabled_with, &key.created_by];
+    wanted.all(
+        SubjectKind::Owner,
+        people.into_iter().filter_map(|id| id.as_deref()),
+    );
+    wanted.all(SubjectKind::Key, key.counts_as.as_deref());
+    wanted
 }
 
 /// Adds up the usage of each model. Requests without a charge have no currency, so a model may have several sums.

@@ -8,10 +8,11 @@ use super::{name_of, path_of};
 use crate::cases::ConsoleState;
 use crate::cases::key_rotation::{self, KeyRotationBody, RotationReason};
 use crate::cases::keys;
-use crate::cases::rights;
+use crate::cases::me::keys as own_keys;
+use crate::cases::rights::{self, Right};
 use crate::pages::form::Fields;
 use crate::pages::{
-    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page, me,
     text,
 };
 
@@ -41,18 +42,75 @@ struct RotatePage {
     problems: FieldProblems,
 }
 
-/// The place of a form: whose key it is, and where it leads.
+/// The key of a form: somebody's, on its page, or one's own, on the page Me.
+#[derive(Clone, Copy)]
 pub(in crate::pages) struct RotateForm<'a> {
     /// The id of the key.
     pub id: &'a str,
-    /// The path that the form is sent to.
-    pub action: String,
     /// Whether it is on one's own page.
     pub is_own: bool,
 }
 
+impl RotateForm<'_> {
+    /// The right that a rotation needs.
+    fn right(self) -> Right {
+        if self.is_own {
+            rights::CHANGE_OWN_KEYS
+        } else {
+            rights::CHANGE_KEYS
+        }
+    }
+
+    /// The path of an act on the key.
+    fn path(self, act: &str) -> String {
+        if self.is_own {
+            me::path_of(self.id, act)
+        } else {
+            format!("{}/{act}", path_of(self.id))
+        }
+    }
+}
+
+/// Asks how a key is to be rotated.
+pub(in crate::pages) async fn ask(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    of: RotateForm<'_>,
+) -> PageResult {
+    signed_in.caller.must(of.right())?;
+    rotate_form(state, signed_in, of, None).await
+}
+
+/// Gives a key a new value as a form says, and shows it, this once.
+pub(in crate::pages) async fn by_form(sent: SignedForm, of: RotateForm<'_>) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
+    let caller = &signed_in.caller;
+    caller.must(of.right())?;
+    let mut problems = FieldProblems::default();
+    let asked = terms(&fields, &mut problems);
+    if problems.is_empty() {
+        let once = Some(fields.get("once"));
+        let made = if of.is_own {
+            own_keys::rotate(&state, caller, once, of.id, asked).await
+        } else {
+            key_rotation::rotate(&state, caller, once, of.id, asked).await
+        };
+        match made {
+            Ok(made) => {
+                let place = MadeKeyPlace {
+                    title: "The key is rotated",
+                    end_old: of.path("end-old"),
+                };
+                return made_page(&state, &signed_in, made.body, place).await;
+            }
+            Err(problem) => problems = FieldProblems::of(problem)?,
+        }
+    }
+    rotate_form(&state, &signed_in, of, Some((fields, problems))).await
+}
+
 /// Shows the form, as it was sent and with its faults, or as it is at first.
-pub(in crate::pages) async fn rotate_form(
+async fn rotate_form(
     state: &ConsoleState,
     signed_in: &SignedIn,
     of: RotateForm<'_>,
@@ -79,7 +137,7 @@ pub(in crate::pages) async fn rotate_form(
         &RotatePage {
             shell: signed_in.shell("Rotate the key"),
             crumbs,
-            action: of.action,
+            action: of.path("rotate"),
             back,
             name,
             id: (!of.is_own).then_some(key.id),
@@ -92,7 +150,7 @@ pub(in crate::pages) async fn rotate_form(
 }
 
 /// Reads the terms of a rotation from a form. The form asks for the reason: without one nothing is done.
-pub(in crate::pages) fn terms(fields: &Fields, problems: &mut FieldProblems) -> KeyRotationBody {
+fn terms(fields: &Fields, problems: &mut FieldProblems) -> KeyRotationBody {
     match fields.get("reason") {
         "leaked" => KeyRotationBody {
             reason: Some(RotationReason::Leaked),
@@ -114,43 +172,25 @@ pub(in crate::pages) fn terms(fields: &Fields, problems: &mut FieldProblems) -> 
     }
 }
 
-fn of(id: &str) -> RotateForm<'_> {
-    RotateForm {
-        id,
-        action: format!("{}/rotate", path_of(id)),
-        is_own: false,
-    }
-}
-
-/// Asks how a key is to be rotated.
+/// The form for anybody's key.
 pub async fn confirm_rotate(
     Visit { state, signed_in }: Visit,
     Path(id): Path<String>,
 ) -> PageResult {
-    signed_in.caller.must(rights::CHANGE_KEYS)?;
-    rotate_form(&state, &signed_in, of(&id), None).await
+    let of = RotateForm {
+        id: &id,
+        is_own: false,
+    };
+    ask(&state, &signed_in, of).await
 }
 
-/// Gives a key a new value and shows it, this once.
+/// Rotates anybody's key.
 pub async fn rotate(Path(id): Path<String>, sent: SignedForm) -> PageResult {
-    let (state, signed_in, fields) = sent.parts();
-    signed_in.caller.must(rights::CHANGE_KEYS)?;
-    let mut problems = FieldProblems::default();
-    let asked = terms(&fields, &mut problems);
-    if problems.is_empty() {
-        let once = Some(fields.get("once"));
-        match key_rotation::rotate(&state, &signed_in.caller, once, &id, asked).await {
-            Ok(made) => {
-                let place = MadeKeyPlace {
-                    title: "The key is rotated",
-                    end_old: format!("{}/end-old", path_of(&id)),
-                };
-                return made_page(&state, &signed_in, made.body, place).await;
-            }
-            Err(problem) => problems = FieldProblems::of(problem)?,
-        }
-    }
-    rotate_form(&state, &signed_in, of(&id), Some((fields, problems))).await
+    let of = RotateForm {
+        id: &id,
+        is_own: false,
+    };
+    by_form(sent, of).await
 }
 
 /// Ends the old values of a key before their time.

@@ -9,11 +9,9 @@ use crate::cases::keys as all_keys;
 use crate::cases::me::keys::{self, OwnKeyChangeBody};
 use crate::cases::rights;
 use crate::pages::confirm::Confirm;
-use crate::pages::keys::rotate::{RotateForm, rotate_form, terms};
-use crate::pages::keys::{MadeKeyPlace, made_page, name_of};
-use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageResult, SignedForm, SignedIn, Visit, done, page,
-};
+use crate::pages::keys::name_of;
+use crate::pages::keys::rotate::{self, RotateForm};
+use crate::pages::{Notice, PageProblem, PageResult, SignedForm, SignedIn, Visit, done, page};
 
 /// Reads the name for people of a key that the person may see.
 async fn name(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> Result<String, PageProblem> {
@@ -22,11 +20,7 @@ async fn name(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> Result<St
 }
 
 fn of(id: &str) -> RotateForm<'_> {
-    RotateForm {
-        id,
-        action: path_of(id, "rotate"),
-        is_own: true,
-    }
+    RotateForm { id, is_own: true }
 }
 
 /// Asks how one's own key is to be rotated.
@@ -34,30 +28,12 @@ pub async fn confirm_rotate(
     Visit { state, signed_in }: Visit,
     Path(id): Path<String>,
 ) -> PageResult {
-    signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
-    rotate_form(&state, &signed_in, of(&id), None).await
+    rotate::ask(&state, &signed_in, of(&id)).await
 }
 
 /// Gives one's own key a new value and shows it, this once.
 pub async fn rotate(Path(id): Path<String>, sent: SignedForm) -> PageResult {
-    let (state, signed_in, fields) = sent.parts();
-    signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
-    let mut problems = FieldProblems::default();
-    let asked = terms(&fields, &mut problems);
-    if problems.is_empty() {
-        let once = Some(fields.get("once"));
-        match keys::rotate(&state, &signed_in.caller, once, &id, asked).await {
-            Ok(made) => {
-                let place = MadeKeyPlace {
-                    title: "The key is rotated",
-                    end_old: path_of(&id, "end-old"),
-                };
-                return made_page(&state, &signed_in, made.body, place).await;
-            }
-            Err(problem) => problems = FieldProblems::of(problem)?,
-        }
-    }
-    rotate_form(&state, &signed_in, of(&id), Some((fields, problems))).await
+    rotate::by_form(sent, of(&id)).await
 }
 
 /// Ends the old values of one's own key before their time.

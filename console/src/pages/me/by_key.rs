@@ -10,6 +10,7 @@ use super::left::LeftShown;
 use super::own::sums;
 use crate::cases::ConsoleState;
 use crate::cases::me::key::{HeldKeyView, HeldRequestView, held};
+use crate::cases::names::Names;
 use crate::client_address::RemoteAddress;
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::OpenForm;
@@ -111,11 +112,12 @@ pub async fn show(
         Err(problem) => return Err(problem.into()),
     };
     let now = moment(state.now());
+    // Names of others are for those who have an account.
     page(&HeldKeyPage {
         shell: PageShell::new(name_of(&held.key), appearance),
         name: name_of(&held.key).to_owned(),
         state: state_of(&held.key, &now),
-        left: LeftShown::of(name_of(&held.key), &held.remaining),
+        left: LeftShown::of(name_of(&held.key), &held.remaining, &Names::default()),
         today: sums(&held.spent_today),
         month: spent_text(&held.key),
         requests: held.requests.iter().map(HeldRequest::of).collect(),

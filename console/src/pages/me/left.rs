@@ -3,6 +3,7 @@
 use trilane::limits::SubjectKind;
 
 use crate::cases::holder::{KeyRemaining, RemainingBudget, RequestsState};
+use crate::cases::names::Names;
 use crate::pages::text;
 
 /// The remaining limits and budgets of a key.
@@ -58,7 +59,7 @@ impl UsedBudget {
 
 impl LeftShown {
     /// Describes the remaining limits and budgets of the key with this name.
-    pub fn of(name: &str, remaining: &KeyRemaining) -> Self {
+    pub fn of(name: &str, remaining: &KeyRemaining, names: &Names) -> Self {
         let currency = remaining.currency.as_deref().unwrap_or_default();
         let kind = match remaining.requests.state {
             RequestsState::Served => "good",
@@ -67,10 +68,10 @@ impl LeftShown {
         };
         let whose = |kind: SubjectKind, id: &str| match kind {
             SubjectKind::Key => "This key".to_owned(),
-            SubjectKind::Member => text::member(id),
-            SubjectKind::Owner => format!("Owner {id}"),
-            SubjectKind::Team => format!("Team {id}"),
-            SubjectKind::Group => format!("Group {id}"),
+            SubjectKind::Member => names.of(kind, id).text,
+            SubjectKind::Owner => format!("Owner {}", names.owner(id).text),
+            SubjectKind::Team => format!("Team {}", names.team(id).text),
+            SubjectKind::Group => format!("Group {}", names.group(id).text),
         };
         let mut shown = Self {
             name: name.to_owned(),

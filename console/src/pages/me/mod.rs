@@ -12,7 +12,7 @@ pub use new_key::{create, new};
 pub use own::{own, sums, wants_first_key};
 
 /// The path of what is done to one's own key.
-fn path_of(id: &str, act: &str) -> String {
+pub(super) fn path_of(id: &str, act: &str) -> String {
     // Ids are letters, digits and - _ . : only, which a path has as they are.
     format!("/me/keys/{id}/{act}")
 }

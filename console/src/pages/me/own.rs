@@ -11,6 +11,7 @@ use crate::cases::client_sign_ins::list::{self as sign_ins, ClientSignInView};
 use crate::cases::holder::RequestsState;
 use crate::cases::me::teams::OwnTeamView;
 use crate::cases::me::{keys as own_keys, teams};
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::requests::{self, RequestParams};
 use crate::cases::rights;
@@ -32,8 +33,8 @@ const REQUESTS: u16 = 10;
 struct OwnKey {
     name: String,
     hint: Option<String>,
-    group: String,
-    team: Option<String>,
+    group: Name,
+    team: Option<Name>,
     state: (&'static str, &'static str),
     spent: String,
     last_used: Option<String>,
@@ -177,13 +178,22 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
     let place = PageParams::at(asked.given("cursor"), KEYS);
     let found = own_keys::list(&state, &signed_in.caller, place).await?;
     let now = moment(state.now());
+    let mut wanted = WantedNames::default();
+    for own in &found.items {
+        wanted.add(SubjectKind::Group, &own.key.group);
+        wanted.all(SubjectKind::Team, own.key.team.as_deref());
+        for of in &own.remaining.subjects {
+            wanted.add(of.kind, &of.id);
+        }
+    }
+    let names = wanted.find(&state, &signed_in.caller).await?;
     let keys = found.items.iter().map(|own| {
         let key = &own.key;
         OwnKey {
             name: name_of(key).to_owned(),
             hint: key.hint.clone(),
-            group: key.group.clone(),
-            team: key.team.clone(),
+            group: names.group(&key.group),
+            team: key.team.as_deref().map(|id| names.team(id)),
             state: match (state_of(key, &now), own.remaining.requests.state) {
                 (("good", _), RequestsState::Fail) => ("bad", "Requests fail"),
                 (("good", _), RequestsState::SomeFail) => ("warn", "Some requests fail"),
@@ -196,7 +206,7 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
             page: key_path(&key.id),
             rotate: path_of(&key.id, "rotate"),
             disable: path_of(&key.id, "disable"),
-            left: LeftShown::of(name_of(key), &own.remaining),
+            left: LeftShown::of(name_of(key), &own.remaining, &names),
         }
     });
     let keys = keys.collect();
@@ -220,7 +230,7 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
         keys,
         next: found.next,
         all_requests: path_with("/requests", &[("owner", &signed_in.caller.id)]),
-        requests: latest.iter().map(RequestRow::of).collect(),
+        requests: RequestRow::all(&state, &signed_in.caller, &latest).await?,
         may_create: may_change && teams.iter().any(has_room),
         may_change,
         sign_ins,

@@ -3,6 +3,7 @@
 use trilane::limits::SubjectKind;
 
 use super::attention::Need;
+use crate::cases::names::{Names, WantedNames};
 use crate::cases::nearly_spent::{self, NearlySpentView};
 use crate::cases::paging::PageParams;
 use crate::cases::{Caller, ConsoleState};
@@ -21,11 +22,17 @@ const READ: u16 = 20;
 pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, PageProblem> {
     let place = PageParams::first(READ);
     let found = nearly_spent::list(state, caller, place).await?;
-    Ok(needs(&found.items, found.next.is_some()))
+    let mut wanted = WantedNames::default();
+    for of in found.items.iter().take(NAMED) {
+        wanted.add(of.kind, &of.id);
+    }
+    let names = wanted.find(state, caller).await?;
+    Ok(needs(&found.items, found.next.is_some(), &names))
 }
 
-fn needs(found: &[NearlySpentView], has_more: bool) -> Vec<Need> {
-    let mut needs: Vec<Need> = found.iter().take(NAMED).map(need).collect();
+fn needs(found: &[NearlySpentView], has_more: bool, names: &Names) -> Vec<Need> {
+    let first = found.iter().take(NAMED);
+    let mut needs: Vec<Need> = first.map(|of| need(of, names)).collect();
     let others = found.len().saturating_sub(NAMED);
     if others > 0 || has_more {
         needs.push(Need {
@@ -42,7 +49,7 @@ fn needs(found: &[NearlySpentView], has_more: bool) -> Vec<Need> {
     needs
 }
 
-fn need(of: &NearlySpentView) -> Need {
+fn need(of: &NearlySpentView, names: &Names) -> Need {
     let period = if of.period.len() == 10 {
         "today's"
     } else {
@@ -64,7 +71,7 @@ fn need(of: &NearlySpentView) -> Need {
                 SubjectKind::Team => "Team",
                 SubjectKind::Group => "Group",
             },
-            of.id,
+            names.of(of.kind, &of.id).text,
             of.percent
         ),
         path: path_of(of.kind, &of.id),
@@ -96,19 +103,20 @@ mod tests {
             budget(SubjectKind::Group, "g", "2026-11", 250),
             budget(SubjectKind::Member, "ann@t", "2026-11", 99),
         ];
+        let names = Names::default();
         for (shown, has_more, want) in [
             (&found[..0], false, vec![]),
             (&found[..2], false, vec!["warn", "bad"]),
             (&found[..4], false, vec!["warn", "bad", "bad", "warn"]),
             (&found[..1], true, vec!["warn", "warn"]),
         ] {
-            let kinds: Vec<_> = needs(shown, has_more)
+            let kinds: Vec<_> = needs(shown, has_more, &names)
                 .iter()
                 .map(|need| need.kind)
                 .collect();
             assert_eq!(kinds, want);
         }
-        let all = needs(&found, false);
+        let all = needs(&found, false, &names);
         let paths: Vec<_> = all.iter().map(|need| need.path.as_str()).collect();
         let want = [
             "/keys/k",
@@ -122,7 +130,7 @@ mod tests {
             "Key k has spent 90 % of today's budget: beyond it requests are refused."
         );
         assert_eq!(all[3].text, "1 other budget is nearly spent.");
-        let more = needs(&found, true);
+        let more = needs(&found, true, &names);
         assert_eq!(more[3].text, "1 or more other budgets are nearly spent.");
     }
 }

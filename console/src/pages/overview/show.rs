@@ -4,11 +4,13 @@ use askama::Template;
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse as _, Redirect};
 use time::OffsetDateTime;
+use trilane::limits::SubjectKind;
 
 use super::attention::Fleet;
 use super::first_bytes;
 use super::today::Today;
 use crate::cases::hour_counts::CountPeriod;
+use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::rights::{self, Right};
 use crate::cases::usage::{UsageParams, UsageView};
 use crate::cases::usage_top::{self, TopColumn, TopParams};
@@ -34,7 +36,7 @@ struct OverviewPart {
 
 /// A key with what it has spent.
 struct TopKey {
-    id: String,
+    name: Name,
     path: String,
     spent: String,
     requests: String,
@@ -69,13 +71,18 @@ async fn part(state: &ConsoleState, caller: &Caller) -> Result<String, PageProbl
     Ok(state.live.shared(make).await?.to_string())
 }
 
-fn key(view: UsageView) -> TopKey {
-    let id = view.values.get("key").cloned().unwrap_or_default();
+/// The id of the key that a row is of.
+fn key_of(view: &UsageView) -> &str {
+    view.values.get("key").map_or("", String::as_str)
+}
+
+fn key(view: &UsageView, names: &Names) -> TopKey {
+    let name = names.key(key_of(view));
     TopKey {
-        path: format!("/keys/{}", text::in_path(&id)),
+        path: format!("/keys/{}", text::in_path(&name.id)),
         spent: text::amount(&view.currency, &view.charge),
         requests: text::count(view.count("requests")),
-        id,
+        name,
     }
 }
 
@@ -86,7 +93,7 @@ async fn top_keys(
     charts: &[Chart],
     day: &str,
 ) -> Result<Vec<TopKey>, PageProblem> {
-    let mut keys = Vec::new();
+    let mut found = Vec::new();
     for currency in charts.iter().filter_map(|chart| chart.currency.as_ref()) {
         let asked = TopParams {
             by: TopColumn::Key,
@@ -95,10 +102,12 @@ async fn top_keys(
             until: None,
             limit: Some(KEYS),
         };
-        let found = usage_top::list(state, caller, asked).await?;
-        keys.extend(found.items.into_iter().map(key));
+        found.extend(usage_top::list(state, caller, asked).await?.items);
     }
-    Ok(keys)
+    let mut wanted = WantedNames::default();
+    wanted.all(SubjectKind::Key, found.iter().map(key_of));
+    let names = wanted.find(state, caller).await?;
+    Ok(found.iter().map(|view| key(view, &names)).collect())
 }
 
 /// The overview. Whoever may not see it begins with what is their own.

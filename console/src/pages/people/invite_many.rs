@@ -7,8 +7,9 @@ use super::ROLES;
 use crate::cases::people::NewPersonBody;
 use crate::cases::people_bulk::{self, InvitedPerson, NewPeopleBody};
 use crate::cases::rights;
-use crate::cases::{ApiProblem, Role};
+use crate::cases::{ApiProblem, ConsoleState, Role};
 use crate::pages::form::Fields;
+use crate::pages::owner_field::{OwnerField, TEAM, is_search};
 use crate::pages::{
     FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page, page,
 };
@@ -22,6 +23,7 @@ struct InvitePage {
     shell: PageShell,
     fields: Fields,
     problems: FieldProblems,
+    team: OwnerField,
     roles: Vec<(&'static str, &'static str)>,
 }
 
@@ -34,11 +36,21 @@ struct InvitedPage {
     team: Option<String>,
 }
 
-fn show(signed_in: &SignedIn, fields: Fields, problems: FieldProblems) -> PageResult {
+async fn show(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    fields: Fields,
+    problems: FieldProblems,
+) -> PageResult {
     let failed = !problems.is_empty();
+    let (name, kind, _) = TEAM;
+    // An invitation makes nobody a member of a team that there is not.
+    let team = (name, kind, "");
+    let team = OwnerField::of(state, &signed_in.caller, team, &fields, &problems).await?;
     form_page(
         &InvitePage {
             shell: signed_in.shell("Invite many"),
+            team,
             fields,
             problems,
             roles: ROLES.to_vec(),
@@ -88,10 +100,10 @@ fn people(text: &str, role: Role, problems: &mut FieldProblems) -> Vec<NewPerson
 }
 
 /// Asks who is to be invited.
-pub async fn invite_many_form(Visit { signed_in, .. }: Visit) -> PageResult {
+pub async fn invite_many_form(Visit { state, signed_in }: Visit) -> PageResult {
     signed_in.caller.must(rights::CHANGE_PEOPLE)?;
     let fields = Fields::once()?.with("role", "member");
-    show(&signed_in, fields, FieldProblems::default())
+    show(&state, &signed_in, fields, FieldProblems::default()).await
 }
 
 /// Problems of people, each with the id that stands in its line.
@@ -114,6 +126,9 @@ pub async fn invite_many(sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     signed_in.caller.must(rights::CHANGE_PEOPLE)?;
     let mut problems = FieldProblems::default();
+    if is_search(&fields) {
+        return show(&state, &signed_in, fields, problems).await;
+    }
     let role = super::role(&fields, &mut problems);
     let people = people(fields.exact("table"), role, &mut problems);
     if problems.is_empty() {
@@ -139,7 +154,7 @@ pub async fn invite_many(sent: SignedForm) -> PageResult {
             Err(problem) => at_lines(&problem, &ids, &mut problems),
         }
     }
-    show(&signed_in, fields, problems)
+    show(&state, &signed_in, fields, problems).await
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use trilane::limits::{SubjectKind, Window};
 use super::{ROLES, page_of, path_of};
 use crate::cases::client_sign_ins::list::{self as sign_ins, ClientSignInView};
 use crate::cases::keys::{self as all_keys, KeyListParams, KeyView};
+use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::people::{self, PersonAccessView, PersonChangeBody, PersonView};
 use crate::cases::person_sessions::{self, SessionView};
@@ -32,8 +33,8 @@ struct PersonKey {
     path: String,
     name: String,
     hint: Option<String>,
-    group: String,
-    team: Option<String>,
+    group: Name,
+    team: Option<Name>,
     state: (&'static str, &'static str),
     spent: String,
     last_used: Option<String>,
@@ -94,13 +95,13 @@ fn access(person: &PersonView) -> PersonAccessView {
     person.access.unwrap_or_default()
 }
 
-fn key_line(key: &KeyView, now: &str) -> PersonKey {
+fn key_line(key: &KeyView, names: &Names, now: &str) -> PersonKey {
     PersonKey {
         path: key_path(&key.id),
         name: name_of(key).to_owned(),
         hint: key.hint.clone(),
-        group: key.group.clone(),
-        team: key.team.clone(),
+        group: names.group(&key.group),
+        team: key.team.as_deref().map(|id| names.team(id)),
         state: state_of(key, now),
         spent: spent_text(key),
         last_used: key.last_used_at.clone(),
@@ -150,6 +151,12 @@ pub(super) async fn show(
     let sessions = person_sessions::list(state, caller, &person.id, first()).await?;
     let sign_ins = sign_ins::of(state, caller, &person.id).await?.items;
     let identities = unlink::list(state, caller, &person.id).await?.items;
+    let mut wanted = WantedNames::default();
+    for key in &keys.items {
+        wanted.add(SubjectKind::Group, &key.group);
+        wanted.all(SubjectKind::Team, key.team.as_deref());
+    }
+    let names = wanted.find(state, caller).await?;
     let now = moment(state.now());
     let (fields, problems) = sent.unwrap_or_default();
     let stored = || {
@@ -169,7 +176,11 @@ pub(super) async fn show(
             access: access(&person),
             today: spent(state, signed_in, id, Window::Day).await?,
             month: spent(state, signed_in, id, Window::Month).await?,
-            keys: keys.items.iter().map(|key| key_line(key, &now)).collect(),
+            keys: keys
+                .items
+                .iter()
+                .map(|key| key_line(key, &names, &now))
+                .collect(),
             more_keys: keys.next.is_some(),
             all_keys: text::path_with("/keys", &of),
             new_key: text::path_with("/new-key", &of),

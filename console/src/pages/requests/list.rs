@@ -125,7 +125,7 @@ async fn find(
     let place = PageParams::at(cursor, ROWS);
     let found = requests::list(state, caller, params, place).await?;
     Ok(ListedRequests {
-        rows: found.items.iter().map(RequestRow::of).collect(),
+        rows: RequestRow::all(state, caller, &found.items).await?,
         next: found.next,
         path,
         is_filtered,

@@ -7,7 +7,8 @@ use serde_json::Value;
 use trilane::money::Amount;
 use trilane::usage::{Call, Kind};
 
-use super::row::RequestRow;
+use super::row::{RequestRow, line};
+use crate::cases::ApiProblem;
 use crate::cases::one_request::{self, RequestDetail};
 use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure, vendor_error};
 use crate::ledger::Sum;
@@ -71,16 +72,15 @@ struct RequestPage {
     /// The decision that the gateway would make now: good or bad, in words, and the steps.
     now: Option<((&'static str, String), Vec<DecisionStepShown>)>,
     not_now: Option<&'static str>,
+    /// The place of the request that had the key.
+    key_in: Option<String>,
     line: String,
 }
 
 /// One request.
 pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
     let detail = one_request::get(&state, &signed_in.caller, &id).await?;
-    let line = match &detail.request.line {
-        Value::Object(members) => LedgerLine::of(members.clone()),
-        _ => LedgerLine::default(),
-    };
+    let line = line(&detail.request);
     let words = ["http.request.method", "url.path"].map(|name| line.text(name));
     let words: Vec<&str> = words.into_iter().flatten().collect();
     let title = if words.is_empty() {
@@ -88,7 +88,9 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
     } else {
         words.join(" ")
     };
-    let row = RequestRow::of(&detail.request);
+    let asked = core::slice::from_ref(&detail.request);
+    let mut rows = RequestRow::all(&state, &signed_in.caller, asked).await?;
+    let row = rows.pop().ok_or_else(ApiProblem::not_found)?;
     page(&RequestPage {
         shell: signed_in.shell("Request"),
         utc: row.at.replace('T', " ").replace('Z', " UTC"),
@@ -120,6 +122,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
             ((kind, text), now.steps.iter().map(step).collect())
         }),
         not_now: detail.not_now,
+        key_in: line.text("trilane.key.found_in").map(str::to_owned),
         line: serde_json::to_string_pretty(&detail.request.line).unwrap_or_default(),
     })
 }
@@ -128,7 +131,6 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
 fn parts(detail: &RequestDetail) -> Vec<ExplanationPart> {
     let shown = detail.parts.iter().filter_map(|part| {
         let title = match part.part {
-            "who" => "Who",
             "asked" => "Asked for",
             "decided" => "Decided",
             "tried" => "Went to",

@@ -1,10 +1,29 @@
 //! A request in a line of a table.
 
 use serde_json::Value;
+use trilane::limits::SubjectKind;
 
+use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::requests::RequestView;
+use crate::cases::{Caller, ConsoleState};
 use crate::explain::LedgerLine;
-use crate::pages::text;
+use crate::pages::{PageProblem, text};
+
+/// The members of a line that name subjects.
+const NAMED: [(SubjectKind, &str); 4] = [
+    (SubjectKind::Key, "trilane.key.id"),
+    (SubjectKind::Owner, "trilane.key.owner"),
+    (SubjectKind::Team, "trilane.key.team"),
+    (SubjectKind::Group, "trilane.group"),
+];
+
+/// The ledger's line of a request.
+pub fn line(request: &RequestView) -> LedgerLine {
+    match &request.line {
+        Value::Object(members) => LedgerLine::of(members.clone()),
+        _ => LedgerLine::default(),
+    }
+}
 
 /// A request in a line.
 pub struct RequestRow {
@@ -14,10 +33,14 @@ pub struct RequestRow {
     pub at: String,
     /// The same as a clock shows it in UTC.
     pub clock: String,
-    /// The path of the key's page, and the id of the key.
-    pub key: Option<(String, String)>,
-    /// The id of the key's owner.
-    pub owner: String,
+    /// The path of the key's page, and the key.
+    pub key: Option<(String, Name)>,
+    /// The key's owner.
+    pub owner: Option<Name>,
+    /// The key's team.
+    pub team: Option<Name>,
+    /// The key's group.
+    pub group: Option<Name>,
     /// The model.
     pub model: String,
     /// The upstream account.
@@ -35,33 +58,51 @@ pub struct RequestRow {
 }
 
 impl RequestRow {
-    /// Of a request.
-    pub fn of(request: &RequestView) -> Self {
-        let empty = LedgerLine::default();
-        let line = match &request.line {
-            Value::Object(members) => LedgerLine::of(members.clone()),
-            _ => empty,
-        };
+    /// Those of requests.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn all(
+        state: &ConsoleState,
+        caller: &Caller,
+        requests: &[RequestView],
+    ) -> Result<Vec<Self>, PageProblem> {
+        let lines: Vec<LedgerLine> = requests.iter().map(line).collect();
+        let mut wanted = WantedNames::default();
+        for line in &lines {
+            for (kind, member) in NAMED {
+                wanted.all(kind, line.text(member));
+            }
+        }
+        let names = wanted.find(state, caller).await?;
+        let rows = requests.iter().zip(&lines);
+        let rows = rows.map(|(request, line)| Self::of(&request.id, line, &names));
+        Ok(rows.collect())
+    }
+
+    fn of(id: &str, line: &LedgerLine, names: &Names) -> Self {
         let text_at = |name: &str| line.text(name).unwrap_or_default().to_owned();
         let at = text_at("timestamp");
+        let [key, owner, team, group] =
+            NAMED.map(|(kind, member)| line.text(member).map(|id| names.of(kind, id)));
         Self {
-            path: path(&request.id),
+            path: path(id),
             clock: text::clock(&at),
-            key: line
-                .text("trilane.key.id")
-                .map(|id| (format!("/keys/{}", text::in_path(id)), id.to_owned())),
-            owner: text_at("trilane.key.owner"),
+            key: key.map(|key| (format!("/keys/{}", text::in_path(&key.id)), key)),
+            owner,
+            team,
+            group,
             model: line
                 .text("trilane.model")
                 .or_else(|| line.text("gen_ai.request.model"))
                 .unwrap_or_default()
                 .to_owned(),
             account: text_at("trilane.account"),
-            state: state(&line),
-            tokens: tokens(&line),
-            charge: charge(&line),
-            first: first(&line),
-            took: took(&line),
+            state: state(line),
+            tokens: tokens(line),
+            charge: charge(line),
+            first: first(line),
+            took: took(line),
             at,
         }
     }

@@ -24,6 +24,7 @@ use super::{
 use crate::cases::document_check::ModelChangeView;
 use crate::cases::drafts;
 use crate::cases::keys::{self, KeyListParams};
+use crate::cases::names::{self, Name};
 use crate::cases::paging::PageParams;
 use crate::cases::problem::PlacedProblem;
 use crate::cases::rights;
@@ -49,6 +50,8 @@ struct VendorLine {
 struct StartPage {
     shell: PageShell,
     setup: SetupView,
+    /// The person who has changed the draft last.
+    author: Name,
     vendors: Vec<VendorLine>,
     presets: Vec<(&'static str, String)>,
     /// The faults that a gateway would find in the draft.
@@ -152,6 +155,8 @@ async fn show(
         }
         None => Default::default(),
     };
+    let author = setup.draft.as_ref().map_or("", |draft| &draft.author);
+    let author = names::person(state, &signed_in.caller, author).await?;
     let vendors = core::mem::take(&mut setup.vendors);
     let host = headers.get(http::header::HOST);
     let host = host
@@ -170,6 +175,7 @@ async fn show(
     form_page(
         &StartPage {
             shell: signed_in.shell("Get started"),
+            author,
             setup,
             vendors: vendors.into_iter().map(line).collect(),
             presets: PRESETS

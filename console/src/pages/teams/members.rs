@@ -3,10 +3,11 @@
 use axum::extract::Path;
 
 use super::{SentForms, find, path_of, show_one};
-use crate::cases::rights;
 use crate::cases::team_members::{self, TeamMemberBody};
+use crate::cases::{names, rights};
 use crate::pages::confirm::Confirm;
 use crate::pages::form::Fields;
+use crate::pages::owner_field::is_search;
 use crate::pages::{FieldProblems, Notice, PageResult, SignedForm, Visit, done, page};
 
 /// Adds a member, or says whether it is a manager.
@@ -15,6 +16,13 @@ pub async fn set_member(Path(id): Path<String>, sent: SignedForm) -> PageResult 
     let body = TeamMemberBody {
         manager: fields.is_set("manager"),
     };
+    if is_search(&fields) {
+        let sent = SentForms {
+            member: (fields, FieldProblems::default()),
+            ..SentForms::default()
+        };
+        return show_one(&state, &signed_in, &id, sent).await;
+    }
     match team_members::set(&state, &signed_in.caller, &id, fields.get("person"), body).await {
         Ok(_) => Ok(done(&path_of(&id, ""), Notice::Saved)),
         Err(problem) => {
@@ -37,12 +45,13 @@ pub async fn confirm_leave(
     signed_in.caller.must(rights::CHANGE_MEMBERS)?;
     let team = find(&state, &signed_in, &id).await?;
     let person = asked.get("person").to_owned();
+    let name = names::person(&state, &signed_in.caller, &person).await?;
     page(&Confirm {
         shell: signed_in.shell("Take the member out?"),
         crumb: (team.name.clone(), path_of(&id, "")),
         text: format!(
-            "{person} makes no more keys of {}. Keys that were made stay: disable those too where that is meant.",
-            team.name
+            "{} makes no more keys of {}. Keys that were made stay: disable those too where that is meant.",
+            name.text, team.name
         ),
         action: path_of(&id, "/leave"),
         hidden: vec![("person", person)],

@@ -5,18 +5,21 @@ mod members;
 
 use askama::Template;
 use axum::extract::Path;
+use trilane::limits::SubjectKind;
 
 pub use self::members::{confirm_leave, leave, set_member};
 
 use self::form::{TeamForm, allowance, fields_of, placed};
 use super::confirm::Confirm;
 use super::form::Fields;
+use super::owner_field::OwnerField;
 use super::text::path_with;
 use super::{
     FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit,
     allowed, done, form_page, page,
 };
 use crate::cases::ConsoleState;
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
 use crate::cases::team_members::{self, TeamMemberView};
@@ -49,13 +52,15 @@ struct TeamsPage {
 struct TeamPage {
     shell: PageShell,
     line: TeamLine,
-    members: Vec<TeamMemberView>,
+    members: Vec<(TeamMemberView, Name)>,
     next: Option<String>,
     /// Whether whoever looks says who is in it; an admin changes the team too, and says who manages it.
     may_manage: bool,
     keys: String,
     usage: String,
     form: Option<TeamForm>,
+    /// The people that an admin may choose among.
+    person: OwnerField,
     member: Fields,
     member_problems: FieldProblems,
 }
@@ -133,14 +138,13 @@ pub async fn create(sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     let mut problems = FieldProblems::default();
     let new = NewTeamBody {
-        id: fields.get("id").to_owned(),
+        id: fields.given("id"),
         name: fields.given("name"),
         allowance: allowance(&fields, None, &mut problems),
     };
     if problems.is_empty() {
-        let id = new.id.clone();
         match teams::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
-            Ok(_) => return Ok(done(&path_of(&id, ""), Notice::Saved)),
+            Ok(made) => return Ok(done(&path_of(&made.body.id, ""), Notice::Saved)),
             Err(problem) => problems = placed(problem)?,
         }
     }
@@ -183,15 +187,30 @@ async fn show_one(
     let (member, member_problems) = sent.member;
     let failed =
         form.as_ref().is_some_and(|form| !form.problems.is_empty()) || !member_problems.is_empty();
+    let person = ("person", SubjectKind::Owner, "");
+    let person =
+        OwnerField::of(state, &signed_in.caller, person, &member, &member_problems).await?;
+    let mut wanted = WantedNames::default();
+    wanted.all(
+        SubjectKind::Owner,
+        found.items.iter().map(|of| of.person.as_str()),
+    );
+    let names = wanted.find(state, &signed_in.caller).await?;
+    let members = found.items.into_iter();
+    let members = members.map(|of| {
+        let name = names.owner(&of.person);
+        (of, name)
+    });
     let page = TeamPage {
+        members: members.collect(),
         shell: signed_in.shell(&team.name),
         line: line(team),
-        members: found.items,
         next: found.next,
         may_manage: form.is_some() || signed_in.caller.manages(Some(id)),
         keys: path_with("/keys", &[("team", id)]),
         usage: path_with("/usage", &[("team", id)]),
         form,
+        person,
         member,
         member_problems,
     };

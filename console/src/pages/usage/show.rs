@@ -2,9 +2,11 @@
 
 use askama::Template;
 use axum::extract::RawQuery;
+use trilane::limits::SubjectKind;
 
 use super::asked::{Asked, COLUMNS, FILTERS};
 use super::charts;
+use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::pages::chart::Chart;
@@ -47,7 +49,7 @@ struct CountCell {
 
 /// A value that rows are grouped by, and the page of only those.
 struct GroupingValue {
-    text: String,
+    name: Name,
     narrowed: Option<String>,
 }
 
@@ -75,6 +77,8 @@ struct UsagePage {
     file: String,
     all: String,
     is_filtered: bool,
+    /// The names of what the filters name by an id.
+    filtered: Vec<(&'static str, Name)>,
     is_everybodys: bool,
 }
 
@@ -136,7 +140,7 @@ fn costs(views: &[UsageView]) -> Vec<String> {
 }
 
 /// A row of the table: the API has one for each currency, and one more for what was not charged.
-fn row(asked: &Asked, views: &[UsageView], by: &[&'static str]) -> UsageTableRow {
+fn row(asked: &Asked, names: &Names, views: &[UsageView], by: &[&'static str]) -> UsageTableRow {
     let values = by.iter().map(|name| {
         let view = views.first();
         let text = view.and_then(|view| view.values.get(name)).cloned();
@@ -144,7 +148,11 @@ fn row(asked: &Asked, views: &[UsageView], by: &[&'static str]) -> UsageTableRow
         let can_narrow = !text.is_empty() && FILTERS.iter().any(|(of, _)| of == name);
         GroupingValue {
             narrowed: can_narrow.then(|| asked.path("/usage", &[(name, &text)])),
-            text: text.replace('T', if *name == "hour" { " " } else { "T" }),
+            name: match SubjectKind::named(name) {
+                Some(kind) => names.of(kind, &text),
+                None if *name == "hour" => Name::of_itself(&text.replace('T', " ")),
+                None => Name::of_itself(&text),
+            },
         }
     });
     let counts = COUNTS.iter().map(|((name, _), parts)| {
@@ -191,6 +199,21 @@ fn together(page: ItemPage<UsageView>) -> (Vec<Vec<UsageView>>, Option<String>) 
     (groups, next)
 }
 
+/// What has a name among the values of rows and filters.
+fn named<'a>(
+    asked: &'a Asked,
+    groups: &'a [Vec<UsageView>],
+) -> impl Iterator<Item = (SubjectKind, &'a str)> {
+    let rows = groups.iter().filter_map(|views| views.first());
+    let values = rows.flat_map(|view| view.values.iter().map(|(name, id)| (*name, id.as_str())));
+    let filters = FILTERS
+        .into_iter()
+        .map(|(name, _)| (name, asked.fields.get(name)));
+    values
+        .chain(filters)
+        .filter_map(|(name, id)| Some((SubjectKind::named(name)?, id)))
+}
+
 /// Usage as asked for.
 pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) -> PageResult {
     let now = moment(state.now());
@@ -204,6 +227,11 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
     };
     let totals = usage::list(&state, &signed_in.caller, in_all, PageParams::default());
     let totals = totals.await?.items;
+    let mut wanted = WantedNames::default();
+    for (kind, id) in named(&asked, &groups) {
+        wanted.add(kind, id);
+    }
+    let names = wanted.find(&state, &signed_in.caller).await?;
     let titles = asked.by.iter().map(|name| {
         let column = COLUMNS.iter().find(|(of, _)| of == name);
         column.map_or(*name, |(_, title)| *title)
@@ -213,15 +241,22 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         titles: titles.collect(),
         rows: groups
             .iter()
-            .map(|views| row(&asked, views, &asked.by))
+            .map(|views| row(&asked, &names, views, &asked.by))
             .collect(),
-        total: row(&asked, &totals, &[]),
+        total: row(&asked, &names, &totals, &[]),
         charts: charts::charts(&state, &signed_in.caller, &asked.params, &now).await?,
         next,
         path: format!("{}&", asked.path("/usage", &[])),
         file: asked.path("/usage.csv", &[]),
         all: asked.path("/usage", &FILTERS.map(|(name, _)| (name, ""))),
         is_filtered: asked.is_filtered(),
+        filtered: FILTERS
+            .into_iter()
+            .filter_map(|(name, title)| {
+                let of = names.of(SubjectKind::named(name)?, asked.fields.get(name));
+                (of.text != of.id).then_some((title, of))
+            })
+            .collect(),
         is_everybodys: signed_in.caller.only_owner().is_none(),
         by: asked.by,
         fields: asked.fields,
@@ -273,7 +308,7 @@ mod tests {
             let (found, next) = together(page);
             assert_eq!((found.len(), next), (groups, left), "{case}");
             let asked = Asked::parse("by=model&since=", "2026-11-25");
-            let row = row(&asked, &found[0], &["model"]);
+            let row = row(&asked, &Names::default(), &found[0], &["model"]);
             assert_eq!(row.charge, "0.00 EUR + $2.50", "{case}");
             let counts: Vec<_> = row.counts.iter().map(|count| count.text.as_str()).collect();
             assert_eq!(counts, ["7", "3", "0", "0", "0"], "{case}");

@@ -10,6 +10,7 @@ use super::browser::{BACK, Browser, SITE, put_provider, with_provider};
 use super::provider::{CLIENT, Fault, Provider};
 use crate::api::Api;
 use crate::database::on_both;
+use crate::page_security::csrf;
 
 fn verified(email: &str) -> Value {
     json!({"email": email, "email_verified": true, "name": "Ann A."})
@@ -278,7 +279,7 @@ on_both! {
         let mut browser = Browser::default();
         browser.sign_in(&api, &provider, "s").await;
         let page = browser.get(&api, "/tokens").await.text;
-        let csrf = page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        let csrf = csrf(&page);
         provider.fault(Fault::ServerError);
         let reply = browser.post(&api, "/sign-out", &[("csrf", &csrf)]).await;
         assert_eq!(reply.headers[LOCATION], "/sign-in?left=idp");

@@ -12,7 +12,7 @@ use super::browser::{BACK, Browser, put_provider, with_provider};
 use super::provider::{CLIENT, Provider};
 use crate::api::Api;
 use crate::database::on_both;
-use crate::page_security::{PASSWORD, with_password};
+use crate::page_security::{PASSWORD, csrf, with_password};
 
 const PATH: &str = "/api/v1/identity-providers/idp";
 
@@ -99,7 +99,7 @@ on_both! {
         let reply = root.post(&api, "/sign-in/link", &[("token", link.reveal())]).await;
         assert_eq!(reply.headers["location"], "/start", "not to a new password");
         let page = root.get(&api, "/settings").await.text;
-        let csrf = page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        let csrf = csrf(&page);
         let new = [("csrf", csrf.as_str()), ("password", PASSWORD), ("again", PASSWORD)];
         assert_eq!(root.post(&api, "/me/password", &new).await.status.as_u16(), 409);
         turn(&admin, true).await.expect(200);

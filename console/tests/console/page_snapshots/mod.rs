@@ -16,7 +16,7 @@ use trilane_console::cases::Role;
 
 use crate::api::{Api, ApiReply};
 use crate::database::TestDatabase;
-use crate::page_security::{get, post, session};
+use crate::page_security::{csrf, get, post, session};
 use directory::SnapshotDirectory;
 use seed::NOW;
 
@@ -36,9 +36,11 @@ impl Visitor {
         let (_, token) = link.split_once("token=").unwrap();
         let cookie = session(&post(api, "/sign-in/link", "", &[("token", token)]).await);
         let page = get(api, "/me/password", &cookie).await.text;
-        let (_, csrf) = page.split_once("name=\"csrf\" value=\"").unwrap();
-        let csrf = csrf.split('"').next().unwrap().to_owned();
-        Self { role, cookie, csrf }
+        Self {
+            role,
+            cookie,
+            csrf: csrf(&page),
+        }
     }
 
     async fn get(&self, api: &Api, path: &str) -> ApiReply {
