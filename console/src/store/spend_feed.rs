@@ -337,6 +337,8 @@ pub struct PeopleBudget {
     pub own: bool,
 }
 
+type PeopleBudgetRow = (String, String, Option<String>, Option<String>, bool);
+
 /// Budgets of members, owners and teams after one, in the order of kinds and ids.
 ///
 /// # Errors
@@ -347,7 +349,7 @@ pub async fn budgets(
     subject: &str,
     limit: i64,
 ) -> Result<Vec<PeopleBudget>, StoreError> {
-    let rows: Vec<(String, String, Option<String>, Option<String>, bool)> = fetch!(
+    let rows: Vec<PeopleBudgetRow> = fetch!(
         transaction,
         query_as.fetch_all,
         "SELECT kind, subject, per_day, per_month, own FROM spend_subjects \

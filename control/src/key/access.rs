@@ -19,6 +19,10 @@ pub struct AccessArgs {
     /// The team that the key belongs to, which gateways write into their ledgers, or `none`
     #[arg(long, value_name = "ID", value_parser = team)]
     pub team: Option<OwnValue<String>>,
+
+    /// Confirm a team that a console does not know. A document takes any
+    #[arg(long, requires = "team")]
+    pub new_team: bool,
 }
 
 /// A value of the key's own, or none.

@@ -97,6 +97,10 @@ pub struct KeyCreateArgs {
     #[arg(long, value_name = "TEXT", value_parser = owner)]
     pub owner: Option<String>,
 
+    /// Confirm an owner that a console does not know: neither a person nor an owner of other keys. A document takes any
+    #[arg(long, requires = "owner")]
+    pub new_owner: bool,
+
     #[command(flatten)]
     pub access: AccessArgs,
 
@@ -141,6 +145,7 @@ impl KeyCreateArgs {
             expires_at: None,
             expires_in: None,
             owner: None,
+            new_owner: false,
             access: AccessArgs::default(),
             terms,
             shown: KeyOutArgs {

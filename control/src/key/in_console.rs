@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use trilane::config::document::{KeyDocument, LimitsDocument};
 
+use super::access::AccessArgs;
 use super::args::{KeyCreateArgs, KeyOutArgs, KeyRotateArgs, OneKeyArgs};
 use super::change::KeyChange;
 use super::delivery::Delivery;
@@ -120,7 +121,12 @@ pub fn create(console: &ConsoleApi, args: &KeyCreateArgs) -> Result<(), Failure>
             .iter()
             .map(|owner| ("owner".to_owned(), json!(owner))),
     );
+    body.extend(
+        args.new_owner
+            .then(|| ("new_owner".to_owned(), json!(true))),
+    );
     body.extend(members(args.access.changes(&KeyDocument::default(), true)));
+    body.extend(new_team(&args.access));
     let ends = args.ends()?.map(timestamp::text);
     body.extend(ends.map(|ends| ("expires_at".to_owned(), json!(ends))));
     let limits = args.terms.apply(None);
@@ -269,10 +275,21 @@ fn changes(before: &ApiKey, change: &KeyChange<'_>) -> Option<Map<String, Value>
                 multiplier: before.multiplier.clone(),
                 ..KeyDocument::default()
             };
-            members(access.changes(&was, true)).collect()
+            let mut changes: Map<String, Value> = members(access.changes(&was, true)).collect();
+            if changes.contains_key("team") {
+                changes.extend(new_team(access));
+            }
+            changes
         }
         KeyChange::Remove => return None,
     })
+}
+
+/// The confirmation of a team that the console does not know.
+fn new_team(access: &AccessArgs) -> Option<(String, Value)> {
+    access
+        .new_team
+        .then(|| ("new_team".to_owned(), json!(true)))
 }
 
 /// Changes of members, whose values are JSON.

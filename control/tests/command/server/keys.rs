@@ -18,7 +18,18 @@ fn as_in_a_document() {
     let office = Office::published();
     let create = [
         &[
-            "key", "create", "--id", "k", "--group", "a", "--owner", "sales", "--team", "east",
+            "key",
+            "create",
+            "--id",
+            "k",
+            "--group",
+            "a",
+            "--owner",
+            "sales",
+            "--new-owner",
+            "--team",
+            "east",
+            "--new-team",
         ][..],
         &[
             "--models",
