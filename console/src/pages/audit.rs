@@ -37,7 +37,7 @@ struct AuditPage {
     path: String,
 }
 
-/// What an entry is about, where that has a name.
+/// Names the subject of an entry; `None`: it is of no kind that has names.
 fn subject<'a>(action: &str, object: &'a str) -> Option<(SubjectKind, &'a str)> {
     match action.split('.').next()? {
         "budget" => {

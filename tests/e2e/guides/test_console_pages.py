@@ -94,6 +94,8 @@ def test_people_and_teams(desk: Desk) -> None:
     assert (team["allowance"]["keys"], team["allowance"]["limits"]) == (2, {"budget": {"per_month": "20"}})
     assert (member["person"], member["manager"]) == ("ann", False)
     assert desk.api.get("/budgets/member/ann@blue")["budget"] == {"per_month": "40"}, "keys times as much"
+    (own,) = desk.does("console-people", "/members/ann/budget")
+    assert (own["budget"], own["own"]) == ({"per_month": "60"}, True)
     (link,) = desk.does("console-people", "sign-in-link")
     assert "Sign in" in httpx.get(f"{desk.url}{link['path']}", trust_env=False).text and within(86_400, link["expires_at"])
     (invited,) = desk.does("console-people", "/people/bulk")

@@ -129,7 +129,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
     })
 }
 
-/// What a key names.
+/// Lists the subjects that a key names.
 fn named(key: &KeyView) -> WantedNames {
     let mut wanted = WantedNames::default();
     wanted.add(SubjectKind::Group, &key.group);

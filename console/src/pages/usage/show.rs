@@ -199,7 +199,7 @@ fn together(page: ItemPage<UsageView>) -> (Vec<Vec<UsageView>>, Option<String>) 
     (groups, next)
 }
 
-/// What has a name among the values of rows and filters.
+/// Lists the subjects among the values of rows and filters.
 fn named<'a>(
     asked: &'a Asked,
     groups: &'a [Vec<UsageView>],
