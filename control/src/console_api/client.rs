@@ -113,14 +113,13 @@ impl ConsoleApi {
         let (url, words) = (self.url(), problem.words());
         match response.status.as_u16() {
             401 => self.other(self.token.refused(url)),
-            403 => self.other(format!("the console at {url} does not let you: {words}")),
+            403 => ApiError {
+                fault: ApiFault::Forbidden,
+                text: format!("the console at {url} does not let you: {words}"),
+            },
             404 => ApiError {
                 fault: ApiFault::NotFound,
                 text: format!("the console at {url}: {words}"),
-            },
-            409 | 412 => ApiError {
-                fault: ApiFault::Changed,
-                text: format!("the console at {url} has not done it: {words}"),
             },
             _ => self.other(format!("the console at {url} has not done it: {words}")),
         }

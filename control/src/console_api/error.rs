@@ -11,8 +11,8 @@ use crate::terminal::printable;
 pub enum ApiFault {
     /// There is no such thing, or it is not this person's.
     NotFound,
-    /// Somebody else has changed it meanwhile.
-    Changed,
+    /// The person may not do it, or the token.
+    Forbidden,
     /// Another one.
     Other,
 }

@@ -132,7 +132,14 @@ pub fn create(console: &ConsoleApi, args: &KeyCreateArgs) -> Result<(), Failure>
     let limits = args.terms.apply(None);
     body.extend(limits.map(|limits| ("limits".to_owned(), json!(limits))));
     with_value(&args.one, &args.shown, "created", || {
-        Ok(console.send_json("POST", KEYS, &body)?)
+        let made = console.send_json("POST", KEYS, &body);
+        made.map_err(|error| match error.fault {
+            ApiFault::Forbidden => Failure::Data(format!(
+                "{}. Members make keys of their own on its page Me",
+                error.text
+            )),
+            _ => error.into(),
+        })
     })
 }
 

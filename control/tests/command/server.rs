@@ -2,6 +2,7 @@
 
 mod documents;
 mod keys;
+mod meanwhile;
 mod tokens;
 mod usage_sums;
 

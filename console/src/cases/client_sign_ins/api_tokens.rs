@@ -24,8 +24,14 @@ const GIVEN: [(&str, &str); 6] = [
     ("keys:read", "see keys"),
     ("keys:write", "make, change and remove keys"),
     ("usage:read", "see usage and charges"),
-    ("documents:read", "see documents and drafts"),
-    ("documents:write", "change and publish documents"),
+    (
+        "documents:read",
+        "see documents, drafts and settings of clients",
+    ),
+    (
+        "documents:write",
+        "change and publish documents, and change settings of clients",
+    ),
     (
         "accounts:read",
         "see which credentials there are, not themselves",

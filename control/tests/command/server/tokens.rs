@@ -160,7 +160,7 @@ fn rights_are_those_of_the_person_and_of_the_token() {
             &viewer,
             &create,
             1,
-            "does not let you: the role viewer may not do this",
+            "does not let you: the role viewer may not do this. Members make keys of their own on its page Me",
         ),
         (
             "nor publishes",
