@@ -88,6 +88,7 @@ PAGES: list[tuple[str, str, str]] = [
     ("me-by-key", "/me/key", ""),
     ("device", "/device", "ann"),
     ("device-waiting", "/device?user_code={user_code}", "ann"),
+    ("device-waiting-api", "/device?user_code={user_code}", "admin"),
     ("me-new-key", "/me/new-key", "ann"),
     ("me-new-key-none-allowed", "/me/new-key", "admin"),
     ("me-rotate", "/me/keys/evals/rotate", "ann"),

@@ -34,7 +34,8 @@ def test_a_page(site: SeededConsole, visitor_of: Callable[[str], Visitor], name:
     named = dict(site.named)
     if "{user_code}" in path:
         # It waits for ten minutes only.
-        named["user_code"] = httpx.post(f"{site.url}/oauth/device_authorization", trust_env=False).json()["user_code"]
+        asked = {"client_id": "trilane", "scope": "keys:write usage:read documents:write accounts:read"} if name.endswith("-api") else None
+        named["user_code"] = httpx.post(f"{site.url}/oauth/device_authorization", data=asked, trust_env=False).json()["user_code"]
     try:
         look_at(visitor.open(path.format_map(named)), name)
     finally:
