@@ -25,6 +25,12 @@ pub trait Clocks {
     }
 }
 
+/// The client at the other end of a stream.
+pub trait Peer {
+    /// Envoy's text for its address and port, `192.0.2.7:4711`: behind proxies that Envoy trusts the one that they tell.
+    fn peer(&self) -> Option<Vec<u8>>;
+}
+
 /// Numbers that no other VM draws.
 pub trait Entropy {
     /// One of them.

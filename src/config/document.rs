@@ -227,6 +227,7 @@ objects! {
         models: Vec<String>,
         multiplier: String,
         max_multiplier: String,
+        addresses: Vec<String>,
         expires_at: String,
         disabled: bool,
         limits: LimitsDocument,

@@ -32,6 +32,10 @@ impl CheckedKey {
             .models
             .as_ref()
             .map(|models| models.iter().map(String::as_str).collect());
+        let addresses: Option<Vec<&str>> = key
+            .addresses
+            .as_ref()
+            .map(|ranges| ranges.iter().map(String::as_str).collect());
         let fields = KeyFields {
             id: key.id.as_deref(),
             sha256: key.sha256.as_deref(),
@@ -42,6 +46,7 @@ impl CheckedKey {
             models: models.as_deref(),
             multiplier: key.multiplier.as_deref(),
             max_multiplier: key.max_multiplier.as_deref(),
+            addresses: addresses.as_deref(),
             expires_at: key.expires_at.as_deref(),
         };
         let mut problems = Problems::default();

@@ -7,7 +7,7 @@ use super::authentication::{Authenticated, authenticate};
 use super::authorization::{authorize, check_rights};
 use super::cors;
 use super::edits::Edits;
-use super::environment::{Environment, Forwarding, LedgerState, Quotas};
+use super::environment::{ClientAddress, Environment, Forwarding, LedgerState, Origin, Quotas};
 use super::include_usage::may_be_refused;
 use super::limits::{LimitsService, local};
 use super::lists;
@@ -100,6 +100,9 @@ pub(super) fn decide(
         }
     };
     let answered = match endpoint {
+        _ if let Err(rejection) = check_address(&authenticated.caller, environment) => {
+            Some(Err(rejection))
+        }
         Endpoint::Usage => Some(usage(&authenticated, &context, environment)),
         _ if endpoint.spec().list.is_some() => {
             environment.begin(Step::List);
@@ -171,6 +174,21 @@ fn check_head(head: &Head) -> Result<(), Rejection> {
         return Err(Rejection::BadTarget);
     }
     Ok(())
+}
+
+/// Rejects a request from elsewhere than its key may be used from.
+fn check_address(caller: &AuthenticatedCaller, origin: &impl Origin) -> Result<(), Rejection> {
+    let access = caller.access.as_ref();
+    let Some(allowed) = access.and_then(|access| access.addresses.as_ref()) else {
+        return Ok(());
+    };
+    let address = match origin.client_address() {
+        ClientAddress::Any => return Ok(()),
+        ClientAddress::Known(address) if allowed.contains(address) => return Ok(()),
+        ClientAddress::Known(address) => Some(address),
+        ClientAddress::Unknown => None,
+    };
+    Err(Rejection::AddressNotAllowed { address })
 }
 
 /// Rejects what would be charged while the ledger cannot be written, where the document says so.

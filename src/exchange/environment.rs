@@ -1,5 +1,6 @@
 //! Surroundings of the exchange: clocks, quotas, the heads and ends that the proxy knows of.
 
+use core::net::IpAddr;
 use std::rc::Rc;
 
 use smol_str::SmolStr;
@@ -100,6 +101,25 @@ pub trait Forwarding: Clock + Quotas + AccountStates + Trace {}
 
 impl<T: Clock + Quotas + AccountStates + Trace> Forwarding for T {}
 
+/// The address from which a request comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientAddress {
+    /// This one.
+    Known(IpAddr),
+    /// None that is known, as of a socket in the file system.
+    Unknown,
+    /// Whatever a key allows: the request is only described.
+    Any,
+}
+
+/// The origin of a request; by default unknown. It is read for a key that has a list of addresses.
+pub trait Origin {
+    /// Returns the address.
+    fn client_address(&self) -> ClientAddress {
+        ClientAddress::Unknown
+    }
+}
+
 /// The known state of the ledger; by default it can be written.
 pub trait LedgerState {
     /// Whether it is known that the ledger cannot be written.
@@ -109,9 +129,9 @@ pub trait LedgerState {
 }
 
 /// The environment of a request: all of it.
-pub trait Environment: KeyStore + Forwarding + LedgerState {}
+pub trait Environment: KeyStore + Forwarding + LedgerState + Origin {}
 
-impl<T: KeyStore + Forwarding + LedgerState> Environment for T {}
+impl<T: KeyStore + Forwarding + LedgerState + Origin> Environment for T {}
 
 /// The head of a response. Each look at it is a host call.
 pub trait ResponseHeaders {

@@ -50,7 +50,8 @@ pub use edits::{
     PATH_HEADER, PROBE_HEADER,
 };
 pub use environment::{
-    AccountStates, Clock, Environment, Forwarding, LedgerState, Quotas, ResponseHeaders, StreamEnd,
+    AccountStates, ClientAddress, Clock, Environment, Forwarding, LedgerState, Origin, Quotas,
+    ResponseHeaders, StreamEnd,
 };
 pub use outcome::Outcome;
 pub use route::Route;

@@ -117,6 +117,9 @@ change! {
     /// The greatest final multiplier that it may pay.
     #[serde(borrow)]
     max_multiplier: PageText<'a>,
+    /// The addresses from which it may be used.
+    #[serde(borrow)]
+    addresses: Box<Vec<PageText<'a>>>,
     /// The time at which the key expires, as RFC 3339.
     #[serde(borrow)]
     expires_at: PageText<'a>,
@@ -223,10 +226,8 @@ impl KeyChange<'_> {
         let checked = if self.is_removal() {
             CheckedKey::of_removed(text(&self.sha256), place, problems)
         } else {
-            let models: Option<Vec<&str>> = self
-                .models
-                .as_ref()
-                .map(|models| models.iter().map(|PageText(name)| &**name).collect());
+            let models = texts(&self.models);
+            let addresses = texts(&self.addresses);
             let fields = KeyFields {
                 id: text(&self.id),
                 sha256: text(&self.sha256),
@@ -237,6 +238,7 @@ impl KeyChange<'_> {
                 models: models.as_deref(),
                 multiplier: text(&self.multiplier),
                 max_multiplier: text(&self.max_multiplier),
+                addresses: addresses.as_deref(),
                 expires_at: text(&self.expires_at),
             };
             CheckedKey::check(fields, self.limits.as_deref(), place, problems)
@@ -247,6 +249,11 @@ impl KeyChange<'_> {
 
 fn text<'a>(text: &'a Option<PageText<'_>>) -> Option<&'a str> {
     text.as_ref().map(|text| &*text.0)
+}
+
+fn texts<'a>(list: &'a Option<Box<Vec<PageText<'_>>>>) -> Option<Vec<&'a str>> {
+    let list = list.as_ref()?;
+    Some(list.iter().map(|PageText(text)| &**text).collect())
 }
 
 fn required<T: Default>(value: Option<T>, path: &str, problems: &mut Problems) -> T {

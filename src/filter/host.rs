@@ -24,8 +24,8 @@ use crate::failover::{AttemptReport, ToldFailure, told_wait};
 use crate::head::Head;
 use crate::held_body::COPY_BYTES;
 use crate::host::{
-    CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, StatId, StatKind, Stats,
-    Timer,
+    CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, Peer, StatId, StatKind,
+    Stats, Timer,
 };
 use crate::reply::Reply;
 use crate::shared_data::{Conflict, SharedData};
@@ -154,6 +154,15 @@ impl Stats for Host {
         if let Some(id) = id {
             let _ = hostcalls::record_metric(id, value);
         }
+    }
+}
+
+/// Legal in every callback of a stream.
+impl Peer for Host {
+    fn peer(&self) -> Option<Vec<u8>> {
+        hostcalls::get_property(vec!["source", "address"])
+            .ok()
+            .flatten()
     }
 }
 

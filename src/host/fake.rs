@@ -192,6 +192,13 @@ impl Stats for FakeHost {
     }
 }
 
+/// None is at the other end.
+impl Peer for FakeHost {
+    fn peer(&self) -> Option<Vec<u8>> {
+        None
+    }
+}
+
 impl Log for FakeHost {
     fn log(&self, level: log::Level, line: fmt::Arguments<'_>) {
         self.lines.borrow_mut().push((level, line.to_string()));

@@ -1,9 +1,10 @@
 //! Terms of a key where its group says something else.
 
+use super::addresses::AddressList;
 use crate::model::ModelSubset;
 use crate::money::Multiplier;
 
-/// A key's own models and multiplier. What is `None` is the group's.
+/// A key's own models, multiplier and addresses. What is `None` is the group's, and a group has no addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyAccess {
     /// The models of its group that it may use.
@@ -12,12 +13,17 @@ pub struct KeyAccess {
     pub multiplier: Option<Multiplier>,
     /// The greatest final multiplier of a source that serves its requests; a key with a multiplier of its own has none.
     pub max_multiplier: Option<Multiplier>,
+    /// The addresses from which it may be used.
+    pub addresses: Option<AddressList>,
 }
 
 impl KeyAccess {
     /// Whether the key has nothing of its own.
     pub const fn is_none(&self) -> bool {
-        self.models.is_none() && self.multiplier.is_none() && self.max_multiplier.is_none()
+        self.models.is_none()
+            && self.multiplier.is_none()
+            && self.max_multiplier.is_none()
+            && self.addresses.is_none()
     }
 
     /// Whether the key may use a source with this final multiplier.

@@ -6,8 +6,9 @@
 //! format 3  document, changing    3       epoch version length key before    key, before: flags terms, or nothing
 //!
 //! flags     1 byte       epoch, version  8 bytes each       length  4 bytes, of `key`
-//! terms     expiry (8 bytes), group, id (a length of 1 byte and UTF-8 each), and what the flags say: owner, team, the key that
-//!           it counts as (likewise), multiplier, or the greatest one (8 bytes, ten thousandths, for the latter with the highest bit), models (their number in 1 byte, a tag of 8 bytes each), limits
+//! terms     more flags, where the flags say so (1 byte), expiry (8 bytes), group, id (a length of 1 byte and UTF-8 each), and what the flags say: owner, team, the key that
+//!           it counts as (likewise), multiplier, or the greatest one (8 bytes, ten thousandths, for the latter with the highest bit), models (their number in 1 byte, a tag of 8 bytes each), addresses (their number in
+//!           1 byte, 17 bytes each), limits
 //! ```
 //!
 //! Numbers are little endian. Records have a format because a loader and a filter of different releases may meet in one
@@ -17,6 +18,7 @@
 use smol_str::SmolStr;
 
 use super::access::KeyAccess;
+use super::addresses::{AddressList, AddressRange};
 use super::record::{KeyRecord, KeyTerms, StoredRecord, Unreadable};
 use super::store::Namespace;
 use crate::limits::Limits;
@@ -44,11 +46,15 @@ const MULTIPLIED: u8 = 32;
 const GREATEST: u64 = 1 << 63;
 /// Behind the multiplier the terms have the models that the key may use.
 const SUBSET: u8 = 64;
-/// Behind the team the terms have the id of the key in whose counters the limits count. A release that knows of none must not
-/// count them anew.
-const SHARED: u8 = 128;
+/// The terms begin with more flags, those of what few keys have.
+const MORE: u8 = 128;
 /// Every flag that tells what the terms of a key have.
-const TERMS: u8 = DISABLED | LIMITED | OWNED | OF_TEAM | MULTIPLIED | SUBSET | SHARED;
+const TERMS: u8 = DISABLED | LIMITED | OWNED | OF_TEAM | MULTIPLIED | SUBSET | MORE;
+/// Of the further flags: behind the team the terms have the id of the key in whose counters the limits count. A release that knows of none must not
+/// count them anew.
+const SHARED: u8 = 1;
+/// Behind the models the terms have the addresses from which the key may be used.
+const PLACED: u8 = 2;
 const NEVER: i64 = i64::MAX;
 /// The place of the epoch in formats 1 and 2.
 const EPOCH: core::ops::Range<usize> = 2..10;
@@ -211,9 +217,14 @@ fn flags(terms: &KeyTerms<'_>) -> u8 {
         | flag(LIMITED, terms.limits.is_some())
         | flag(OWNED, terms.owner.is_some())
         | flag(OF_TEAM, terms.team.is_some())
-        | flag(SHARED, terms.counts_as.is_some())
+        | flag(MORE, further_flags(terms) != 0)
         | flag(MULTIPLIED, multiplier_bits(terms).is_some())
         | flag(SUBSET, models(terms).is_some())
+}
+
+fn further_flags(terms: &KeyTerms<'_>) -> u8 {
+    let flag = |flag: u8, is: bool| if is { flag } else { 0 };
+    flag(SHARED, terms.counts_as.is_some()) | flag(PLACED, addresses(terms).is_some())
 }
 
 fn multiplier_bits(terms: &KeyTerms<'_>) -> Option<u64> {
@@ -227,7 +238,15 @@ fn models<'a>(terms: &KeyTerms<'a>) -> Option<&'a ModelSubset> {
     terms.access?.models.as_ref()
 }
 
+fn addresses<'a>(terms: &KeyTerms<'a>) -> Option<&'a AddressList> {
+    terms.access?.addresses.as_ref()
+}
+
 fn put_terms(terms: &KeyTerms<'_>, bytes: &mut Vec<u8>) {
+    let further = further_flags(terms);
+    if further != 0 {
+        bytes.push(further);
+    }
     bytes.extend_from_slice(&terms.expires_at.unwrap_or(NEVER).to_le_bytes());
     let ids = [terms.group, terms.id].map(Some).into_iter();
     let optional = [terms.owner, terms.team, terms.counts_as];
@@ -245,6 +264,12 @@ fn put_terms(terms: &KeyTerms<'_>, bytes: &mut Vec<u8>) {
             bytes.extend_from_slice(tag.bytes());
         }
     }
+    if let Some(addresses) = addresses(terms) {
+        bytes.push(u8::try_from(addresses.ranges().len()).unwrap_or(u8::MAX));
+        for range in addresses.ranges() {
+            range.write(bytes);
+        }
+    }
     if let Some(limits) = terms.limits {
         limits.encode(bytes);
     }
@@ -252,14 +277,15 @@ fn put_terms(terms: &KeyTerms<'_>, bytes: &mut Vec<u8>) {
 
 /// Reads terms; `None` where there is anything else, or anything behind them.
 fn take_terms(bytes: &[u8], flags: u8) -> Option<KeyRecord> {
+    let (further, bytes) = take_further(bytes, flags)?;
     let (expires_at, rest) = bytes.split_first_chunk::<8>()?;
     let expires_at = i64::from_le_bytes(*expires_at);
     let (group, rest) = take_text(rest)?;
     let (id, rest) = take_text(rest)?;
     let (owner, rest) = take_text_if(flags & OWNED != 0, rest)?;
     let (team, rest) = take_text_if(flags & OF_TEAM != 0, rest)?;
-    let (counts_as, rest) = take_text_if(flags & SHARED != 0, rest)?;
-    let (access, rest) = take_access(flags, rest)?;
+    let (counts_as, rest) = take_text_if(further & SHARED != 0, rest)?;
+    let (access, rest) = take_access(flags, further, rest)?;
     Some(KeyRecord {
         id,
         group,
@@ -273,8 +299,17 @@ fn take_terms(bytes: &[u8], flags: u8) -> Option<KeyRecord> {
     })
 }
 
+/// Reads the further flags, and gives what follows.
+fn take_further(bytes: &[u8], flags: u8) -> Option<(u8, &[u8])> {
+    if flags & MORE == 0 {
+        return Some((0, bytes));
+    }
+    let (&further, rest) = bytes.split_first()?;
+    (further != 0 && further & !(SHARED | PLACED) == 0).then_some((further, rest))
+}
+
 /// Reads what a key has of its own, and gives what follows.
-fn take_access(flags: u8, bytes: &[u8]) -> Option<(Option<Box<KeyAccess>>, &[u8])> {
+fn take_access(flags: u8, further: u8, bytes: &[u8]) -> Option<(Option<Box<KeyAccess>>, &[u8])> {
     let mut access = KeyAccess::default();
     let mut rest = bytes;
     if flags & MULTIPLIED != 0 {
@@ -295,6 +330,15 @@ fn take_access(flags: u8, bytes: &[u8]) -> Option<(Option<Box<KeyAccess>>, &[u8]
         access.models = Some(ModelSubset::new(
             tags.iter().copied().map(ModelTag::from_bytes),
         )?);
+        rest = behind;
+    }
+    if further & PLACED != 0 {
+        let (&number, behind) = rest.split_first()?;
+        let size = AddressRange::LEN.checked_mul(number.into())?;
+        let (ranges, behind) = behind.split_at_checked(size)?;
+        let (ranges, _) = ranges.as_chunks::<{ AddressRange::LEN }>();
+        let ranges: Option<Vec<_>> = ranges.iter().map(AddressRange::read).collect();
+        access.addresses = Some(AddressList::new(ranges?));
         rest = behind;
     }
     Some(((!access.is_none()).then(|| Box::new(access)), rest))
@@ -337,6 +381,14 @@ mod tests {
     }
 
     prop_compose! {
+        fn addresses()(first in proptest::collection::vec(any::<[u8; 4]>(), 0..4), last in any::<[u16; 8]>()) -> AddressList {
+            let v4 = first.iter().map(|octets| core::net::Ipv4Addr::from_octets(*octets).to_string());
+            let all = v4.chain([core::net::Ipv6Addr::from_segments(last).to_string()]);
+            AddressList::new(all.map(|text| text.parse().unwrap()))
+        }
+    }
+
+    prop_compose! {
         fn key()(
             id in "[a-z0-9_]{1,64}",
             group in "[a-z0-9-]{1,64}",
@@ -346,6 +398,7 @@ mod tests {
             multiplier in proptest::option::of(0u64..=10_000_000_000),
             is_most in any::<bool>(),
             models in proptest::collection::vec("[a-z0-9.-]{1,40}", 0..=ModelSubset::MAX),
+            addresses in proptest::option::of(addresses()),
             expires_at in proptest::option::of(0i64..4_000_000_000),
             disabled in any::<bool>(),
             limits in proptest::option::of(limits()),
@@ -354,6 +407,7 @@ mod tests {
                 models: ModelSubset::new(models.iter().map(|id| ModelTag::of(id))),
                 multiplier: multiplier.filter(|_| !is_most).and_then(Multiplier::from_ten_thousandths),
                 max_multiplier: multiplier.filter(|_| is_most).and_then(Multiplier::from_ten_thousandths),
+                addresses,
             };
             let access = (!access.is_none()).then(|| Box::new(access));
             KeyRecord { id: id.into(), group: group.into(), owner: owner.map(Into::into), team: team.map(Into::into), counts_as: counts_as.map(Into::into), expires_at, disabled, limits: limits.map(Box::new), access }

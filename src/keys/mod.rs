@@ -12,11 +12,13 @@
 //! value of each. Nothing here knows the document's form or the feed's protocol.
 
 mod access;
+mod addresses;
 pub mod bucket;
 pub mod codec;
 mod record;
 mod store;
 
 pub use access::KeyAccess;
+pub use addresses::{AddressList, AddressRange, address_of_peer};
 pub use record::{KeyDigest, KeyRecord, KeyTerms, StoredRecord, Unreadable};
 pub use store::{Coverage, FeedStatus, KeyLookup, Lookup, Namespace, RecordScope, lookup, read};

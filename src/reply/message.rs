@@ -53,6 +53,12 @@ impl Rejection {
                         .to_owned()
                 }
             },
+            Self::AddressNotAllowed {
+                address: Some(address),
+            } => format!("This key may not be used from your address, {address}."),
+            Self::AddressNotAllowed { address: None } => {
+                "This key may not be used from your address.".to_owned()
+            }
             Self::NotReady => {
                 "The gateway has no configuration in force yet. Try again in a moment.".to_owned()
             }

@@ -1,5 +1,6 @@
 //! The rejection of a request, as a status and a code.
 
+use core::net::IpAddr;
 use std::rc::Rc;
 
 use crate::body::{BodyError, SteeringMember};
@@ -33,6 +34,11 @@ pub enum Rejection {
     KeyMisplaced {
         /// The sentence that the header holds: what would be read.
         detail: String,
+    },
+    /// A valid key, from an address that it may not be used from.
+    AddressNotAllowed {
+        /// The address, where it is known.
+        address: Option<IpAddr>,
     },
     /// No policy is in force yet, or not one that can judge this key.
     NotReady,
@@ -199,7 +205,8 @@ impl Rejection {
             | Self::BadParameter(_)
             | Self::UnknownParameter { .. } => 400,
             Self::Unauthenticated | Self::KeyMisplaced { .. } => 401,
-            Self::ProtocolNotAllowed { .. }
+            Self::AddressNotAllowed { .. }
+            | Self::ProtocolNotAllowed { .. }
             | Self::ModelNotEntitled { .. }
             | Self::ModelNotPriced { .. }
             | Self::ModelAboveMultiplier { .. }
@@ -242,6 +249,7 @@ impl Rejection {
             Self::BadTarget => "bad_path",
             Self::UpgradeRequired => "upgrade_required",
             Self::Unauthenticated | Self::KeyMisplaced { .. } => "invalid_api_key",
+            Self::AddressNotAllowed { .. } => "address_not_allowed",
             Self::NotReady | Self::NotCounted => "server_is_overloaded",
             Self::LedgerUnwritable => "ledger_unwritable",
             Self::LimitReached {

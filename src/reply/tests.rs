@@ -81,6 +81,14 @@ fn every_rejection_has_its_row_of_the_error_table() {
             "INVALID_ARGUMENT",
         ),
         (
+            Rejection::AddressNotAllowed { address: None },
+            403,
+            "invalid_request_error",
+            "address_not_allowed",
+            "permission_error",
+            "PERMISSION_DENIED",
+        ),
+        (
             Rejection::ModelAboveMultiplier { name: name() },
             403,
             "invalid_request_error",

@@ -9,11 +9,11 @@ use super::{Worker, WorkerHost};
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
-use crate::exchange::{AccountStates, Clock, LedgerState, Quotas, Trace};
+use crate::exchange::{AccountStates, ClientAddress, Clock, LedgerState, Origin, Quotas, Trace};
 use crate::failover::{
     AccountEvent, KeyMark, Move, Moved, RequestAttempts, States, WayMark, moved,
 };
-use crate::keys::{KeyDigest, Namespace};
+use crate::keys::{KeyDigest, Namespace, address_of_peer};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Now, Reservation, Settlement, Subject,
     SubjectFigures,
@@ -66,6 +66,14 @@ impl<H: WorkerHost> KeyStore for RequestEnvironment<'_, H> {
     fn latest_policy(&self) -> Option<Rc<InForce>> {
         self.worker
             .policy(self.host, |cache| cache.refresh(self.host))
+    }
+}
+
+impl<H: WorkerHost> Origin for RequestEnvironment<'_, H> {
+    fn client_address(&self) -> ClientAddress {
+        let peer = self.host.peer();
+        let address = peer.and_then(|text| address_of_peer(&text));
+        address.map_or(ClientAddress::Unknown, ClientAddress::Known)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::config::policy::GroupKind;
 use crate::config::snapshot::InForce;
 use crate::config::snapshot_cache::SnapshotCache;
 use crate::failover::{self, Registry};
-use crate::host::{CallId, Clocks, FetchResponse, Log, Stats};
+use crate::host::{CallId, Clocks, FetchResponse, Log, Peer, Stats};
 use crate::keys::{self, KeyDigest, Namespace};
 use crate::limits::lease::RENEWAL_MS;
 use crate::limits::{Limiter, Now};
@@ -29,9 +29,9 @@ use key_cache::KeyCache;
 use ledger_cache::LedgerCache;
 
 /// The functions of the host that requests need.
-pub trait WorkerHost: SharedData + Clocks + Log + Stats {}
+pub trait WorkerHost: SharedData + Clocks + Log + Peer + Stats {}
 
-impl<T: SharedData + Clocks + Log + Stats> WorkerHost for T {}
+impl<T: SharedData + Clocks + Log + Peer + Stats> WorkerHost for T {}
 
 /// The state that one VM holds for all its requests.
 #[derive(Debug)]
@@ -65,7 +65,11 @@ impl Worker {
     }
 
     /// Tells operators which accounts are ejected.
-    fn tell_ejections(&self, stats: &mut EjectionStats, host: &impl WorkerHost) {
+    fn tell_ejections(
+        &self,
+        stats: &mut EjectionStats,
+        host: &(impl SharedData + Clocks + Log + Stats),
+    ) {
         let Some(in_force) = self.policy(host, |cache| cache.at(host.steady_us(), host)) else {
             return;
         };

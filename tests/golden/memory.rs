@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use trilane::failover::ToldFailure;
 use trilane::failover::attempt::AttemptHost;
 use trilane::host::{
-    CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, StatId, StatKind, Stats,
-    Timer,
+    CallId, Clocks, Entropy, Fetch, FetchRequest, FetchResponse, Log, Peer, StatId, StatKind,
+    Stats, Timer,
 };
 use trilane::shared_data::{Conflict, SharedData};
 
@@ -35,6 +35,8 @@ pub struct Memory {
     pub judged: RefCell<Option<ToldFailure>>,
     /// The body of the response that it sees.
     pub attempt_answer: RefCell<String>,
+    /// The address and port of the client.
+    pub peer: RefCell<String>,
 }
 
 impl AttemptHost for Memory {
@@ -162,6 +164,12 @@ impl Stats for Memory {
 
     fn record(&self, id: StatId, value: u64) {
         self.stats.borrow_mut().insert(self.name(id), value);
+    }
+}
+
+impl Peer for Memory {
+    fn peer(&self) -> Option<Vec<u8>> {
+        Some(self.peer.borrow().clone().into_bytes())
     }
 }
 

@@ -127,6 +127,7 @@ impl Run {
             return;
         }
         match word {
+            "from" => return *gateway.memory.peer.borrow_mut() = rest.to_owned(),
             "wait" => return gateway.memory.pass_ms(rest.parse().expect("milliseconds")),
             "publish" => return gateway.publish(&read_document(rest)),
             "full" => {

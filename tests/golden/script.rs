@@ -7,6 +7,7 @@
 //! body {"model":"gpt-5.1"}        a piece of the body; `bytes` has escapes, `empty` is none. The last one ends the request
 //! trailers                        the request ends with trailers
 //! wait 1500                       milliseconds pass
+//! from 192.0.2.7:4711             requests come from this address from now on
 //! publish changed.json            another document comes
 //! answer 200 via_upstream         the response's head: status, Envoy's details of it, and its headers
 //! data {"id":"x"}                 a piece of a response: an event; `event NAME DATA` has a name, `body` and `bytes` are as above

@@ -350,6 +350,7 @@ fn get_property(mut guest: Guest<'_>, at: i32, path_size: i32, data: i32, size: 
     guest.data_mut().note("get_property", &path);
     let value = match path.as_slice() {
         b"plugin_root_id" => Some(guest.data().root_id.as_bytes().to_vec()),
+        b"source\0address" => Some(b"192.0.2.7:4711".to_vec()),
         b"response\0code_details" => guest.data().scope.code_details.clone(),
         _ => {
             let path = String::from_utf8_lossy(&path).replace('\0', ".");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::documents::{gateway, loaded, sample, without_key};
+use crate::documents::{gateway, loaded, loaded_with, sample, without_key};
 use crate::host::{CallAnswer, Headers, Process, Vm, header, headers};
 use crate::stream::{Stream, chat, exchange};
 
@@ -35,6 +35,20 @@ fn a_request_passes() {
     }
     assert_eq!(stream.upstream.body, body);
     assert!(stream.upstream.complete);
+}
+
+#[test]
+fn addresses_of_a_key() {
+    for (addresses, want) in [(r#"["192.0.2.0/24"]"#, 0), (r#"["192.0.2.8"]"#, 403), ("[]", 403)] {
+        let process = Process::new();
+        let mut document = sample();
+        document["keys"][0]["addresses"] = serde_json::from_str(addresses).unwrap();
+        loaded_with(&process, &document);
+        let mut vm = Vm::configured(&process, "gateway", "{}");
+        let stream = exchange(&mut vm, chat("key-a", None), br#"{"model": "gpt-x"}"#);
+        assert_eq!(stream.status(), want, "{addresses}: {:?}", stream.reply);
+        assert_eq!(stream.upstream.head.is_some(), want == 0, "{addresses}");
+    }
 }
 
 #[test]

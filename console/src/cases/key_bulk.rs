@@ -85,6 +85,14 @@ pub struct KeyBulkChange {
     )]
     #[schema(value_type = Option<String>)]
     pub(crate) expires_at: Option<Option<String>>,
+    /// The addresses and ranges from which they may be used.
+    #[serde(
+        default,
+        deserialize_with = "fields::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub(crate) addresses: Option<Option<Vec<String>>>,
     /// The limits of each of them: all of its limits, as in a document.
     #[serde(
         default,
@@ -101,6 +109,7 @@ impl KeyBulkChange {
             && self.owner.is_none()
             && self.team.is_none()
             && self.expires_at.is_none()
+            && self.addresses.is_none()
             && self.limits.is_none()
     }
 
@@ -110,6 +119,7 @@ impl KeyBulkChange {
             owner: self.owner.clone(),
             team: self.team.clone(),
             expires_at: self.expires_at.clone(),
+            addresses: self.addresses.clone(),
             limits: self.limits.clone(),
             ..KeyChangeBody::default()
         }

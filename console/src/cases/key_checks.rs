@@ -5,14 +5,37 @@ use std::collections::BTreeMap;
 use trilane::config::document::LimitsDocument;
 use trilane::config::key::CheckedKey;
 use trilane::config::{Document, Problem, Problems, compile};
+use trilane::keys::AddressRange;
 
 use super::budgets;
 use super::erasures;
 use super::fields;
 use super::keys::key_document;
 use super::problem::ApiProblem;
+use crate::store::key_feed::MOST_ADDRESSES;
 use crate::store::keys::StoredKey;
 use crate::store::{Transaction, documents, people};
+
+/// Checks the addresses of a person's keys.
+///
+/// # Errors
+/// Each that is none, with its place.
+pub(super) fn check_addresses(addresses: &[String]) -> Result<(), ApiProblem> {
+    let mut problems = Problems::default();
+    if addresses.len() > MOST_ADDRESSES {
+        problems.push("addresses", too_many_addresses());
+    }
+    for (place, text) in addresses.iter().enumerate() {
+        if let Err(reason) = text.parse::<AddressRange>() {
+            problems.push(format!("addresses[{place}]"), reason);
+        }
+    }
+    ApiProblem::if_any(problems)
+}
+
+fn too_many_addresses() -> String {
+    format!("must name at most {MOST_ADDRESSES} addresses and ranges")
+}
 
 /// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with
 /// a budget a model that has a price.
@@ -45,6 +68,10 @@ pub(super) async fn check_all(
             && !fields::is_name(label)
         {
             problems.push("label", fields::NAME);
+        }
+        let addresses = written.addresses.as_ref().map_or(0, Vec::len);
+        if addresses > MOST_ADDRESSES {
+            problems.push("addresses", too_many_addresses());
         }
         if let Some(expires_at) = &key.expires_at
             && !is_stored_time(expires_at)

@@ -52,6 +52,9 @@ pub struct KeyView {
     /// The greatest final multiplier that it pays: sources above it are skipped. A key with a multiplier of its own has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_multiplier: Option<String>,
+    /// The addresses and ranges from which it may be used; without this, any. Those of its owner hold as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) addresses: Option<Vec<String>>,
     /// The issuer's name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<String>,
@@ -95,7 +98,9 @@ impl From<StoredKey> for KeyView {
         // Limits that no gateway takes, written past the console, are not shown as if they held.
         let limits = key.limits.as_deref();
         let models = key.models.as_deref();
+        let addresses = key.addresses.as_deref();
         Self {
+            addresses: addresses.map(|list| serde_json::from_str(list).unwrap_or_default()),
             models: models.and_then(|models| serde_json::from_str(models).ok()),
             revision: Some(revision(&key)),
             limits: limits.and_then(|limits| serde_json::from_str(limits).ok()),
@@ -173,6 +178,9 @@ pub struct NewKeyBody {
     pub(crate) multiplier: Option<String>,
     /// The greatest final multiplier that it pays, such as `2.0000`: sources above it are skipped. Not beside `multiplier`.
     pub(crate) max_multiplier: Option<String>,
+    /// The addresses and ranges from which it may be used, such as `10.0.0.0/8`; without this, any.
+    #[schema(max_items = 64)]
+    pub(crate) addresses: Option<Vec<String>>,
     /// A name for it.
     #[schema(min_length = 1, max_length = 128)]
     pub(crate) label: Option<String>,
@@ -219,6 +227,10 @@ pub struct KeyChangeBody {
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
     pub(crate) max_multiplier: Option<Option<String>>,
+    /// The addresses and ranges from which it may be used, such as `10.0.0.0/8`; `null`: any.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub(crate) addresses: Option<Option<Vec<String>>>,
     /// A name for it.
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>)]
@@ -407,6 +419,7 @@ pub(super) async fn drawn(
         models: new.models.as_ref().map(written),
         multiplier: new.multiplier.clone(),
         max_multiplier: new.max_multiplier.clone(),
+        addresses: new.addresses.as_ref().map(written),
         label: new.label.clone(),
         expires_at: new.expires_at.clone(),
         disabled: new.disabled,
@@ -518,6 +531,9 @@ pub(super) fn changed(before: &StoredKey, change: &KeyChangeBody) -> StoredKey {
     }
     if let Some(models) = &change.models {
         key.models = models.as_ref().map(written);
+    }
+    if let Some(addresses) = &change.addresses {
+        key.addresses = addresses.as_ref().map(written);
     }
     if change.disabled.is_some() || key.owner != before.owner {
         key.disabled_with = None;
@@ -633,6 +649,7 @@ fn revision(key: &StoredKey) -> String {
 pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
     let limits = key.limits.as_deref().map(serde_json::from_str);
     let models = key.models.as_deref().map(serde_json::from_str);
+    let addresses = key.addresses.as_deref().map(serde_json::from_str);
     Ok(KeyDocument {
         id: Some(key.id.clone()),
         sha256: Some(key.sha256.clone()),
@@ -645,6 +662,9 @@ pub fn key_document(key: &StoredKey) -> Result<KeyDocument, ApiProblem> {
             .map_err(|_| ApiProblem::invalid("models", "are not as in a document"))?,
         multiplier: key.multiplier.clone(),
         max_multiplier: key.max_multiplier.clone(),
+        addresses: addresses
+            .transpose()
+            .map_err(|_| ApiProblem::invalid("addresses", "are not as in a document"))?,
         expires_at: key.expires_at.clone(),
         limits: limits
             .transpose()

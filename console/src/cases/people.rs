@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::caller::Caller;
 use super::client_sign_ins;
 use super::fields;
+use super::key_checks::check_addresses;
 use super::key_models::group_in_force;
 use super::keys;
 use super::once::{IdempotentRequest, IdempotentResponse};
@@ -37,6 +38,9 @@ pub struct PersonView {
     /// The group of keys that sign-ins of this person make, if one is chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key_group: Option<String>,
+    /// The addresses and ranges from which this person's keys may be used, if not from any; of one person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) addresses: Option<Vec<String>>,
     /// Until when a link that signs this person in is good, if one was made and not used; in lists, and of one person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link_until: Option<String>,
@@ -110,6 +114,10 @@ pub struct PersonChangeBody {
     #[serde(default, deserialize_with = "fields::given")]
     #[schema(value_type = Option<String>, max_length = 64)]
     pub(crate) key_group: Option<Option<String>>,
+    /// The addresses and ranges from which this person's keys may be used, such as `10.0.0.0/8`; `null`: any. Those of a key hold as well.
+    #[serde(default, deserialize_with = "fields::given")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub(crate) addresses: Option<Option<Vec<String>>>,
 }
 
 fn view(person: Person) -> PersonView {
@@ -120,6 +128,7 @@ fn view(person: Person) -> PersonView {
         disabled: person.disabled,
         created_at: moment(person.created_at),
         key_group: person.key_group,
+        addresses: None,
         link_until: None,
         access: None,
         ended: None,
@@ -257,8 +266,17 @@ pub async fn get(
     let until = sign_in_links::good_until(&mut transaction, id, now).await?;
     person.link_until = until.map(moment);
     person.access = Some(access(&mut transaction, id, now).await?.into());
+    person.addresses = addresses(&mut transaction, id).await?;
     transaction.rollback().await;
     Ok(person)
+}
+
+async fn addresses(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<Vec<String>>, ApiProblem> {
+    let stored = people::addresses(transaction, id).await?;
+    Ok(stored.map(|list| serde_json::from_str(&list).unwrap_or_default()))
 }
 
 async fn access(
@@ -317,6 +335,9 @@ pub async fn change(
     if let Some(name) = &change.name {
         check_name(name)?;
     }
+    if let Some(Some(addresses)) = &change.addresses {
+        check_addresses(addresses)?;
+    }
     if id.contains('\0') {
         return Err(ApiProblem::not_found());
     }
@@ -373,11 +394,18 @@ pub async fn change(
             enabled = stopped_keys::resume(transaction, id).await?;
             note_keys(transaction, caller, &enabled, None, now).await?;
         }
+        let mut said = view(Person::clone(&before));
+        said.addresses = addresses(transaction, id).await?;
+        if let Some(addresses) = &change.addresses {
+            let list = addresses.as_ref().map(keys::written);
+            people::set_addresses(transaction, &before, list.as_deref()).await?;
+        }
         let mut after = view(person);
+        after.addresses = addresses(transaction, id).await?;
         after.ended = (ended != PersonAccess::default()).then(|| ended.into());
         after.enabled_keys = i64::try_from(enabled.len()).ok().filter(|many| *many > 0);
         let mut entry = caller.actor().entry(now, "person.change", id);
-        entry.before = Some(told(&before));
+        entry.before = serde_json::to_string(&said).ok();
         entry.after = serde_json::to_string(&after).ok();
         audit::insert(transaction, &entry).await?;
         note_ended(transaction, caller, &tokens, now).await?;

@@ -110,5 +110,6 @@ pub fn own_access(models: Option<&str>, max_multiplier: Option<&str>) -> KeyAcce
             .and_then(|models| ModelSubset::new(models.iter().map(|id| ModelTag::of(id)))),
         multiplier: None,
         max_multiplier: max_multiplier.and_then(|most| Multiplier::parse(most).ok()),
+        ..KeyAccess::default()
     }
 }

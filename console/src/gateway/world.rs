@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use time::OffsetDateTime;
 use trilane::config::snapshot::InForce;
-use trilane::exchange::{AccountStates, Clock, LedgerState, Quotas, Step, StreamEnd, Trace};
+use trilane::exchange::{
+    AccountStates, ClientAddress, Clock, LedgerState, Origin, Quotas, Step, StreamEnd, Trace,
+};
 use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
@@ -108,6 +110,13 @@ impl Trace for World {
         let mut steps = self.steps.borrow_mut();
         steps.retain(|known| *known != step);
         steps.push(step);
+    }
+}
+
+/// Nobody has said from where the request comes.
+impl Origin for World {
+    fn client_address(&self) -> ClientAddress {
+        ClientAddress::Any
     }
 }
 

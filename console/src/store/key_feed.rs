@@ -8,7 +8,8 @@ use core::time::Duration;
 use serde::de::DeserializeOwned;
 use sqlx::AssertSqlSafe;
 use time::OffsetDateTime;
-use trilane::feed::page::KeyChange;
+use trilane::feed::page::{KeyChange, PageText};
+use trilane::keys::AddressList;
 
 use super::audit::{self, Actor};
 use super::{Engine, Store, StoreError, Transaction, execute, fetch, on_either};
@@ -16,12 +17,15 @@ use crate::feed::{FeedVersions, PageBuilder, PageError, PageRange, PageRequest, 
 use crate::in_transaction;
 use crate::secret;
 
-const COLUMNS: &str = "version, sha256, id, group_id, expires_at, disabled, limits, owner, team, models, multiplier, max_multiplier, counts_as";
+const COLUMNS: &str = "version, sha256, id, group_id, expires_at, disabled, limits, owner, team, models, multiplier, max_multiplier, counts_as, addresses, \
+                       owner_addresses";
+/// The most addresses and ranges of a key, and of a person.
+pub(crate) const MOST_ADDRESSES: usize = AddressList::MAX / 2;
 /// The most removals that are forgotten, and changes that get their versions, in one transaction.
 const BATCH: i64 = 5000;
 
-/// A change: version, digest, id, group, expiry, disabled, limits, owner, team, models, multiplier, greatest multiplier, counters; a
-/// removal has only the first two.
+/// A change: version, digest, id, group, expiry, disabled, limits, owner, team, models, multiplier, greatest multiplier, counters,
+/// addresses, addresses of the owner; a removal has only the first two.
 type KeyChangeRow = (
     i64,
     String,
@@ -29,6 +33,8 @@ type KeyChangeRow = (
     Option<String>,
     Option<String>,
     Option<bool>,
+    Option<String>,
+    Option<String>,
     Option<String>,
     Option<String>,
     Option<String>,
@@ -186,6 +192,8 @@ fn change(row: KeyChangeRow) -> Result<KeyChange<'static>, PageError> {
         multiplier,
         max_multiplier,
         counts_as,
+        addresses,
+        owner_addresses,
     ) = row;
     let of_any = KeyChange {
         version: Some(number(version)?),
@@ -210,6 +218,7 @@ fn change(row: KeyChangeRow) -> Result<KeyChange<'static>, PageError> {
         models: json(own_models, "models").map_err(invalid)?.map(models),
         multiplier: multiplier.map(Into::into),
         max_multiplier: max_multiplier.map(Into::into),
+        addresses: allowed(addresses.as_deref(), owner_addresses.as_deref()),
         expires_at: expires_at.map(Into::into),
         disabled: disabled.filter(|disabled| *disabled),
         limits: json(limits, "limits").map_err(invalid)?,
@@ -218,6 +227,23 @@ fn change(row: KeyChangeRow) -> Result<KeyChange<'static>, PageError> {
     let checked = change.checked();
     checked.map_err(|problems| invalid(problems.to_string()))?;
     Ok(change)
+}
+
+/// The addresses that both the key and its owner allow. What cannot be read, written past the rules, allows nothing.
+fn allowed(own: Option<&str>, of_owner: Option<&str>) -> Option<Box<Vec<PageText<'static>>>> {
+    let read = |text: &str| {
+        let texts: Vec<String> = serde_json::from_str(text).unwrap_or_default();
+        let ranges = texts.iter().filter_map(|text| text.parse().ok());
+        AddressList::new(ranges.take(MOST_ADDRESSES))
+    };
+    let list = match (own.map(read), of_owner.map(read)) {
+        (Some(own), Some(of_owner)) => own.and(&of_owner),
+        (list, None) | (None, list) => list?,
+    };
+    let texts = list.ranges().iter();
+    Some(Box::new(
+        texts.map(|range| range.to_string().into()).collect(),
+    ))
 }
 
 /// The terms of a key in a column, as a document has them. The database rejects other forms; if that was bypassed, the key must not be

@@ -28,6 +28,8 @@ pub struct StoredKey {
     pub multiplier: Option<String>,
     /// The greatest final multiplier that it pays; a key with a multiplier of its own has none.
     pub max_multiplier: Option<String>,
+    /// The addresses from which it may be used, a JSON list.
+    pub addresses: Option<String>,
     /// The issuer's name for it.
     pub label: Option<String>,
     /// The time at which the key expires, as RFC 3339: `2027-01-01T00:00:00Z`.
@@ -54,8 +56,8 @@ impl StoredKey {
 }
 
 /// The columns of [`StoredKey`].
-pub(super) const COLUMNS: &str = "sha256, id, group_id, owner, team, models, multiplier, max_multiplier, label, expires_at, disabled, \
-                                  limits, created_at, created_by, hint, counts_as, disabled_with";
+pub(super) const COLUMNS: &str = "sha256, id, group_id, owner, team, models, multiplier, max_multiplier, addresses, label, expires_at, \
+                                  disabled, limits, created_at, created_by, hint, counts_as, disabled_with";
 
 impl<'r, R: Row> FromRow<'r, R> for StoredKey
 where
@@ -74,6 +76,7 @@ where
             models: row.try_get("models")?,
             multiplier: row.try_get("multiplier")?,
             max_multiplier: row.try_get("max_multiplier")?,
+            addresses: row.try_get("addresses")?,
             label: row.try_get("label")?,
             expires_at: row.try_get("expires_at")?,
             disabled: row.try_get("disabled")?,
@@ -305,8 +308,8 @@ pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<()
     execute!(
         transaction,
         "INSERT INTO keys (sha256, id, group_id, owner, team, models, multiplier, max_multiplier, label, expires_at, disabled, limits, \
-         created_at, created_by, hint, counts_as, disabled_with) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+         created_at, created_by, hint, counts_as, disabled_with, addresses) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
         (
             &key.sha256,
             &key.id,
@@ -324,7 +327,8 @@ pub async fn insert(transaction: &mut Transaction, key: &StoredKey) -> Result<()
             &key.created_by,
             &key.hint,
             &key.counts_as,
-            &key.disabled_with
+            &key.disabled_with,
+            &key.addresses
         )
     )
 }
@@ -356,7 +360,7 @@ pub async fn update(
     execute!(
         transaction,
         "UPDATE keys SET sha256 = $1, group_id = $3, owner = $4, team = $5, models = $6, multiplier = $7, max_multiplier = $8, \
-         label = $9, expires_at = $10, disabled = $11, limits = $12, hint = $13, disabled_with = $14 WHERE id = $2",
+         label = $9, expires_at = $10, disabled = $11, limits = $12, hint = $13, disabled_with = $14, addresses = $15 WHERE id = $2",
         (
             &key.sha256,
             &before.id,
@@ -371,7 +375,8 @@ pub async fn update(
             key.disabled,
             &key.limits,
             &key.hint,
-            &key.disabled_with
+            &key.disabled_with,
+            &key.addresses
         )
     )
 }

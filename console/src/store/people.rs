@@ -157,6 +157,45 @@ pub async fn update(
     Ok(Vec::new())
 }
 
+/// The addresses from which a person's keys may be used, a JSON list; `None`: any.
+///
+/// # Errors
+/// Those of the database.
+pub async fn addresses(
+    transaction: &mut Transaction,
+    id: &str,
+) -> Result<Option<String>, StoreError> {
+    let row: Option<Option<String>> = fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT addresses FROM people WHERE id = $1",
+        (id)
+    );
+    Ok(row.flatten())
+}
+
+/// Sets them. The transaction has its turn to change keys: the feed tells the person's keys anew.
+///
+/// # Errors
+/// Those of the database.
+pub async fn set_addresses(
+    transaction: &mut Transaction,
+    person: &LockedRow<Person>,
+    addresses: Option<&str>,
+) -> Result<(), StoreError> {
+    execute!(
+        transaction,
+        "UPDATE people SET addresses = $2 WHERE id = $1",
+        (&person.id, addresses)
+    )?;
+    // The triggers of keys look at their owner.
+    execute!(
+        transaction,
+        "UPDATE keys SET disabled = disabled WHERE owner = $1",
+        (&person.id)
+    )
+}
+
 /// Removes a person, with sessions, links, tokens, password and memberships.
 ///
 /// # Errors

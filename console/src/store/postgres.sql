@@ -138,6 +138,11 @@ CREATE TABLE keys (
              CHECK (trilane_is_multiplier(max_multiplier))
              CONSTRAINT "max_multiplier has no meaning beside multiplier"
              CHECK (multiplier IS NULL OR max_multiplier IS NULL),
+  -- NULL, or a JSON list of the addresses and ranges from which the key may be used; none: from nowhere.
+  addresses  TEXT
+             CONSTRAINT "addresses must be NULL or a JSON list of addresses and ranges such as 10.0.0.0/8"
+             CHECK (length(addresses) < 4000
+                    AND addresses ~ '^\[ *("[0-9A-Fa-f.:/]+"( *, *"[0-9A-Fa-f.:/]+")*)? *\]$'),
   expires_at TEXT
              CONSTRAINT "expires_at must be NULL or a time such as 2027-01-01T00:00:00Z" CHECK (trilane_is_time(expires_at)),
   disabled   BOOLEAN NOT NULL DEFAULT false,
@@ -189,6 +194,9 @@ CREATE TABLE key_changes (
   models     TEXT,
   multiplier TEXT,
   max_multiplier TEXT,
+  -- Those of the key, and those of the person who is its owner.
+  addresses  TEXT,
+  owner_addresses TEXT,
   expires_at TEXT,
   disabled   BOOLEAN,
   limits     TEXT,
@@ -245,7 +253,7 @@ BEGIN
     -- Another digest is another key; the one before is gone.
     SELECT CASE WHEN count(*) > 1000 THEN 2 ELSE 0 END INTO of_many FROM old_keys;
     UPDATE key_changes SET id = NULL, group_id = NULL, owner = NULL, team = NULL, counts_as = NULL, models = NULL, multiplier = NULL,
-        max_multiplier = NULL, expires_at = NULL, disabled = NULL, limits = NULL,
+        max_multiplier = NULL, addresses = NULL, owner_addresses = NULL, expires_at = NULL, disabled = NULL, limits = NULL,
         removed_at = floor(extract(epoch FROM clock_timestamp()))::bigint, due = of_many
       FROM old_keys WHERE key_changes.sha256 = old_keys.sha256
         AND NOT EXISTS (SELECT FROM keys WHERE keys.sha256 = old_keys.sha256);
@@ -261,21 +269,22 @@ BEGIN
       RAISE EXCEPTION 'keys.models: %', problem USING ERRCODE = 'check_violation';
     END IF;
     SELECT CASE WHEN count(*) > 1000 THEN 2 ELSE 0 END INTO of_many FROM new_keys;
-    INSERT INTO key_changes AS said (sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled,
-        limits, due)
-      SELECT sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled, limits,
+    INSERT INTO key_changes AS said (sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, addresses,
+        owner_addresses, expires_at, disabled, limits, due)
+      SELECT sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, addresses,
+        (SELECT people.addresses FROM people WHERE people.id = new_keys.owner), expires_at, disabled, limits,
         of_many + CASE WHEN disabled THEN 0 ELSE 1 END
       FROM new_keys ORDER BY sha256
     ON CONFLICT (sha256) DO UPDATE SET id = excluded.id, group_id = excluded.group_id, owner = excluded.owner, team = excluded.team,
       counts_as = excluded.counts_as, models = excluded.models, multiplier = excluded.multiplier, max_multiplier = excluded.max_multiplier,
-      expires_at = excluded.expires_at, disabled = excluded.disabled, limits = excluded.limits, removed_at = NULL, due = excluded.due
+      addresses = excluded.addresses, owner_addresses = excluded.owner_addresses, expires_at = excluded.expires_at, disabled = excluded.disabled, limits = excluded.limits, removed_at = NULL, due = excluded.due
       -- What the feed says of them already is said no second time.
       WHERE said.removed_at IS NOT NULL
         OR (said.id, said.group_id, said.owner, said.team, said.counts_as, said.models, said.multiplier, said.max_multiplier,
-          said.expires_at, said.disabled, said.limits)
+          said.addresses, said.owner_addresses, said.expires_at, said.disabled, said.limits)
           IS DISTINCT FROM
           (excluded.id, excluded.group_id, excluded.owner, excluded.team, excluded.counts_as, excluded.models, excluded.multiplier,
-            excluded.max_multiplier, excluded.expires_at, excluded.disabled, excluded.limits);
+            excluded.max_multiplier, excluded.addresses, excluded.owner_addresses, excluded.expires_at, excluded.disabled, excluded.limits);
   END IF;
   RETURN NULL;
 END $$;

@@ -30,6 +30,11 @@ CREATE TABLE keys (
   multiplier TEXT,
   -- NULL, or the greatest final multiplier that the key pays. A key with a multiplier of its own has none.
   max_multiplier TEXT,
+  -- NULL, or a JSON list of the addresses and ranges from which the key may be used; none: from nowhere.
+  addresses  TEXT
+             CONSTRAINT "addresses must be NULL or a JSON list of addresses and ranges such as 10.0.0.0/8"
+             CHECK (addresses IS NULL OR (typeof(addresses) = 'text' AND addresses NOT GLOB '*[^]"0-9A-Fa-f.:/, []*' AND length(addresses) < 4000
+                    AND json_valid(addresses) AND json_type(addresses) = 'array')),
   expires_at TEXT
              CONSTRAINT "expires_at must be NULL or a time such as 2027-01-01T00:00:00Z"
              CHECK (expires_at IS NULL OR (length(CAST(expires_at AS BLOB)) = 20 AND
@@ -84,6 +89,9 @@ CREATE TABLE key_changes (
   models     TEXT,
   multiplier TEXT,
   max_multiplier TEXT,
+  -- Those of the key, and those of the person who is its owner.
+  addresses  TEXT,
+  owner_addresses TEXT,
   expires_at TEXT,
   disabled   INTEGER,
   limits     TEXT,
@@ -196,20 +204,24 @@ END;
 CREATE TRIGGER keys_inserted AFTER INSERT ON keys BEGIN
   UPDATE key_feed SET head = max(head + 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
   DELETE FROM key_changes WHERE sha256 = NEW.sha256;
-  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled, limits)
+  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier,
+    addresses, owner_addresses, expires_at, disabled, limits)
     SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.counts_as, NEW.models, NEW.multiplier,
-      NEW.max_multiplier, NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
+      NEW.max_multiplier, NEW.addresses, (SELECT addresses FROM people WHERE id = NEW.owner), NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
 END;
 
 CREATE TRIGGER keys_updated AFTER UPDATE ON keys
 WHEN NEW.sha256 = OLD.sha256 AND (NEW.id <> OLD.id OR NEW.group_id <> OLD.group_id OR NEW.owner IS NOT OLD.owner
   OR NEW.team IS NOT OLD.team OR NEW.counts_as IS NOT OLD.counts_as OR NEW.models IS NOT OLD.models OR NEW.multiplier IS NOT OLD.multiplier
-  OR NEW.max_multiplier IS NOT OLD.max_multiplier OR NEW.expires_at IS NOT OLD.expires_at OR NEW.disabled <> OLD.disabled OR NEW.limits IS NOT OLD.limits) BEGIN
+  OR NEW.max_multiplier IS NOT OLD.max_multiplier OR NEW.addresses IS NOT OLD.addresses
+  OR (SELECT addresses FROM people WHERE id = NEW.owner) IS NOT (SELECT owner_addresses FROM key_changes WHERE sha256 = NEW.sha256)
+  OR NEW.expires_at IS NOT OLD.expires_at OR NEW.disabled <> OLD.disabled OR NEW.limits IS NOT OLD.limits) BEGIN
   UPDATE key_feed SET head = max(head + 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
   DELETE FROM key_changes WHERE sha256 = NEW.sha256;
-  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled, limits)
+  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier,
+    addresses, owner_addresses, expires_at, disabled, limits)
     SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.counts_as, NEW.models, NEW.multiplier,
-      NEW.max_multiplier, NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
+      NEW.max_multiplier, NEW.addresses, (SELECT addresses FROM people WHERE id = NEW.owner), NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
 END;
 
 CREATE TRIGGER keys_exchanged AFTER UPDATE OF sha256 ON keys WHEN NEW.sha256 <> OLD.sha256 BEGIN
@@ -217,9 +229,10 @@ CREATE TRIGGER keys_exchanged AFTER UPDATE OF sha256 ON keys WHEN NEW.sha256 <> 
   DELETE FROM key_changes WHERE sha256 IN (OLD.sha256, NEW.sha256);
   INSERT INTO key_changes (version, sha256, removed_at)
     SELECT head - 1, OLD.sha256, CAST(strftime('%s', 'now') AS INTEGER) FROM key_feed;
-  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier, expires_at, disabled, limits)
+  INSERT INTO key_changes (version, sha256, id, group_id, owner, team, counts_as, models, multiplier, max_multiplier,
+    addresses, owner_addresses, expires_at, disabled, limits)
     SELECT head, NEW.sha256, NEW.id, NEW.group_id, NEW.owner, NEW.team, NEW.counts_as, NEW.models, NEW.multiplier,
-      NEW.max_multiplier, NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
+      NEW.max_multiplier, NEW.addresses, (SELECT addresses FROM people WHERE id = NEW.owner), NEW.expires_at, NEW.disabled, NEW.limits FROM key_feed;
 END;
 
 CREATE TRIGGER keys_deleted AFTER DELETE ON keys BEGIN

@@ -90,7 +90,9 @@ CREATE TABLE people (
   disabled   BOOLEAN NOT NULL,
   created_at BIGINT NOT NULL,
   -- The group of keys that sign-ins of this person make; NULL: none is chosen.
-  key_group  TEXT
+  key_group  TEXT,
+  -- The addresses and ranges from which this person's keys may be used, a JSON list; NULL: any.
+  addresses  TEXT
 ) {by key};
 
 CREATE TABLE passwords (

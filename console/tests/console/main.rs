@@ -13,6 +13,7 @@
 
 mod absurd_lines;
 mod account_tests;
+mod addresses;
 mod api;
 mod audit;
 mod authorization;

@@ -190,7 +190,7 @@ on_both! {
         let at = |days: i64| (now - time::Duration::days(days)).unix_timestamp() * 1_000_000;
         let day = |days: i64| (now - time::Duration::days(days)).date().to_string();
         let (hour, fresh) = (at(0) - 3_600_000_000, at(-1));
-        let mut sql = "INSERT INTO people VALUES ('p', 'P', 'admin', FALSE, 0, NULL);\n\
+        let mut sql = "INSERT INTO people VALUES ('p', 'P', 'admin', FALSE, 0, NULL, NULL);\n\
             INSERT INTO identity_providers VALUES ('i', 1, 'https://i.example', 'c', NULL, '{}', TRUE, 0);\n\
             INSERT INTO webhooks (id, url, secret, thresholds, created_at) VALUES ('w', 'https://a.example', '', '[80]', 0);\n".to_owned();
         // (the row's name, whether it stays, the row)

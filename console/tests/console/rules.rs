@@ -105,6 +105,14 @@ const LIMITS: &[Case] = &[
 ];
 
 const FIELDS: &[Case] = &[
+    ("addresses", "'[\"10.0.0.0/8\", \"::1\"]'", false),
+    ("addresses", "'[]'", false),
+    ("addresses", "'[\"10.0.0.0/99\"]'", false),
+    ("addresses", "'[\"example.com\"]'", true),
+    ("addresses", "'10.0.0.0/8'", true),
+    ("addresses", "'{}'", true),
+    ("addresses", "'[\"10.0.0.0/8\"'", true),
+    ("addresses", "NULL", false),
     ("id", "'a-Z_0.:'", false),
     ("id", "''", true),
     ("id", "'a b'", true),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use http::HeaderName;
 use time::OffsetDateTime;
-use trilane_console::client_address::Network;
+use trilane::keys::AddressRange;
 use trilane_console::connections::CertificateFiles;
 use trilane_console::timestamp;
 
@@ -70,7 +70,7 @@ pub struct ConsoleArgs {
         value_name = "NETWORK",
         value_delimiter = ','
     )]
-    pub trusted_proxies: Vec<Network>,
+    pub trusted_proxies: Vec<AddressRange>,
 
     /// The header in which those proxies name the person who is signed in there. Whoever can set it is anybody: they must take it away
     /// from what clients send

@@ -101,6 +101,10 @@ pub struct EnvoyConfigArgs {
     #[arg(long, value_name = "FILE", requires = "console")]
     pub console_ca: Option<PathBuf>,
 
+    /// The number of trusted proxies in front of Envoy: the client's address is the one that so many have noted in x-forwarded-for [default: 0]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub trusted_hops: Option<u32>,
+
     /// Ask this rate limit service
     #[arg(long, value_name = "HOST:PORT")]
     pub limits_service: Option<HostPort>,
@@ -160,6 +164,7 @@ impl EnvoyConfigArgs {
             ("--agent", self.agent.is_some()),
             ("--console", self.console.is_some()),
             ("--limits-service", self.limits_service.is_some()),
+            ("--trusted-hops", self.trusted_hops.is_some()),
             ("--demo", self.demo),
             ("--image", self.image.is_some() && image_is_named_elsewhere),
         ])?;
@@ -226,6 +231,7 @@ impl EnvoyConfigArgs {
             url,
             ca: system_ca::named_or_found(self.console_ca.clone()),
         });
+        settings.trusted_hops = self.trusted_hops.unwrap_or_default();
         settings.limits_service = self.limits_service.clone();
         Ok(settings)
     }

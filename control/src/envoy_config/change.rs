@@ -36,6 +36,13 @@ pub fn apply(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
     document(config, settings)?;
     listeners(config, settings)?;
     upstreams::apply(config, &settings.static_upstreams)?;
+    if settings.trusted_hops > 0 {
+        for listener in client_listeners(config)? {
+            let manager = ["filter_chains", "0", "filters", "0", "typed_config"];
+            let manager = place::mapping(listener, &manager)?;
+            manager.insert("xff_num_trusted_hops".into(), settings.trusted_hops.into());
+        }
+    }
     if let Some(service) = &settings.limits_service {
         limits_service::add(config, service)?;
     }

@@ -76,6 +76,7 @@ impl Mode {
             agent: None,
             sign_in: None,
             limits_service: None,
+            trusted_hops: 0,
             worker_hang: None,
         };
         match self {

@@ -32,6 +32,8 @@ pub struct EnvoySettings {
     pub sign_in: Option<SignInConsole>,
     /// A rate limit service to ask.
     pub limits_service: Option<HostPort>,
+    /// The number of trusted proxies in front of this Envoy, whose word is taken for the client's address.
+    pub trusted_hops: u32,
     /// The time for which a worker may hang until Envoy ends itself, to be started again. Without this Envoy never does.
     pub worker_hang: Option<Duration>,
 }

@@ -1,11 +1,12 @@
-//! A key's own settings, on the command line and in a document: models, multiplier and team.
+//! A key's own settings, on the command line and in a document: models, multiplier, team and addresses.
 
 use trilane::config::document::KeyDocument;
+use trilane::keys::AddressRange;
 use trilane::money::Multiplier;
 
 use trilane_console::json_line::json_line;
 
-/// Models, multiplier and team; those that are not given stay.
+/// Models, multiplier, team and addresses; those that are not given stay.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct AccessArgs {
     /// The models of its group that the key may use, with commas between them, or `all`
@@ -23,6 +24,9 @@ pub struct AccessArgs {
     /// Confirm a team that a console does not know. A document takes any
     #[arg(long, requires = "team")]
     pub new_team: bool,
+    /// The addresses and ranges from which the key may be used, such as 10.0.0.0/8, with commas between them, or `any`
+    #[arg(long, value_name = "ADDRESSES", value_parser = addresses)]
+    pub addresses: Option<OwnValue<Vec<String>>>,
 }
 
 /// A value of the key's own, or none.
@@ -61,10 +65,27 @@ fn team(text: &str) -> Result<OwnValue<String>, String> {
     }
 }
 
+fn addresses(text: &str) -> Result<OwnValue<Vec<String>>, String> {
+    if text == "any" {
+        return Ok(OwnValue(None));
+    }
+    let ranges: Vec<String> = text.split(',').map(str::to_owned).collect();
+    match ranges
+        .iter()
+        .find_map(|range| range.parse::<AddressRange>().err())
+    {
+        Some(reason) => Err(format!("each {reason}; or any")),
+        None => Ok(OwnValue(Some(ranges))),
+    }
+}
+
 impl AccessArgs {
     /// Whether nothing is given.
     pub fn is_empty(&self) -> bool {
-        self.models.is_none() && self.multiplier.is_none() && self.team.is_none()
+        self.models.is_none()
+            && self.multiplier.is_none()
+            && self.team.is_none()
+            && self.addresses.is_none()
     }
 
     /// The members of a key that become others, in the order of a document.
@@ -86,6 +107,12 @@ impl AccessArgs {
                 &self.multiplier,
                 before.multiplier.as_ref(),
                 text,
+            ),
+            change(
+                "addresses",
+                &self.addresses,
+                before.addresses.as_ref(),
+                list,
             ),
         ];
         changes.into_iter().flatten().collect()

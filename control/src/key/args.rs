@@ -65,7 +65,7 @@ pub enum KeyCommand {
     Enable(OneKeyArgs),
     /// Change the limits and budgets of a key
     Limit(KeyLimitArgs),
-    /// Change the models, the multiplier and the team of a key
+    /// Change the models, the multiplier, the team and the addresses of a key
     Access(KeyAccessArgs),
     /// Set when a key expires
     Expire(KeyExpireArgs),
@@ -177,7 +177,7 @@ pub struct KeyLimitArgs {
 /// `trilane key access`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What is not named stays. `all`, `group` and `none` remove what is the key's own, so that its group's holds again. The models \
+What is not named stays. `all`, `group`, `none` and `any` remove what is the key's own, so that its group's holds again. The models \
 must be among those that the group may use. In a Mixed group the multiplier replaces that of every entry.")]
 pub struct KeyAccessArgs {
     #[command(flatten)]

@@ -110,6 +110,8 @@ pub struct Plan {
     pub upstream: Option<HostPort>,
     /// A rate limit service to ask.
     pub limits_service: Option<HostPort>,
+    /// The number of trusted proxies in front of the gateway.
+    pub trusted_hops: u32,
     /// Envoy's worker threads.
     pub concurrency: u32,
     /// The longest time for requests in flight to end.
@@ -223,6 +225,7 @@ impl Plan {
             console,
             upstream: settings.upstream,
             limits_service: settings.limits_service,
+            trusted_hops: settings.trusted_hops.unwrap_or_default(),
             concurrency: settings.concurrency.unwrap_or(CONCURRENCY).max(1),
             drain: settings.drain.as_deref().map_or(Ok(DRAIN), duration)?,
             unresponsive_after: settings

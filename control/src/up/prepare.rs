@@ -266,6 +266,7 @@ impl PreparedGateway {
             agent: feeds,
             sign_in: self.console.as_ref().map(|link| link.clients_at.clone()),
             limits_service: plan.limits_service.clone(),
+            trusted_hops: plan.trusted_hops,
             worker_hang: Some(plan.unresponsive_after),
         };
         let text = envoy_config::text(None, &settings)?;

@@ -185,6 +185,11 @@ pub struct UpSettings {
     #[arg(long, value_name = "HOST:PORT", env = "TRILANE_UPSTREAM")]
     pub upstream: Option<HostPort>,
 
+    /// The number of trusted proxies in front of the gateway: the client's address is the one that so many have noted in x-forwarded-for.
+    /// Only they may reach the gateway then [default: 0]
+    #[arg(long, value_name = "NUMBER", env = "TRILANE_TRUSTED_HOPS", value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub trusted_hops: Option<u32>,
+
     /// Ask this rate limit service, as well
     #[arg(long, value_name = "HOST:PORT", env = "TRILANE_LIMITS_SERVICE")]
     pub limits_service: Option<HostPort>,
@@ -247,6 +252,7 @@ impl UpSettings {
             ledger_max_age: self.ledger_max_age.or(other.ledger_max_age),
             ledger_keep: self.ledger_keep.or(other.ledger_keep),
             upstream: self.upstream.or(other.upstream),
+            trusted_hops: self.trusted_hops.or(other.trusted_hops),
             limits_service: self.limits_service.or(other.limits_service),
             concurrency: self.concurrency.or(other.concurrency),
             drain: self.drain.or(other.drain),

@@ -11,7 +11,7 @@ use crate::config::document::KeyDocument;
 use crate::config::error::Problems;
 use crate::config::policy::{Group, Policy};
 use crate::config::suggestion::suggestion;
-use crate::keys::{KeyAccess, KeyDigest, KeyRecord};
+use crate::keys::{AddressList, AddressRange, KeyAccess, KeyDigest, KeyRecord};
 use crate::model::{ModelSubset, ModelTag};
 use crate::money::Multiplier;
 
@@ -27,6 +27,7 @@ pub(crate) struct KeyFields<'a, 'm> {
     pub models: Option<&'m [&'m str]>,
     pub multiplier: Option<&'a str>,
     pub max_multiplier: Option<&'a str>,
+    pub addresses: Option<&'m [&'m str]>,
     pub expires_at: Option<&'a str>,
 }
 
@@ -100,10 +101,14 @@ impl<'a> KeyFields<'a, '_> {
             }
         }
         let models = self.models.and_then(|names| subset(names, place, problems));
+        let addresses = self
+            .addresses
+            .and_then(|ranges| addresses(ranges, place, problems));
         let access = KeyAccess {
             models,
             multiplier: multiplier.ok().flatten(),
             max_multiplier: max_multiplier.ok().flatten(),
+            addresses,
         };
         Checked {
             id: id.ok(),
@@ -137,6 +142,25 @@ fn subset(names: &[&str], place: KeyPlace, problems: &mut Problems) -> Option<Mo
     }
     let tags = names.iter().map(|name| ModelTag::of(name));
     ModelSubset::new(tags).filter(|_| problems.0.len() == before)
+}
+
+/// The addresses from which a key may be used; `None` where a problem was found.
+fn addresses(texts: &[&str], place: KeyPlace, problems: &mut Problems) -> Option<AddressList> {
+    let most = AddressList::MAX;
+    if texts.len() > most {
+        let reason = format!("must name at most {most} addresses and ranges");
+        problems.push(place.field("addresses"), reason);
+        return None;
+    }
+    let before = problems.0.len();
+    let mut ranges: Vec<AddressRange> = Vec::with_capacity(texts.len());
+    for (position, text) in texts.iter().enumerate() {
+        match text.parse() {
+            Ok(range) => ranges.push(range),
+            Err(reason) => problems.push(place.field(&format!("addresses[{position}]")), reason),
+        }
+    }
+    (problems.0.len() == before).then(|| AddressList::new(ranges))
 }
 
 /// Names every model of a key that its group does not have.
@@ -206,6 +230,10 @@ pub(super) fn compile(
             .models
             .as_ref()
             .map(|models| models.iter().map(String::as_str).collect());
+        let addresses: Option<Vec<&str>> = document
+            .addresses
+            .as_ref()
+            .map(|ranges| ranges.iter().map(String::as_str).collect());
         let fields = KeyFields {
             id: document.id.as_deref(),
             sha256: document.sha256.as_deref(),
@@ -216,6 +244,7 @@ pub(super) fn compile(
             models: models.as_deref(),
             multiplier: document.multiplier.as_deref(),
             max_multiplier: document.max_multiplier.as_deref(),
+            addresses: addresses.as_deref(),
             expires_at: document.expires_at.as_deref(),
         };
         let checked = fields.check(|id| known_group(id, policy, before), place, problems);

@@ -58,6 +58,8 @@ impl Clock for Limited {
 
 impl AccountStates for Limited {}
 
+impl Origin for Limited {}
+
 impl Trace for Limited {}
 
 impl LedgerState for Limited {}

@@ -137,6 +137,8 @@ impl AccountStates for FakeWorld {
     }
 }
 
+impl Origin for FakeWorld {}
+
 impl Trace for FakeWorld {}
 
 impl LedgerState for FakeWorld {

@@ -173,6 +173,7 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
         | "model_not_entitled"
         | "model_not_priced"
         | "model_above_multiplier"
+        | "address_not_allowed"
         | "images_not_supported"
         | "count_tokens_not_supported"
         | "caches_not_supported"

@@ -171,6 +171,10 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
             "the multiplier of every source of the model is above the key's \"max_multiplier\"",
             "name a cheaper model, or raise the key's \"max_multiplier\"",
         ),
+        "address_not_allowed" => (
+            "the request came from an address that the key, or the person who owns it, does not allow; the client was told which",
+            "use the key from one of its addresses, or change \"addresses\" of the key or the person. Behind a proxy see trilane up --trusted-hops",
+        ),
         "model_missing" => ("the body names no model", "put \"model\" into the body"),
         "model_mismatch" => (
             "the body names two models, or another one than the path or a part of it may name",

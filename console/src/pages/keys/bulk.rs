@@ -21,13 +21,14 @@ use crate::pages::{
 /// The keys that are shown.
 const ROWS: u16 = 10;
 /// The acts, and their titles.
-const ACTS: [(&str, &str); 6] = [
+const ACTS: [(&str, &str); 7] = [
     ("", "Choose"),
     ("disable", "Disable"),
     ("enable", "Enable"),
     ("owner", "Give to an owner"),
     ("team", "Move to a team"),
     ("expires_at", "Set when they expire"),
+    ("addresses", "Set from where they may be used"),
 ];
 /// The act that sets limits.
 const LIMITS: (&str, &str) = ("limits", "Set limits and budget");
@@ -170,6 +171,7 @@ fn change(fields: &Fields, problems: &mut FieldProblems) -> KeyBulkChange {
             change.new_team = fields.is_set("new_team");
         }
         "expires_at" => change.expires_at = Some(terms::expires_at(fields)),
+        "addresses" => change.addresses = Some(terms::addresses(fields)),
         "limits" => change.limits = Some(terms::limits(fields, None, problems)),
         _ => problems.push("act", "choose one"),
     }

@@ -8,13 +8,14 @@ use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, limit_fields, text};
 
 /// The names of all fields, for problems that belong to none.
-pub const FIELDS: [&str; 14] = [
+pub const FIELDS: [&str; 15] = [
     "group",
     "owner",
     "team",
     "models",
     "multiplier",
     "max_multiplier",
+    "addresses",
     "label",
     "expires_at",
     "limits.requests_per_minute",
@@ -58,6 +59,7 @@ pub fn fields_of(key: &KeyView) -> Fields {
             "max_multiplier",
             key.max_multiplier.clone().unwrap_or_default(),
         )
+        .with("addresses", addresses_text(key.addresses.as_deref()))
         .with("label", key.label.clone().unwrap_or_default())
         .with("expires_at", local.trim_end_matches('Z'))
         .with("revision", key.revision.clone().unwrap_or_default());
@@ -71,7 +73,30 @@ pub fn with_limits(fields: Fields, limits: Option<&LimitsDocument>) -> Fields {
 
 /// The models that a form names, with commas or lines between; `None`: all of the group.
 pub fn models(fields: &Fields) -> Option<Vec<String>> {
-    let typed = fields.get("models");
+    listed(fields.get("models"))
+}
+
+/// The word for no address in a form, where nothing stands for any.
+const NOWHERE: &str = "none";
+
+/// The addresses that a form names, with commas or lines between; `None`: any.
+pub fn addresses(fields: &Fields) -> Option<Vec<String>> {
+    match fields.get("addresses") {
+        NOWHERE => Some(Vec::new()),
+        typed => listed(typed),
+    }
+}
+
+/// Addresses as a form has them.
+pub fn addresses_text(addresses: Option<&[String]>) -> String {
+    match addresses {
+        Some([]) => NOWHERE.to_owned(),
+        Some(addresses) => addresses.join(", "),
+        None => String::new(),
+    }
+}
+
+fn listed(typed: &str) -> Option<Vec<String>> {
     let names = typed.split([',', '\n', ' ']).map(str::trim);
     let names: Vec<String> = names
         .filter(|name| !name.is_empty())
@@ -154,6 +179,21 @@ mod tests {
             let models = models(&Fields::parse(text.as_bytes()));
             let want = want.map(|names| names.into_iter().map(str::to_owned).collect());
             assert_eq!(models, want, "{text}");
+        }
+    }
+
+    #[test]
+    fn which_addresses_a_form_names() {
+        for (text, want) in [
+            ("", None),
+            ("10.0.0.0/8, ::1", Some(vec!["10.0.0.0/8", "::1"])),
+            ("none", Some(vec![])),
+        ] {
+            let addresses = addresses(&Fields::default().with("addresses", text));
+            let wanted: Option<Vec<String>> =
+                want.map(|all| all.into_iter().map(str::to_owned).collect());
+            assert_eq!(addresses, wanted, "{text}");
+            assert_eq!(addresses_text(addresses.as_deref()), text);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState, Role, sign_in_links};
 use crate::pages::confirm::ShownOnce;
 use crate::pages::form::Fields;
+use crate::pages::keys::terms;
 use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
     page, text,
@@ -180,6 +181,7 @@ pub async fn change(Path(id): Path<String>, sent: SignedForm) -> PageResult {
         role: fields.given("role").map(|_| role(&fields, &mut problems)),
         disabled: None,
         key_group: fields.has("key_group").then(|| fields.given("key_group")),
+        addresses: fields.has("addresses").then(|| terms::addresses(&fields)),
     };
     if !problems.is_empty() {
         return Err(ApiProblem::invalid("role", "must be member, viewer or admin").into());

@@ -17,6 +17,7 @@ use crate::cases::spend::{self, SpendParams};
 use crate::cases::tokens::{self, TokenListParams, TokenView};
 use crate::cases::{ConsoleState, Role};
 use crate::pages::form::Fields;
+use crate::pages::keys::terms::addresses_text;
 use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
 use crate::pages::me::sums;
 use crate::pages::{
@@ -164,6 +165,7 @@ pub(super) async fn show(
             .with("name", &person.name)
             .with("role", &person.role)
             .with("key_group", person.key_group.clone().unwrap_or_default())
+            .with("addresses", addresses_text(person.addresses.as_deref()))
     };
     let fields = fields.unwrap_or_else(stored);
     let failed = !problems.is_empty();
@@ -232,6 +234,7 @@ async fn set(sent: SignedForm, id: &str, disabled: bool, notice: Notice) -> Page
         role: None,
         disabled: Some(disabled),
         key_group: None,
+        addresses: None,
     };
     match people::change(&state, &signed_in.caller, id, change).await {
         Ok(_) => Ok(done(&page_of(id), notice)),

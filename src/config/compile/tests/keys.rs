@@ -47,6 +47,18 @@ fn every_problem_of_keys_is_named() {
             "keys[0].max_multiplier: has more than 4 fractional digits",
         ),
         (
+            "an address",
+            "/keys/0/addresses",
+            json!(["10.0.0.0/8", "10.0.0/8"]),
+            "keys[0].addresses[1]: must be an address or a range",
+        ),
+        (
+            "addresses",
+            "/keys/0/addresses",
+            json!(vec!["10.0.0.1"; 129]),
+            "keys[0].addresses: must name at most 128 addresses",
+        ),
+        (
             "no models",
             "/keys/0/models",
             json!([]),

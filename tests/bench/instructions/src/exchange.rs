@@ -12,7 +12,8 @@ use trilane::config::policy::GroupKind;
 use trilane::config::snapshot::InForce;
 use trilane::config::{Document, compile};
 use trilane::exchange::{
-    AccountStates, Clock, Exchange, LedgerState, Outcome, Quotas, ResponseHeaders, StreamEnd, Trace,
+    AccountStates, Clock, Exchange, LedgerState, Origin, Outcome, Quotas, ResponseHeaders,
+    StreamEnd, Trace,
 };
 use trilane::failover::{AccountEvent, Registry, RequestAttempts, States};
 use trilane::head::Head;
@@ -249,6 +250,9 @@ impl Quotas for Memory {
 
 /// Nobody asks.
 impl Trace for Memory {}
+
+/// No key has a list of addresses.
+impl Origin for Memory {}
 
 /// The policies do not ask for it.
 impl LedgerState for Memory {}
