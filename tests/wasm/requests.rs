@@ -39,7 +39,11 @@ fn a_request_passes() {
 
 #[test]
 fn addresses_of_a_key() {
-    for (addresses, want) in [(r#"["192.0.2.0/24"]"#, 0), (r#"["192.0.2.8"]"#, 403), ("[]", 403)] {
+    for (addresses, want) in [
+        (r#"["192.0.2.0/24"]"#, 0),
+        (r#"["192.0.2.8"]"#, 403),
+        ("[]", 403),
+    ] {
         let process = Process::new();
         let mut document = sample();
         document["keys"][0]["addresses"] = serde_json::from_str(addresses).unwrap();

@@ -11,6 +11,7 @@ use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
 use crate::store::audit::{self, AuditEntry, AuditFilter};
+use crate::store::{StoreError, Transaction};
 use crate::timestamp::moment;
 
 /// A change.
@@ -112,10 +113,41 @@ pub struct AuditLinesParams {
 
 /// An entry as a line.
 #[derive(Debug, Serialize)]
-struct AuditLine {
-    number: i64,
+pub(crate) struct AuditLine {
+    /// The number of the entry.
+    pub(crate) number: i64,
+    /// The time of the change, in microseconds since 1970.
+    #[serde(skip)]
+    pub(crate) at: i64,
+    /// The entry.
     #[serde(flatten)]
-    entry: AuditView,
+    pub(crate) entry: AuditView,
+}
+
+impl AuditLine {
+    /// The line as JSON.
+    pub(crate) fn to_json(&self) -> String {
+        // Texts and numbers, into memory: it cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Entries after the one with this number in their order, as far as none with a smaller number can come any more.
+pub(crate) async fn settled(
+    transaction: &mut Transaction,
+    after: i64,
+    limit: i64,
+    now: i64,
+) -> Result<Vec<AuditLine>, StoreError> {
+    let until = now.saturating_sub(SETTLED);
+    let entries = audit::after(transaction, after, limit).await?.into_iter();
+    let settled = entries.take_while(|(_, entry)| entry.at < until);
+    let lines = settled.map(|of| AuditLine {
+        number: of.0,
+        at: of.1.at,
+        entry: view(of),
+    });
+    Ok(lines.collect())
 }
 
 /// Changes in their order, as JSON lines, for a collector that reads on from the last number. A change is there after a minute.
@@ -134,20 +166,8 @@ pub async fn lines(
             "after must be the number of an entry, or 0",
         ));
     }
-    let until = state.now().saturating_sub(SETTLED);
     let mut transaction = state.store.read().await?;
-    let entries = audit::after(&mut transaction, asked.after, limit.into()).await?;
+    let lines = settled(&mut transaction, asked.after, limit.into(), state.now()).await?;
     transaction.rollback().await;
-    let settled = entries
-        .into_iter()
-        .take_while(|(_, entry)| entry.at < until);
-    let lines = settled.map(|of| {
-        let line = AuditLine {
-            number: of.0,
-            entry: view(of),
-        };
-        // Texts and numbers, into memory: it cannot fail.
-        serde_json::to_string(&line).unwrap_or_default() + "\n"
-    });
-    Ok(lines.collect())
+    Ok(lines.iter().map(|line| line.to_json() + "\n").collect())
 }

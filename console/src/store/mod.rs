@@ -19,6 +19,7 @@ pub mod address;
 pub mod api_tokens;
 mod attempts;
 pub mod audit;
+pub mod audit_export;
 pub mod authorization_requests;
 pub mod backup;
 pub mod budgeted;

@@ -265,6 +265,18 @@ CREATE TABLE audit (
   after   TEXT
 );
 
+-- One row: up to which entry the audit was sent to a collector.
+CREATE TABLE audit_export (
+  one      INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  -- The number of the last entry that it has taken.
+  sent     BIGINT NOT NULL,
+  -- Until when nobody else sends: a console does, or it is the pause after a failure.
+  until    BIGINT NOT NULL,
+  -- Since the last success.
+  failures BIGINT NOT NULL
+);
+INSERT INTO audit_export (one, sent, until, failures) VALUES (1, 0, 0, 0);
+
 -- Answers to requests that may be sent again.
 CREATE TABLE idempotency (
   token_id TEXT NOT NULL,

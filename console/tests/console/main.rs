@@ -16,6 +16,7 @@ mod account_tests;
 mod addresses;
 mod api;
 mod audit;
+mod audit_export;
 mod authorization;
 mod blocked_tables;
 mod broken_off;

@@ -8,6 +8,7 @@ use trilane::keys::AddressRange;
 use trilane_console::connections::CertificateFiles;
 use trilane_console::timestamp;
 
+use super::audit_otlp::AuditOtlpArgs;
 use super::running::TlsListen;
 use crate::console_http::ConsoleUrl;
 use crate::system_ca::SystemCaArg;
@@ -125,6 +126,9 @@ pub struct ConsoleArgs {
     /// Let identity providers be at private addresses, and there without TLS, too
     #[arg(long)]
     pub allow_private_providers: bool,
+
+    #[command(flatten)]
+    pub audit_otlp: AuditOtlpArgs,
 
     #[command(flatten)]
     pub system_ca: SystemCaArg,

@@ -2,9 +2,10 @@
 //!
 //! All that it does is in [`trilane_console`]; here are its options ([`args`]), where its database is ([`database`]), a console
 //! that [runs](running), with its first admin and what was there before ([`import`]), and the agent of an Envoy in the same
-//! process ([`local_agent`]), and who sends the messages of [`webhooks`]. [`tools`] change a database without serving it.
+//! process ([`local_agent`]), and who sends the messages of [`webhooks`], and the [audit to a collector](audit_otlp). [`tools`] change a database without serving it.
 
 mod args;
+mod audit_otlp;
 mod database;
 mod import;
 mod local_agent;
@@ -34,6 +35,7 @@ use crate::signals::Signals;
 use trilane_console::prices::{CATALOGUE_NAME, CatalogueFile};
 
 pub use args::ConsoleArgs;
+pub use audit_otlp::AuditOtlpArgs;
 pub use local_agent::admit as admit_local_agent;
 pub use running::{ConsoleSettings, RunningConsole, TlsListen};
 
@@ -77,6 +79,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         address: args.console_url.clone(),
         tls: args.tls.listen(),
         private_webhooks: args.allow_private_webhooks,
+        audit_otlp: args.audit_otlp.clone(),
         peers: None,
         vendors: VendorAccess::new(args.allow_private_accounts, args.system_ca.file()),
         providers: ProviderAccess::new(args.allow_private_providers, args.system_ca.file()),

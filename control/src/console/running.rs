@@ -33,6 +33,7 @@ use trilane_console::vendors::VendorAccess;
 use trilane_console::webhooks::secrets;
 use trilane_console::{first_admin, server};
 
+use super::audit_otlp::{AuditOtlpArgs, AuditSender};
 use super::webhooks::WebhookSender;
 use super::{import, now};
 use crate::console_http::ConsoleUrl;
@@ -78,6 +79,8 @@ pub struct ConsoleSettings {
     pub sealing_keys: Option<SealingKeyFile>,
     /// Whether webhooks may go to private addresses, and without TLS.
     pub private_webhooks: bool,
+    /// The collector of the audit, if there is one.
+    pub audit_otlp: AuditOtlpArgs,
     /// The addresses that may connect; `None`: all.
     pub peers: Option<Vec<IpAddr>>,
     /// The client that asks vendors for their models, to test accounts.
@@ -105,7 +108,7 @@ pub struct RunningConsole {
     stop: watch::Sender<bool>,
     serving: Vec<JoinHandle<()>>,
     /// Tasks that run without a request.
-    going_on: [JoinHandle<()>; 5],
+    going_on: Vec<JoinHandle<()>>,
 }
 
 impl RunningConsole {
@@ -118,6 +121,7 @@ impl RunningConsole {
         listener: TcpListener,
         printer: EventPrinter,
     ) -> Result<Self, Failure> {
+        let audit = AuditSender::new(&settings.audit_otlp).map_err(Failure::Usage)?;
         let store = Store::open(&settings.database);
         let store = store
             .await
@@ -131,6 +135,7 @@ impl RunningConsole {
         let watching = tokio::spawn(watch_key_changes(background.clone()));
         let indexing = tokio::spawn(index_keys(background.clone(), printer));
         let sender = WebhookSender::new(settings.private_webhooks);
+        let exporting = audit.map(|audit| tokio::spawn(audit.go_on(background.clone(), printer)));
         let telling =
             tokio::spawn(sender.go_on(background, settings.sealing_keys.clone(), printer));
         let live = LiveParts::default();
@@ -180,7 +185,10 @@ impl RunningConsole {
             live,
             stop,
             serving,
-            going_on: [maintaining, rolling, watching, indexing, telling],
+            going_on: [maintaining, rolling, watching, indexing, telling]
+                .into_iter()
+                .chain(exporting)
+                .collect(),
         })
     }
 

@@ -280,6 +280,7 @@ fn changes(before: &ApiKey, change: &KeyChange<'_>) -> Option<Map<String, Value>
                 team: before.team.clone(),
                 models: before.models.clone(),
                 multiplier: before.multiplier.clone(),
+                addresses: before.details.addresses.clone(),
                 ..KeyDocument::default()
             };
             let mut changes: Map<String, Value> = members(access.changes(&was, true)).collect();

@@ -61,6 +61,8 @@ pub struct KeyDetails {
 pub struct ConsoleDetails {
     /// The greatest final multiplier that it pays.
     max_multiplier: Option<String>,
+    /// The addresses from which it may be used.
+    pub addresses: Option<Vec<String>>,
     /// Its name.
     label: Option<String>,
     /// The last characters of its value.
@@ -121,6 +123,10 @@ impl ConsoleDetails {
         let list = |all: Vec<String>| all.join(", ");
         vec![
             ("max_multiplier", text(&self.max_multiplier)),
+            (
+                "addresses",
+                list(self.addresses.clone().unwrap_or_default()),
+            ),
             ("label", text(&self.label)),
             ("hint", text(&self.hint)),
             ("created_at", text(&self.created_at)),

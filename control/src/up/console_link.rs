@@ -20,7 +20,7 @@ use super::console_peer::ConsolePeer;
 use super::plan::{ConsolePlan, LocalConsole, Plan};
 use super::tell;
 use crate::agent::{Agent, AgentSettings};
-use crate::console::{ConsoleSettings, RunningConsole, admit_local_agent};
+use crate::console::{AuditOtlpArgs, ConsoleSettings, RunningConsole, admit_local_agent};
 use crate::console_http::ConsoleUrl;
 use crate::envoy_config::SignInConsole;
 use crate::event_printer::EventPrinter;
@@ -200,6 +200,7 @@ async fn start_console(
         address: Some(console.public.clone().unwrap_or(local)),
         sealing_keys: Some(SealingKeyFile::new(plan.data.sealing_keys())),
         private_webhooks: false,
+        audit_otlp: AuditOtlpArgs::default(),
         peers,
         vendors: VendorAccess::new(console.private_accounts, plan.system_ca.clone()),
         providers: ProviderAccess::new(console.private_accounts, plan.system_ca.clone()),
