@@ -226,8 +226,8 @@ impl KeyChange<'_> {
         let checked = if self.is_removal() {
             CheckedKey::of_removed(text(&self.sha256), place, problems)
         } else {
-            let models = texts(&self.models);
-            let addresses = texts(&self.addresses);
+            let models = texts(self.models.as_deref().map(Vec::as_slice));
+            let addresses = texts(self.addresses.as_deref().map(Vec::as_slice));
             let fields = KeyFields {
                 id: text(&self.id),
                 sha256: text(&self.sha256),
@@ -251,9 +251,8 @@ fn text<'a>(text: &'a Option<PageText<'_>>) -> Option<&'a str> {
     text.as_ref().map(|text| &*text.0)
 }
 
-fn texts<'a>(list: &'a Option<Box<Vec<PageText<'_>>>>) -> Option<Vec<&'a str>> {
-    let list = list.as_ref()?;
-    Some(list.iter().map(|PageText(text)| &**text).collect())
+fn texts<'a>(list: Option<&'a [PageText<'_>]>) -> Option<Vec<&'a str>> {
+    list.map(|list| list.iter().map(|PageText(text)| &**text).collect())
 }
 
 fn required<T: Default>(value: Option<T>, path: &str, problems: &mut Problems) -> T {

@@ -8,7 +8,7 @@ use core::time::Duration;
 use serde::de::DeserializeOwned;
 use sqlx::AssertSqlSafe;
 use time::OffsetDateTime;
-use trilane::feed::page::{KeyChange, PageText};
+use trilane::feed::page::KeyChange;
 use trilane::keys::AddressList;
 
 use super::audit::{self, Actor};
@@ -207,6 +207,10 @@ fn change(row: KeyChangeRow) -> Result<KeyChange<'static>, PageError> {
         });
     };
     let models = |names: Vec<String>| Box::new(names.into_iter().map(Into::into).collect());
+    let ranges = |list: AddressList| {
+        let texts = list.ranges().iter().map(ToString::to_string);
+        Box::new(texts.map(Into::into).collect())
+    };
     let invalid = |why: String| PageError::Unready(format!("the key {id} is not good: {why}"));
     let change = KeyChange {
         id: Some(id.clone().into()),
@@ -218,7 +222,7 @@ fn change(row: KeyChangeRow) -> Result<KeyChange<'static>, PageError> {
         models: json(own_models, "models").map_err(invalid)?.map(models),
         multiplier: multiplier.map(Into::into),
         max_multiplier: max_multiplier.map(Into::into),
-        addresses: allowed(addresses.as_deref(), owner_addresses.as_deref()),
+        addresses: allowed(addresses.as_deref(), owner_addresses.as_deref()).map(ranges),
         expires_at: expires_at.map(Into::into),
         disabled: disabled.filter(|disabled| *disabled),
         limits: json(limits, "limits").map_err(invalid)?,
@@ -230,20 +234,16 @@ fn change(row: KeyChangeRow) -> Result<KeyChange<'static>, PageError> {
 }
 
 /// The addresses that both the key and its owner allow. What cannot be read, written past the rules, allows nothing.
-fn allowed(own: Option<&str>, of_owner: Option<&str>) -> Option<Box<Vec<PageText<'static>>>> {
+fn allowed(own: Option<&str>, of_owner: Option<&str>) -> Option<AddressList> {
     let read = |text: &str| {
         let texts: Vec<String> = serde_json::from_str(text).unwrap_or_default();
         let ranges = texts.iter().filter_map(|text| text.parse().ok());
         AddressList::new(ranges.take(MOST_ADDRESSES))
     };
-    let list = match (own.map(read), of_owner.map(read)) {
-        (Some(own), Some(of_owner)) => own.and(&of_owner),
-        (list, None) | (None, list) => list?,
-    };
-    let texts = list.ranges().iter();
-    Some(Box::new(
-        texts.map(|range| range.to_string().into()).collect(),
-    ))
+    match (own.map(read), of_owner.map(read)) {
+        (Some(own), Some(of_owner)) => Some(own.and(&of_owner)),
+        (list, None) | (None, list) => list,
+    }
 }
 
 /// The terms of a key in a column, as a document has them. The database rejects other forms; if that was bypassed, the key must not be
