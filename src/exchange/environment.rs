@@ -108,7 +108,7 @@ pub enum ClientAddress {
     Known(IpAddr),
     /// None that is known, as of a socket in the file system.
     Unknown,
-    /// One that every key allows: the request is only described.
+    /// An address that every key allows: the request is only described.
     Any,
 }
 
