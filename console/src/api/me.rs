@@ -17,6 +17,7 @@ use crate::cases::me::keys::{self, OwnKeyBody, OwnKeyChangeBody, OwnKeyView};
 use crate::cases::me::teams::{self, OwnTeamView};
 use crate::cases::me::{self, MeView};
 use crate::cases::once::IdempotentResponse;
+use crate::cases::ordered_keys::{self, KeyOrderView};
 use crate::cases::paging::{ItemPage, PageParams};
 use crate::client_address::RemoteAddress;
 
@@ -42,6 +43,17 @@ handlers! {
         params(("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
         responses((status = 201, body = CreatedKey)))]
     create_key(once: OnceKey, asked: Body<OwnKeyBody>) -> IdempotentResponse<CreatedKey> = keys::create(once.as_deref(), asked);
+
+    /// The keys that are ordered for oneself and not taken yet, in the order of the orders' ids.
+    #[utoipa::path(get, operation_id = "list_own_ordered_keys", path = "/api/v1/me/ordered-keys", tag = "me", params(PageParams),
+        responses((status = 200, body = ItemPage<KeyOrderView>)))]
+    ordered_keys(page: Params<PageParams>) -> Json<ItemPage<KeyOrderView>> = ordered_keys::own(page);
+
+    /// Makes a key that was ordered for oneself. It is shown this once.
+    #[utoipa::path(post, operation_id = "take_ordered_key", path = "/api/v1/me/ordered-keys/{id}/take", tag = "me",
+        params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+        responses((status = 201, body = CreatedKey)))]
+    take_ordered_key(once: OnceKey, id: InPath<String>) -> IdempotentResponse<CreatedKey> = ordered_keys::take(once.as_deref(), &id);
 
     /// Disables one's own key, or gives it another name. Only an admin enables a key again.
     #[utoipa::path(patch, operation_id = "change_own_key", path = "/api/v1/me/keys/{id}", tag = "me", params(("id" = String, Path)),

@@ -7,6 +7,7 @@ use super::parts::{Body, InPath, OnceKey, Params, handlers};
 use crate::cases::client_sign_ins::list::{self, ClientSignInList};
 use crate::cases::erasures::{self, ErasureView};
 use crate::cases::once::IdempotentResponse;
+use crate::cases::ordered_keys::{self, KeyOrderBody, KeyOrderView};
 use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::people::{self, NewPersonBody, PersonChangeBody, PersonView};
 use crate::cases::people_bulk::{self, InvitedPeople, NewPeopleBody};
@@ -67,6 +68,22 @@ handlers! {
     #[utoipa::path(delete, operation_id = "revoke_sign_in_link", path = "/api/v1/people/{id}/sign-in-link", tag = "people",
         params(("id" = String, Path)), responses((status = 204)))]
     revoke_link(id: InPath<String>) -> Done = sign_in_links::revoke(&id);
+
+    /// The keys that are ordered for a person and not taken yet, in the order of the orders' ids.
+    #[utoipa::path(get, operation_id = "list_ordered_keys", path = "/api/v1/people/{id}/ordered-keys", tag = "people",
+        params(("id" = String, Path), PageParams), responses((status = 200, body = ItemPage<KeyOrderView>)))]
+    list_ordered_keys(id: InPath<String>, page: Params<PageParams>) -> Json<ItemPage<KeyOrderView>> = ordered_keys::list(&id, page);
+
+    /// Orders a key for a person. It is made when the person takes it: nobody else sees its value.
+    #[utoipa::path(post, operation_id = "order_key", path = "/api/v1/people/{id}/ordered-keys", tag = "people", request_body = KeyOrderBody,
+        params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "done once under one of these")),
+        responses((status = 201, body = KeyOrderView)))]
+    order_key(once: OnceKey, id: InPath<String>, terms: Body<KeyOrderBody>) -> IdempotentResponse<KeyOrderView> = ordered_keys::create(once.as_deref(), &id, terms);
+
+    /// Cancels the order of a key that was not taken yet.
+    #[utoipa::path(delete, operation_id = "cancel_ordered_key", path = "/api/v1/people/{id}/ordered-keys/{order}", tag = "people",
+        params(("id" = String, Path), ("order" = String, Path)), responses((status = 204)))]
+    cancel_ordered_key(ids: InPath<(String, String)>) -> Done = ordered_keys::remove(&ids.0, &ids.1);
 
     /// The clients of a person that are signed in, such as coding agents, the latest used first.
     #[utoipa::path(get, operation_id = "list_sign_ins", path = "/api/v1/people/{id}/sign-ins", tag = "people",

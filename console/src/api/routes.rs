@@ -33,6 +33,12 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/me/teams", rights::SEE_OWN_KEYS),
     route(Method::GET, "/api/v1/me/keys", rights::SEE_OWN_KEYS),
     route(Method::POST, "/api/v1/me/keys", rights::CHANGE_OWN_KEYS),
+    route(Method::GET, "/api/v1/me/ordered-keys", rights::SEE_OWN_KEYS),
+    route(
+        Method::POST,
+        "/api/v1/me/ordered-keys/{id}/take",
+        rights::CHANGE_OWN_KEYS,
+    ),
     route(
         Method::PATCH,
         "/api/v1/me/keys/{id}",
@@ -161,6 +167,21 @@ pub const ROUTES: &[ApiRoute] = &[
         Method::GET,
         "/api/v1/people/{id}/sessions",
         rights::SEE_PEOPLE,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/people/{id}/ordered-keys",
+        rights::SEE_PEOPLE,
+    ),
+    route(
+        Method::POST,
+        "/api/v1/people/{id}/ordered-keys",
+        rights::CHANGE_KEYS,
+    ),
+    route(
+        Method::DELETE,
+        "/api/v1/people/{id}/ordered-keys/{order}",
+        rights::CHANGE_KEYS,
     ),
     route(
         Method::GET,

@@ -412,6 +412,14 @@ pub(super) async fn drawn(
     };
     Ok(StoredKey {
         sha256: value.digest(),
+        hint: Some(value.hint().to_owned()),
+        ..asked(new, id, caller, now)
+    })
+}
+
+/// A key on these terms, without a value.
+pub(super) fn asked(new: &NewKeyBody, id: String, caller: &Caller, now: i64) -> StoredKey {
+    StoredKey {
         id,
         group_id: new.group.clone(),
         owner: new.owner.clone(),
@@ -426,10 +434,8 @@ pub(super) async fn drawn(
         limits: new.limits.clone().map(stored_limits),
         created_at: Some(moment(now)),
         created_by: Some(caller.id.clone()),
-        hint: Some(value.hint().to_owned()),
-        counts_as: None,
-        disabled_with: None,
-    })
+        ..StoredKey::default()
+    }
 }
 
 /// Checks a key, adds it, and notes who has.

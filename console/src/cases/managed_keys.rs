@@ -56,16 +56,7 @@ pub(super) async fn refuse_others(
         spent: None,
     };
     let refused = member_budgets::refuse_more(&changed, &of_team, &was);
-    refused.map_err(|problem| {
-        let mut problems = Problems::default();
-        for placed in problem.placed() {
-            problems.push(
-                format!("limits.budget.{}", placed.path),
-                placed.reason.clone(),
-            );
-        }
-        ApiProblem::of(problems)
-    })
+    refused.map_err(|problem| problem.below("limits.budget"))
 }
 
 /// The limits of a key without the amounts of its budget.

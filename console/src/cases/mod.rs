@@ -39,6 +39,7 @@ pub(crate) mod names;
 pub(crate) mod nearly_spent;
 pub(crate) mod once;
 pub(crate) mod one_request;
+pub(crate) mod ordered_keys;
 pub(crate) mod paging;
 pub(crate) mod people;
 pub(crate) mod people_bulk;

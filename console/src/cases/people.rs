@@ -10,6 +10,7 @@ use super::key_checks::check_addresses;
 use super::key_models::group_in_force;
 use super::keys;
 use super::once::{IdempotentRequest, IdempotentResponse};
+use super::ordered_keys::{self, KeyOrderBody};
 use super::paging::{ItemPage, PageParams};
 use super::problem::ApiProblem;
 use super::rights;
@@ -97,6 +98,9 @@ pub struct NewPersonBody {
     pub(crate) name: String,
     /// The role, which decides the routes that the person may use.
     pub(crate) role: Role,
+    /// A key that is ordered for the person, who takes it after signing in: nobody else sees its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<KeyOrderBody>,
 }
 
 /// The changes to a person.
@@ -195,6 +199,9 @@ pub async fn create(
     new: NewPersonBody,
 ) -> Result<IdempotentResponse<PersonView>, ApiProblem> {
     caller.must(rights::CHANGE_PEOPLE)?;
+    if new.key.is_some() {
+        caller.must(rights::CHANGE_KEYS)?;
+    }
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/people", &new)?;
     let now = state.now();
     let person = drawn(&new, now)?;
@@ -203,6 +210,10 @@ pub async fn create(
             return Ok(answer);
         }
         add(transaction, caller, &person, now).await?;
+        if let Some(terms) = &new.key {
+            let placed = ordered_keys::place(transaction, caller, &[(&person, terms)], now).await;
+            placed.map_err(|(_, problem)| problem.below("key"))?;
+        }
         once.answer(transaction, view(person.clone()), None, now).await
     })
 }

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::once::{IdempotentRequest, IdempotentResponse};
+use super::ordered_keys::{self, KeyOrderBody};
 use super::people::{self, NewPersonBody};
 use super::problem::ApiProblem;
 use super::rights;
@@ -16,6 +17,7 @@ use super::teams;
 use crate::in_transaction;
 use crate::sessions::{self, INVITATION};
 use crate::store::erasures::Pseudonyms;
+use crate::store::keys;
 use crate::store::people as stored;
 use crate::timestamp::moment;
 
@@ -32,6 +34,9 @@ pub struct NewPeopleBody {
     /// The team that all of them become members of. Where it lets members make keys, each makes theirs after the link: nobody else sees the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) team: Option<String>,
+    /// A key that is ordered for each of them that names none of its own. Each takes theirs after the link: nobody else sees the values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<KeyOrderBody>,
 }
 
 /// A person who was added, with the link that signs them in.
@@ -64,6 +69,10 @@ pub async fn create(
     if new.team.is_some() {
         caller.must(rights::CHANGE_TEAMS)?;
     }
+    let has_keys = new.key.is_some() || new.people.iter().any(|person| person.key.is_some());
+    if has_keys {
+        caller.must(rights::CHANGE_KEYS)?;
+    }
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/people/bulk", &new)?;
     let now = state.now();
     if !(1..=MOST).contains(&new.people.len()) {
@@ -85,6 +94,9 @@ pub async fn create(
         // Nobody else adds one meanwhile: PostgreSQL would end the transaction with the id that is taken.
         stored::lock(transaction).await?;
         let erased = Pseudonyms::read(transaction).await?;
+        if has_keys {
+            keys::take_turn(transaction).await?;
+        }
         let team = match &new.team {
             None => None,
             Some(team) => match teams::find_locked(transaction, team).await {
@@ -118,6 +130,19 @@ pub async fn create(
             });
         }
         ApiProblem::if_any(problems)?;
+        let orders = people.iter().zip(&new.people);
+        let orders: Vec<_> = orders
+            .enumerate()
+            .filter_map(|(place, (person, of))| Some((place, person, of.key.as_ref().or(new.key.as_ref())?)))
+            .collect();
+        let placed: Vec<_> = orders.iter().map(|(_, person, terms)| (*person, *terms)).collect();
+        if !placed.is_empty() {
+            let placed = ordered_keys::place(transaction, caller, &placed, now).await;
+            placed.map_err(|(of, problem)| {
+                let place = orders.get(of).map_or(of, |(place, ..)| *place);
+                problem.below(&format!("people[{place}].key"))
+            })?;
+        }
         let made = InvitedPeople { added: u32::try_from(invited.len()).unwrap_or(u32::MAX), invited: Some(invited) };
         once.answer(transaction, made, Some("invited"), now).await
     })

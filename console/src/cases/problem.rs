@@ -143,6 +143,15 @@ impl ApiProblem {
         self.detail.as_deref().unwrap_or(self.title)
     }
 
+    /// The same, of a part of what was sent: its places lie below this one.
+    #[must_use]
+    pub fn below(mut self, place: &str) -> Self {
+        for problem in &mut self.problems {
+            problem.path = format!("{place}.{}", problem.path);
+        }
+        self
+    }
+
     /// Returns the individual faults, each with its place.
     pub fn placed(&self) -> &[PlacedProblem] {
         &self.problems

@@ -139,6 +139,8 @@ fn own_router() -> Router<ConsoleState> {
         .route("/me/sign-ins/{id}/end", post(me::end_sign_in))
         .route("/me/key", get(me::ask).post(me::show))
         .route("/me/new-key", get(me::new))
+        .route("/me/ordered-keys", get(me::waiting))
+        .route("/me/ordered-keys/{id}/take", post(me::take))
         .route("/me/keys", post(me::create))
         .route(
             "/me/keys/{id}/rotate",
@@ -215,6 +217,10 @@ fn admin_router() -> Router<ConsoleState> {
         .route(
             "/people/{id}/sign-ins/{sign_in}/end",
             post(people::end_sign_in),
+        )
+        .route(
+            "/people/{id}/ordered-keys/{order}/cancel",
+            post(people::cancel_key),
         )
         .route(
             "/people/{id}/erase",

@@ -17,7 +17,7 @@ use super::render::page;
 use super::shell::{Appearance, PageShell};
 use super::signed_in::{SignedIn, session_token};
 use super::start;
-use crate::cases::{ConsoleState, Role, providers};
+use crate::cases::{ConsoleState, Role, ordered_keys, providers};
 use crate::client_address::RemoteAddress;
 use crate::passwords::Password;
 use crate::sessions::{self, DEVICE, LONGEST, NewSession, SignInError, SignInSource};
@@ -183,6 +183,9 @@ pub async fn by_password(
     Ok(response)
 }
 
+/// The page of the keys that wait for a person.
+const WAITING: &str = "/me/ordered-keys";
+
 /// Shows the page of a sign-in link: a button. Programs that open links before people do would use it up otherwise.
 pub async fn link(fields: Fields, headers: HeaderMap) -> PageResult {
     page(&LinkPage {
@@ -203,10 +206,12 @@ pub async fn by_link(
     match begun {
         Ok(session) => {
             let (_, passwords) = providers::sign_in::offered(&state).await?;
-            let to = if session.has_password || !passwords {
-                "/"
-            } else {
+            let to = if !session.has_password && passwords {
                 "/me/password"
+            } else if ordered_keys::waits(&state, &session.person.id).await? {
+                WAITING
+            } else {
+                "/"
             };
             begin(&state, &headers, &session, to).await
         }
@@ -307,7 +312,9 @@ pub async fn set_password(form: SignedForm) -> PageResult {
     )
     .await?;
     // Whoever was invited has come for a key.
-    let to = if me::wants_first_key(&form.state, &form.signed_in).await? {
+    let to = if ordered_keys::waits(&form.state, &form.signed_in.caller.id).await? {
+        WAITING
+    } else if me::wants_first_key(&form.state, &form.signed_in).await? {
         "/me/new-key"
     } else {
         start::home(&form.state, form.signed_in.caller.role).await?

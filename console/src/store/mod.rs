@@ -56,6 +56,7 @@ mod migration;
 pub mod names;
 pub mod nearly_spent;
 pub mod old_rows;
+pub mod ordered_keys;
 pub mod passwords;
 pub mod people;
 mod pools;

@@ -147,6 +147,16 @@ CREATE TABLE authorization_requests (
   expires_at  BIGINT NOT NULL
 ) {by key};
 
+-- Keys that are ordered for people: each is made when its person takes it, and nobody else sees its value.
+CREATE TABLE ordered_keys (
+  id         TEXT NOT NULL PRIMARY KEY,
+  person_id  TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  -- Group, label, team, models, limits and end of the key, as JSON.
+  terms      TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+) {by key};
+CREATE INDEX ordered_keys_by_person ON ordered_keys (person_id, id);
+
 -- Links that sign a person in, once.
 CREATE TABLE sign_in_links (
   digest     TEXT NOT NULL PRIMARY KEY,

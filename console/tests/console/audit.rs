@@ -74,6 +74,7 @@ on_both! {
             (put.clone(), "teams/{id}/members/{person}", v1("teams/red/members/mia"), json!({}), "team.member"),
             (put.clone(), "teams/{id}/members/{person}/budget", v1("teams/red/members/mia/budget"), json!({"per_day": "5"}), "budget.change"),
             (delete.clone(), "teams/{id}/members/{person}/budget", v1("teams/red/members/mia/budget"), none(), "budget.change"),
+            (post.clone(), "people/{id}/ordered-keys", v1("people/mia/ordered-keys"), json!({"group": "g", "label": "Ordered"}), "person.key_order"),
             (post.clone(), "keys", v1("keys"), json!({"id": "k", "group": "g"}), "key.create"),
             (patch.clone(), "keys/{id}", v1("keys/k"), json!({"label": "laptop"}), "key.change"),
             (post.clone(), "keys/bulk", v1("keys/bulk"), json!({"filter": {"group": "g"}, "change": {"disabled": false}, "expected": 1}), "keys.change"),
@@ -123,6 +124,12 @@ on_both! {
         for one in acts {
             act(&root, "root", one).await;
         }
+        let order = async || api.get(&root, "/api/v1/people/mia/ordered-keys").await.expect(200)["items"][0]["id"].as_str().unwrap().to_owned();
+        let take = v1(&format!("me/ordered-keys/{}/take", order().await));
+        act(&mia, "mia", (post.clone(), "me/ordered-keys/{id}/take", take, none(), "key.create")).await;
+        api.post(&root, "/api/v1/people/mia/ordered-keys", &json!({"group": "g"})).await.expect(201);
+        let cancelled = v1(&format!("people/mia/ordered-keys/{}", order().await));
+        act(&root, "root", (delete.clone(), "people/{id}/ordered-keys/{order}", cancelled, none(), "person.key_order")).await;
         let made = act(&mia, "mia", (post.clone(), "me/keys", v1("me/keys"), json!({"team": "red", "group": "g"}), "key.create")).await.json();
         let own = v1(&format!("me/keys/{}", made["key"]["id"].as_str().unwrap()));
         act(&mia, "mia", (patch.clone(), "me/keys/{id}", own.clone(), json!({"label": "mine"}), "key.change")).await;

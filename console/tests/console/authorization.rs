@@ -18,6 +18,7 @@ fn some_path(path: &str) -> String {
         .replace("{envoy}", "agent")
         .replace("{file}", "f")
         .replace("{version}", "1")
+        .replace("{order}", "some")
         .replace("{kind}", "owner")
         .replace("{person}", "ann")
         .replace("{provider}", "some")
@@ -222,7 +223,7 @@ on_both! {
 }
 
 /// Every route by which a member or an agent names an object: that of somebody else, and one that is not there.
-const OTHERS: [(&str, &str, &str); 21] = [
+const OTHERS: [(&str, &str, &str); 22] = [
     ("PATCH /api/v1/keys/{id}", "kb", "none"),
     ("GET /api/v1/teams/{id}", "blue", "none"),
     (
@@ -249,6 +250,11 @@ const OTHERS: [(&str, &str, &str); 21] = [
         "DELETE /api/v1/teams/{id}/members/{person}/budget",
         "blue/members/bob/budget",
         "none/members/bob/budget",
+    ),
+    (
+        "POST /api/v1/me/ordered-keys/{id}/take",
+        "order-of-bob/take",
+        "none/take",
     ),
     ("DELETE /api/v1/me/sign-ins/{id}", "of-bob", "none"),
     ("PATCH /api/v1/me/keys/{id}", "kb", "none"),
@@ -306,6 +312,7 @@ on_both! {
         api.post(&admin, "/api/v1/teams", &json!({"id": "blue"})).await.expect(201);
         api.call(&admin, Method::PUT, "/api/v1/teams/blue/members/bob", &[], &json!({})).await.expect(200);
         database.execute("INSERT INTO client_sign_ins VALUES ('of-bob', 'bob', 'r', 'c', '', '', 1, 1, 1, 1, 9000000000000000)").await.unwrap();
+        database.execute("INSERT INTO ordered_keys VALUES ('order-of-bob', 'bob', '{\"group\":\"g\"}', 1)").await.unwrap();
         let text = line("2026-11-24T11:00:00Z", "kb", "m", "1");
         api.ledger(&admin, "/api/v1/ledger/edge-2/f?from=0", &text).await.expect(200);
         let seen = async || {

@@ -54,6 +54,7 @@ mod multipliers;
 mod names;
 mod nearly_spent;
 mod openapi;
+mod ordered_keys;
 mod page_security;
 mod page_snapshots;
 mod postgres;

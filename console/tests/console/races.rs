@@ -276,6 +276,34 @@ fn member_budget_seen() -> Vec<RaceStep> {
     vec![step("GET /api/v1/budgets/{kind}/{id}", &["member", "ann@t<n>"]).places(&["/budget"])]
 }
 
+fn order_key() -> RaceStep {
+    step("POST /api/v1/people/{id}/ordered-keys", &["ann"])
+        .body(json!({"group": "g", "label": "L<n>"}))
+        .keep("order", "/id")
+}
+
+fn take_key() -> RaceStep {
+    step("POST /api/v1/me/ordered-keys/{id}/take", &["<order>"]).by("ann")
+}
+
+fn cancel_key() -> RaceStep {
+    step(
+        "DELETE /api/v1/people/{id}/ordered-keys/{order}",
+        &["ann", "<order>"],
+    )
+}
+
+fn order_seen() -> Vec<RaceStep> {
+    vec![
+        step(
+            "GET /api/v1/people/{id}/ordered-keys",
+            &["ann", "?limit=500"],
+        )
+        .count("L<n>"),
+        step("GET /api/v1/keys", &["?search=L<n>&limit=500"]).count("L<n>"),
+    ]
+}
+
 fn team_seen() -> Vec<RaceStep> {
     vec![
         step("GET /api/v1/teams/{id}", &["t<n>"]).places(&["/name", "/allowance"]),
@@ -505,6 +533,11 @@ fn races() -> Vec<Race> {
         race("one's own key is rotated and disabled", [team_of_ann(2), vec![own_key()]].concat(),
             vec![rotate_own(3600), change_own(json!({"disabled": true})), rotate_own(3600)], own_seen()),
         race("a member makes a key and leaves", team_of_ann(1), vec![own_key(), no_member()], own_seen()),
+        race("a key that is ordered is taken twice", vec![order_key()], vec![take_key(), take_key()], order_seen()),
+        race("a key that is ordered is taken as the order is cancelled", vec![order_key()], vec![take_key(), cancel_key()], order_seen()),
+        race("an order is cancelled twice", vec![order_key()], vec![cancel_key(), cancel_key()], order_seen()),
+        race("two keys are ordered with one label", vec![], vec![order_key(), order_key()],
+            vec![step("GET /api/v1/people/{id}/ordered-keys", &["ann", "?limit=500"]).count("L<n>"), cancel_key()]),
         race("a member's budget is set and taken", [team_of_ann(1), vec![member_budget(json!({"per_day": "1"}))]].concat(),
             vec![member_budget(json!({"per_month": "5"})), no_member_budget()], member_budget_seen()),
         race("a member's budget is set as the member leaves", team_of_ann(1),

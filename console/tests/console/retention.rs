@@ -203,6 +203,7 @@ on_both! {
             ("sessions", "session-idle", false, format!("'session-idle', 'p', 'admin', 0, {}, {fresh}, 'i'", at(1))),
             ("authorization_requests", "authorization-new", true, format!("'authorization-new', 'i', 'b', '/', {fresh}")),
             ("authorization_requests", "authorization-over", false, format!("'authorization-over', 'i', 'b', '/', {hour}")),
+            ("ordered_keys", "order-of-long-ago", true, "'order-of-long-ago', 'p', '{}', 0".to_owned()),
             ("sign_in_links", "link-new", true, format!("'link-new', 'p', 0, {fresh}")),
             ("sign_in_links", "link-expired", false, format!("'link-expired', 'p', 0, {hour}")),
             ("device_grants", "grant-new", true, format!("'grant-new', 'BCDFGHJK', 'c', '', '', 5, 0, 'pending', NULL, NULL, NULL, NULL, 0, {fresh}")),
@@ -241,7 +242,7 @@ on_both! {
         for turn in 0..2 {
             maintenance::run(&store, retention).await.unwrap();
             let dump = database.dump().await;
-            let names = ["answer-", "grant-", "session-", "sign-in-", "authorization-", "link-", "failure-", "token-", "message-", "nearly-", "audit-", "spend-"];
+            let names = ["answer-", "grant-", "session-", "sign-in-", "order-", "authorization-", "link-", "failure-", "token-", "message-", "nearly-", "audit-", "spend-"];
             let mut left: Vec<String> = dump
                 .split(|c: char| !(c.is_ascii_alphabetic() || c == '-'))
                 .filter(|word| names.iter().any(|name| word.starts_with(name)))

@@ -59,6 +59,7 @@ PAGES: list[tuple[str, str, str]] = [
     ("teams-of-a-viewer", "/teams", "victor"),
     ("team", "/teams/blue", "admin"),
     ("team-remove", "/teams/blue/remove", "admin"),
+    ("me-ordered-keys", "/me/ordered-keys", "ann"),
     ("team-member-budget", "/teams/blue/budget?person=ann", "admin"),
     ("key-budget", "/keys/evals/budget", "admin"),
     ("team-leave", "/teams/blue/leave?person=ann", "admin"),

@@ -93,6 +93,7 @@ def fill(api: Api) -> None:
     allowance = {"keys": 2, "groups": ["mixed", "b-official"], "limits": {"budget": {"per_month": "15"}}, "lifetime_days": 90}
     api.post("/teams", {"id": "blue", "name": "Blue", "allowance": allowance})
     assert api.call("PUT", "/teams/blue/members/ann", {"manager": False}).status_code == 200
+    api.post("/people/ann/ordered-keys", {"group": "mixed", "team": "blue", "label": "Laptop", "limits": {"budget": {"per_month": "20"}}})
     budget = {"budget": {"per_month": "300"}}
     keys: list[tuple[str, str, str, dict[str, Any]]] = [
         ("ci-review", "Platform team", "mixed", {"label": "CI review", "limits": {"budget": {"per_month": "1000"}, "requests_per_minute": 600}}),

@@ -4,11 +4,13 @@ mod act;
 mod by_key;
 mod left;
 mod new_key;
+mod ordered_keys;
 mod own;
 
 pub use act::{confirm_disable, confirm_rotate, disable, end_old, end_sign_in, rotate};
 pub use by_key::{ask, show};
 pub use new_key::{create, new};
+pub use ordered_keys::{take, waiting};
 pub use own::{own, sums, wants_first_key};
 
 /// The path of what is done to one's own key.

@@ -12,6 +12,7 @@ use crate::cases::holder::RequestsState;
 use crate::cases::me::teams::OwnTeamView;
 use crate::cases::me::{keys as own_keys, teams};
 use crate::cases::names::{Name, WantedNames};
+use crate::cases::ordered_keys;
 use crate::cases::paging::PageParams;
 use crate::cases::requests::{self, RequestParams};
 use crate::cases::rights;
@@ -75,6 +76,8 @@ struct MePage {
     all_requests: String,
     may_create: bool,
     may_change: bool,
+    /// Whether a key that was ordered waits.
+    is_awaited: bool,
 }
 
 /// Formats the amounts spent, by currency.
@@ -233,6 +236,7 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
         requests: RequestRow::all(&state, &signed_in.caller, &latest).await?,
         may_create: may_change && teams.iter().any(has_room),
         may_change,
+        is_awaited: ordered_keys::waits(&state, &signed_in.caller.id).await?,
         sign_ins,
         teams: teams
             .iter()

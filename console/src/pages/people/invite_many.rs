@@ -2,16 +2,22 @@
 
 use askama::Template;
 use csv::{ReaderBuilder, Trim};
+use trilane::limits::SubjectKind;
 
 use super::ROLES;
+use crate::cases::key_models;
+use crate::cases::names::WantedNames;
+use crate::cases::ordered_keys::KeyOrderBody;
 use crate::cases::people::NewPersonBody;
 use crate::cases::people_bulk::{self, InvitedPerson, NewPeopleBody};
 use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState, Role};
 use crate::pages::form::Fields;
+use crate::pages::keys::terms;
 use crate::pages::owner_field::{OwnerField, TEAM, is_search};
 use crate::pages::{
-    FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page, page,
+    FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page, limit_fields,
+    page,
 };
 
 /// The headings that a first line may have.
@@ -24,6 +30,8 @@ struct InvitePage {
     fields: Fields,
     problems: FieldProblems,
     team: OwnerField,
+    groups: Vec<(String, String)>,
+    budgets: Vec<(String, &'static str)>,
     roles: Vec<(&'static str, &'static str)>,
 }
 
@@ -43,6 +51,19 @@ async fn show(
     problems: FieldProblems,
 ) -> PageResult {
     let failed = !problems.is_empty();
+    let in_force = key_models::groups(state, &signed_in.caller).await?;
+    let mut wanted = WantedNames::default();
+    wanted.all(
+        SubjectKind::Group,
+        in_force.iter().map(|(id, _)| id.as_str()),
+    );
+    let names = wanted.find(state, &signed_in.caller).await?;
+    let groups = in_force.into_iter().map(|(id, _)| {
+        let name = names.group(&id).text;
+        (id, name)
+    });
+    let none = (String::new(), "No key".to_owned());
+    let groups: Vec<(String, String)> = core::iter::once(none).chain(groups).collect();
     let (name, kind, _) = TEAM;
     // An invitation makes nobody a member of a team that there is not.
     let team = (name, kind, "");
@@ -51,6 +72,8 @@ async fn show(
         &InvitePage {
             shell: signed_in.shell("Invite many"),
             team,
+            groups,
+            budgets: limit_fields::budgets(),
             fields,
             problems,
             roles: ROLES.to_vec(),
@@ -59,8 +82,26 @@ async fn show(
     )
 }
 
-/// The people of a table: a line each, with an id and perhaps a name and a role. Ids are in lower case.
-fn people(text: &str, role: Role, problems: &mut FieldProblems) -> Vec<NewPersonBody> {
+/// The key that a form orders for everybody; with no group where it orders none.
+fn ordered(fields: &Fields, problems: &mut FieldProblems) -> KeyOrderBody {
+    KeyOrderBody {
+        group: fields.get("key_group").to_owned(),
+        label: fields.given("key_label"),
+        team: fields.given("team"),
+        models: None,
+        expires_at: terms::expires_at(fields),
+        limits: terms::limits(fields, None, problems),
+    }
+}
+
+/// The people of a table: a line each, with an id and perhaps a name, a role, and the label and the group of a key. Ids are in lower case. What a
+/// line does not say is as for everybody.
+fn people(
+    text: &str,
+    role: Role,
+    key: &KeyOrderBody,
+    problems: &mut FieldProblems,
+) -> Vec<NewPersonBody> {
     let semicolons = text.lines().next().is_some_and(|line| line.contains(';'));
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
@@ -87,7 +128,19 @@ fn people(text: &str, role: Role, problems: &mut FieldProblems) -> Vec<NewPerson
             let reason = format!("{id}: the role must be member, viewer or admin");
             problems.push("table", &reason);
         }
+        let own = |number: usize| Some(cell(number).to_owned()).filter(|cell| !cell.is_empty());
+        let (label, group) = (own(3), own(4).unwrap_or_else(|| key.group.clone()));
+        if group.is_empty() && label.is_some() {
+            let reason = format!("{id}: the key needs a group, in the table or below");
+            problems.push("table", &reason);
+        }
+        let ordered = KeyOrderBody {
+            label: label.or_else(|| key.label.clone()),
+            group,
+            ..key.clone()
+        };
         found.push(NewPersonBody {
+            key: (!ordered.group.is_empty()).then_some(ordered),
             id,
             name: cell(1).to_owned(),
             role: named.unwrap_or(role),
@@ -130,13 +183,15 @@ pub async fn invite_many(sent: SignedForm) -> PageResult {
         return show(&state, &signed_in, fields, problems).await;
     }
     let role = super::role(&fields, &mut problems);
-    let people = people(fields.exact("table"), role, &mut problems);
+    let key = ordered(&fields, &mut problems);
+    let people = people(fields.exact("table"), role, &key, &mut problems);
     if problems.is_empty() {
         let ids: Vec<String> = people.iter().map(|person| person.id.clone()).collect();
         let team = fields.given("team");
         let new = NewPeopleBody {
             people,
             team: team.clone(),
+            key: None,
         };
         let once = Some(fields.get("once"));
         match people_bulk::create(&state, &signed_in.caller, once, new).await {
@@ -182,7 +237,7 @@ mod tests {
             (" ann , Ann ", vec![("ann", "Ann", Role::Member)]),
         ] {
             let mut problems = FieldProblems::default();
-            let found = people(table, Role::Member, &mut problems);
+            let found = people(table, Role::Member, &KeyOrderBody::default(), &mut problems);
             let found: Vec<_> = found
                 .iter()
                 .map(|new| (new.id.as_str(), new.name.as_str(), new.role))
@@ -199,8 +254,43 @@ mod tests {
             ),
         ] {
             let mut problems = FieldProblems::default();
-            people(table, Role::Member, &mut problems);
+            people(table, Role::Member, &KeyOrderBody::default(), &mut problems);
             assert_eq!(problems.at("table"), problem, "{table}");
         }
+    }
+
+    #[test]
+    fn which_keys_a_table_orders() {
+        let all = KeyOrderBody {
+            group: "mixed".to_owned(),
+            label: Some("Laptop".to_owned()),
+            ..KeyOrderBody::default()
+        };
+        let none = KeyOrderBody::default();
+        for (key, line, want) in [
+            (&none, "ann", None),
+            (&all, "ann", Some(("Laptop", "mixed"))),
+            (&all, "ann,Ann,member,Notebook", Some(("Notebook", "mixed"))),
+            (&all, "ann,,,,b-official", Some(("Laptop", "b-official"))),
+            (
+                &none,
+                "ann,,,Notebook,b-official",
+                Some(("Notebook", "b-official")),
+            ),
+        ] {
+            let mut problems = FieldProblems::default();
+            let found = people(line, Role::Member, key, &mut problems);
+            let ordered = found[0].key.as_ref();
+            let got =
+                ordered.map(|key| (key.label.as_deref().unwrap_or_default(), key.group.as_str()));
+            assert_eq!(got, want, "{line}");
+            assert!(problems.is_empty(), "{line}");
+        }
+        let mut problems = FieldProblems::default();
+        people("ann,,,Notebook", Role::Member, &none, &mut problems);
+        assert_eq!(
+            problems.at("table"),
+            "ann: the key needs a group, in the table or below"
+        );
     }
 }

@@ -4,7 +4,7 @@ mod invite_many;
 mod one;
 
 pub use self::invite_many::{invite_many, invite_many_form};
-pub use self::one::{confirm_disable, disable, enable, end_sign_in, one, unlink};
+pub use self::one::{cancel_key, confirm_disable, disable, enable, end_sign_in, one, unlink};
 
 use askama::Template;
 use axum::extract::Path;
@@ -137,6 +137,7 @@ pub async fn invite(sent: SignedForm) -> PageResult {
         id: fields.get("id").to_owned(),
         name: fields.get("name").to_owned(),
         role: role(&fields, &mut problems),
+        key: None,
     };
     if problems.is_empty() {
         let made = people::create(&state, &signed_in.caller, None, new).await;

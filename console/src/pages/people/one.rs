@@ -8,6 +8,7 @@ use super::{ROLES, page_of, path_of};
 use crate::cases::client_sign_ins::list::{self as sign_ins, ClientSignInView};
 use crate::cases::keys::{self as all_keys, KeyListParams, KeyView};
 use crate::cases::names::{Name, Names, WantedNames};
+use crate::cases::ordered_keys;
 use crate::cases::paging::PageParams;
 use crate::cases::people::{self, PersonAccessView, PersonChangeBody, PersonView};
 use crate::cases::person_sessions::{self, SessionView};
@@ -41,6 +42,14 @@ struct PersonKey {
     last_used: Option<String>,
 }
 
+/// A key that is ordered for the person.
+struct PersonOrder {
+    cancel: String,
+    label: Option<String>,
+    group: Name,
+    ordered_at: String,
+}
+
 #[derive(Template)]
 #[template(path = "person.html")]
 struct PersonPage {
@@ -62,6 +71,8 @@ struct PersonPage {
     more_tokens: bool,
     sessions: Vec<SessionView>,
     more_sessions: bool,
+    orders: Vec<PersonOrder>,
+    may_order: bool,
     sign_ins: Vec<ClientSignInView>,
     sign_out: String,
     identities: Vec<IdentityView>,
@@ -157,7 +168,20 @@ pub(super) async fn show(
         wanted.add(SubjectKind::Group, &key.group);
         wanted.all(SubjectKind::Team, key.team.as_deref());
     }
+    let ordered = ordered_keys::list(state, caller, &person.id, first())
+        .await?
+        .items;
+    wanted.all(
+        SubjectKind::Group,
+        ordered.iter().map(|order| order.key.group.as_str()),
+    );
     let names = wanted.find(state, caller).await?;
+    let orders = ordered.into_iter().map(|order| PersonOrder {
+        cancel: path_of(&format!("ordered-keys/{}/cancel", order.id), id),
+        group: names.group(&order.key.group),
+        label: order.key.label,
+        ordered_at: order.created_at,
+    });
     let now = moment(state.now());
     let (fields, problems) = sent.unwrap_or_default();
     let stored = || {
@@ -192,6 +216,8 @@ pub(super) async fn show(
             tokens: tokens.map(|found| found.items),
             more_sessions: sessions.next.is_some(),
             sessions: sessions.items,
+            orders: orders.collect(),
+            may_order: caller.may(rights::CHANGE_KEYS),
             sign_ins,
             sign_out: path_of("sign-ins/", &person.id),
             identities,
@@ -209,6 +235,12 @@ pub(super) async fn show(
 /// One person.
 pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
     show(&state, &signed_in, &id, None).await
+}
+
+/// Cancels the order of a key for a person.
+pub async fn cancel_key(Path((id, order)): Path<(String, String)>, sent: SignedForm) -> PageResult {
+    ordered_keys::remove(&sent.state, &sent.signed_in.caller, &id, &order).await?;
+    Ok(done(&page_of(&id), Notice::Removed))
 }
 
 /// Asks whether a person is to be disabled, and counts what ends with that.

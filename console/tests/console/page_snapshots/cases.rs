@@ -146,6 +146,7 @@ pub const FILLED: &[(&str, &str)] = &[
     ("team", "/teams/blue"),
     ("team-without-allowance", "/teams/red"),
     ("team-remove", "/teams/blue/remove"),
+    ("me-ordered-keys", "/me/ordered-keys"),
     ("team-member-budget", "/teams/blue/budget?person=ann"),
     ("key-budget", "/keys/evals/budget"),
     ("team-leave", "/teams/blue/leave?person=ann"),

@@ -263,6 +263,8 @@ pub async fn fill(api: &Api, database: &TestDatabase, admin: &str) -> Seeded {
     post("teams", json!({"id": "red"})).await;
     put("teams/blue/members/ann", json!({})).await;
     put("teams/blue/members/bob", json!({"manager": true})).await;
+    let ordered = json!({"group": "mixed", "team": "blue", "label": "Laptop", "limits": {"budget": {"per_month": "20"}}});
+    post("people/ann/ordered-keys", ordered).await;
     let mut named = vec![("value", keys(api, admin).await)];
     let agent = envoys(api, admin).await;
     let taken = api
