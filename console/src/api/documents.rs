@@ -3,14 +3,27 @@
 use axum::Json;
 use http::StatusCode;
 
-use super::answers::Tagged;
+use super::answers::{Created, Tagged};
 use super::parts::{Body, Call, IfMatch, InPath, Params, handlers};
 use crate::cases::ApiProblem;
 use crate::cases::document_check::{self, DocumentCheckBody, DocumentCheckView};
+use crate::cases::document_keys;
 use crate::cases::documents::{self, DocumentHead, DocumentView, PublishAgainBody};
+use crate::cases::drafts::DraftView;
+use crate::cases::keys::{KeyListParams, KeyView};
 use crate::cases::paging::{ItemPage, PageParams};
 
 handlers! {
+    /// The keys that stand in the document in force, as filtered, in the order of their ids. Members see their own, managers those of their `team`.
+    #[utoipa::path(get, operation_id = "list_document_keys", path = "/api/v1/documents/current/keys", tag = "documents", params(KeyListParams, PageParams),
+        responses((status = 200, body = ItemPage<KeyView>)))]
+    keys(asked: Params<KeyListParams>, page: Params<PageParams>) -> Json<ItemPage<KeyView>> = document_keys::list(asked, page);
+
+    /// Begins a draft in which a key of the document in force is disabled. Gateways hear of it when that is published.
+    #[utoipa::path(post, operation_id = "disable_document_key", path = "/api/v1/documents/current/keys/{id}/disable", tag = "documents",
+        params(("id" = String, Path)), responses((status = 201, body = DraftView)))]
+    disable_key(id: InPath<String>) -> Created<DraftView> = document_keys::disable(&id);
+
     /// Every version, the latest first, without its text.
     #[utoipa::path(get, operation_id = "list_documents", path = "/api/v1/documents", tag = "documents", params(PageParams),
         responses((status = 200, body = ItemPage<DocumentHead>)))]

@@ -98,6 +98,8 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
     let documents = OpenApiRouter::<ConsoleState>::new()
         .routes(routes!(documents::list))
         .routes(routes!(documents::current))
+        .routes(routes!(documents::keys))
+        .routes(routes!(documents::disable_key))
         .routes(routes!(documents::get))
         .routes(routes!(documents::check))
         .routes(routes!(documents::publish_again))

@@ -122,6 +122,16 @@ pub const ROUTES: &[ApiRoute] = &[
     ),
     route(
         Method::GET,
+        "/api/v1/documents/current/keys",
+        rights::SEE_KEYS,
+    ),
+    route(
+        Method::POST,
+        "/api/v1/documents/current/keys/{id}/disable",
+        rights::CHANGE_DOCUMENTS,
+    ),
+    route(
+        Method::GET,
         "/api/v1/documents/{version}",
         rights::SEE_DOCUMENTS,
     ),

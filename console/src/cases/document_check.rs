@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::credentials::DestinationView;
+use super::document_keys;
 use super::problem::{ApiProblem, PlacedProblem, placed};
 use super::rights;
 use super::state::ConsoleState;
@@ -129,12 +130,14 @@ pub(super) async fn of(state: &ConsoleState, body: &str) -> Result<CheckView, Ap
         Ok(checked) => {
             let mut transaction = state.store.read().await?;
             let losses = budget_losses::warnings(&mut transaction, &checked.served).await?;
+            let doubles = document_keys::doubles(&mut transaction, &checked.served).await?;
             let current = documents::current(&mut transaction).await?;
             let before = current.map_or_else(String::new, |current| current.served);
             let changes = model_changes::of_all(&mut transaction, &before, &checked.served).await?;
             transaction.rollback().await;
             let mut warnings = checked.warnings;
             warnings.0.extend(losses.0);
+            warnings.0.extend(doubles.0);
             CheckView {
                 valid: true,
                 problems: Vec::new(),

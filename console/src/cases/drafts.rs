@@ -85,7 +85,7 @@ pub(super) fn draft_head(draft: &Draft) -> DraftHead {
     }
 }
 
-fn view(draft: Draft) -> DraftView {
+pub(super) fn view(draft: Draft) -> DraftView {
     DraftView {
         head: draft_head(&draft),
         body: draft.body,

@@ -6,6 +6,7 @@ use trilane::limits::{SubjectKind, Window};
 use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
+use super::document_keys;
 use super::fields;
 use super::key_checks::{check, check_owner};
 use super::key_owners::{self, NewNames};
@@ -88,6 +89,12 @@ pub struct KeyView {
     /// The old values that are still good; of one key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) old_values: Option<Vec<OldValueView>>,
+    /// Whether it stands in the document in force: it is changed in a draft alone.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) of_document: bool,
+    /// The key of the document in force that has the same value; of one key. Gateways take that one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) behind: Option<String>,
     /// The revision that a change may name, so that it does not overwrite another change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) revision: Option<String>,
@@ -121,6 +128,8 @@ impl From<StoredKey> for KeyView {
             last_used_at: None,
             old_values: None,
             spent_this_month: None,
+            of_document: false,
+            behind: None,
         }
     }
 }
@@ -250,7 +259,7 @@ pub struct KeyChangeBody {
 }
 
 /// The filters of a list of keys.
-#[derive(Debug, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]
 pub struct KeyListParams {
@@ -326,7 +335,20 @@ pub async fn list(
 pub async fn get(state: &ConsoleState, caller: &Caller, id: &str) -> Result<KeyView, ApiProblem> {
     caller.must(rights::SEE_KEYS)?;
     let mut transaction = state.store.read().await?;
-    let mut key = KeyView::from(find_own(&mut transaction, caller, id).await?);
+    let found = find_own(&mut transaction, caller, id).await?;
+    let of_document = keys::find(&mut transaction, id).await?.is_none();
+    let behind = match of_document {
+        true => None,
+        false => document_keys::with_digest(&mut transaction, &found.sha256).await?,
+    };
+    let mut key = KeyView {
+        of_document,
+        behind,
+        ..found.into()
+    };
+    if of_document {
+        key.revision = None;
+    }
     add_use(&mut transaction, &mut key, state.now()).await?;
     let old = key_rotation::good_values(&mut transaction, &key.id, state.now()).await?;
     key.old_values = (!old.is_empty()).then_some(old);
@@ -486,7 +508,7 @@ pub async fn change(
     caller.must(rights::CHANGE_KEY)?;
     let may_change_all = caller.may(rights::CHANGE_KEYS);
     in_transaction!(state.store, transaction => {
-        let before = find_locked(transaction, id).await?;
+        let before = find_to_change(transaction, caller, id).await?;
         if !may_change_all && !caller.manages(before.team.as_deref()) {
             return Err(ApiProblem::not_found());
         }
@@ -581,7 +603,7 @@ pub(super) async fn set(
 pub async fn remove(state: &ConsoleState, caller: &Caller, id: &str) -> Result<(), ApiProblem> {
     caller.must(rights::CHANGE_KEYS)?;
     in_transaction!(state.store, transaction => {
-        let before = find_locked(transaction, id).await?;
+        let before = find_to_change(transaction, caller, id).await?;
         keys::remove(transaction, &before).await?;
         let mut entry = caller.actor().entry(state.now(), "key.remove", id);
         entry.before = Some(told(&before));
@@ -590,7 +612,7 @@ pub async fn remove(state: &ConsoleState, caller: &Caller, id: &str) -> Result<(
     })
 }
 
-/// The key of this id.
+/// The key of this id: the console's, or one of the document in force.
 ///
 /// # Errors
 /// There is no such key.
@@ -599,8 +621,11 @@ pub async fn find(transaction: &mut Transaction, id: &str) -> Result<StoredKey, 
     if id.contains('\0') {
         return Err(ApiProblem::not_found());
     }
-    let key = keys::find(transaction, id).await?;
-    key.ok_or_else(ApiProblem::not_found)
+    if let Some(key) = keys::find(transaction, id).await? {
+        return Ok(key);
+    }
+    let of_document = document_keys::find(transaction, id).await?;
+    of_document.ok_or_else(ApiProblem::not_found)
 }
 
 /// The key of this id, to be changed or removed.
@@ -617,6 +642,26 @@ pub async fn find_locked(
     }
     let key = keys::find_locked(transaction, id).await?;
     key.ok_or_else(ApiProblem::not_found)
+}
+
+/// The key of this id, to be changed or removed. Those who change all keys hear that it stands in the document, if it does.
+async fn find_to_change(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    id: &str,
+) -> Result<LockedRow<StoredKey>, ApiProblem> {
+    match find_locked(transaction, id).await {
+        Err(problem)
+            if problem.status() == 404
+                && caller.may(rights::CHANGE_KEYS)
+                && !id.contains('\0')
+                && document_keys::find(transaction, id).await?.is_some() =>
+        {
+            let why = "this key stands in the document: change it in a draft";
+            Err(ApiProblem::conflict(why))
+        }
+        found => found,
+    }
 }
 
 /// Limits as they are stored.

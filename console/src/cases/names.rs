@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use trilane::config::document::KeyDocument;
 use trilane::limits::{SubjectKind, member_parts};
 
 use super::caller::Caller;
@@ -175,17 +176,16 @@ impl WantedNames {
                 );
             }
         }
-        let of_document: Vec<String> = of_keys
-            .into_iter()
-            .flatten()
-            .filter_map(|key| key.id)
-            .collect();
+        let of_document: Vec<KeyDocument> = of_keys.into_iter().flatten().collect();
         for id in &wanted.keys {
+            let named = of_document.iter().find(|key| key.id.as_deref() == Some(id));
+            let only = named.map(|key| (key, caller.only_owner_in(key.team.as_deref())));
             let name = Name {
                 id: (*id).to_owned(),
                 text: (*id).to_owned(),
-                is_removed: !of_document.iter().any(|of| of == id),
-                is_seen: false,
+                is_removed: named.is_none(),
+                is_seen: only
+                    .is_some_and(|(key, only)| only.is_none() || key.owner.as_deref() == only),
             };
             all.0
                 .entry((SubjectKind::Key, (*id).to_owned()))

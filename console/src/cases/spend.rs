@@ -5,6 +5,7 @@ use trilane::limits::{Period, SubjectKind};
 use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
+use super::document_keys;
 use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
@@ -63,7 +64,10 @@ pub async fn get(
     }
     let mut transaction = state.store.read().await?;
     let key = match asked.kind {
-        SubjectKind::Key => keys::find(&mut transaction, &asked.subject).await?,
+        SubjectKind::Key => match keys::find(&mut transaction, &asked.subject).await? {
+            None => document_keys::find(&mut transaction, &asked.subject).await?,
+            found => found,
+        },
         _ => None,
     };
     let sees = match asked.kind {

@@ -229,6 +229,32 @@ pub async fn limits_of(
     ))
 }
 
+/// The ids of the keys that have these digests, with their digests.
+///
+/// # Errors
+/// Those of the database.
+pub async fn with_digests(
+    transaction: &mut Transaction,
+    digests: &[&str],
+) -> Result<Vec<(String, String)>, StoreError> {
+    let mut found = Vec::new();
+    for part in digests.chunks(500) {
+        let places: Vec<String> = (1..=part.len()).map(|place| format!("${place}")).collect();
+        let sql = format!(
+            "SELECT sha256, id FROM keys WHERE sha256 IN ({})",
+            places.join(", ")
+        );
+        let rows: Vec<(String, String)> = fetch!(
+            transaction,
+            query_as.fetch_all,
+            AssertSqlSafe(sql),
+            [..part.iter().copied()]
+        );
+        found.extend(rows);
+    }
+    Ok(found)
+}
+
 /// The key with this digest.
 ///
 /// # Errors

@@ -149,6 +149,12 @@ on_both! {
         act(&root, "root", (delete.clone(), "teams/{id}", v1("teams/red"), none(), "team.remove")).await;
         act(&root, "root", (delete.clone(), "people/{id}/data", v1("people/ann/data"), none(), "person.erase")).await;
 
+        let mut text: Value = serde_json::from_str(&document("g", PRICES)).unwrap();
+        text["keys"] = json!([{"id": "written", "sha256": "ab".repeat(32), "group": "g"}]);
+        publish(&api, &root, &text.to_string()).await;
+        let disable = v1("documents/current/keys/written/disable");
+        act(&root, "root", (post.clone(), "documents/current/keys/{id}/disable", disable, none(), "draft.create")).await;
+
         // Nothing else changes anything; credentials, publishing and identities have tests of their own that say so.
         let elsewhere = ["DELETE /api/v1/people/{id}/identities/{provider}", "PUT /api/v1/credentials/{name}", "DELETE /api/v1/credentials/{name}", "POST /api/v1/drafts/{id}/publish"];
         let left: Vec<String> = ROUTES

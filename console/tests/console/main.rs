@@ -28,6 +28,7 @@ mod clocks;
 mod connections;
 mod credentials;
 mod database;
+mod document_keys;
 mod documents;
 mod envoys;
 mod erasures;

@@ -538,6 +538,8 @@ fn races() -> Vec<Race> {
         race("an order is cancelled twice", vec![order_key()], vec![cancel_key(), cancel_key()], order_seen()),
         race("two keys are ordered with one label", vec![], vec![order_key(), order_key()],
             vec![step("GET /api/v1/people/{id}/ordered-keys", &["ann", "?limit=500"]).count("L<n>"), cancel_key()]),
+        race("a key that no document has is disabled", vec![],
+            [1, 2].map(|_| step("POST /api/v1/documents/current/keys/{id}/disable", &["n<n>"])).to_vec(), vec![]),
         race("a member's budget is set and taken", [team_of_ann(1), vec![member_budget(json!({"per_day": "1"}))]].concat(),
             vec![member_budget(json!({"per_month": "5"})), no_member_budget()], member_budget_seen()),
         race("a member's budget is set as the member leaves", team_of_ann(1),

@@ -2,10 +2,11 @@
 
 use askama::Template;
 use axum::extract::Path;
+use axum::response::{IntoResponse as _, Redirect};
 
 use super::{name_of, path_of};
 use crate::cases::keys::{self, KeyChangeBody};
-use crate::cases::rights;
+use crate::cases::{document_keys, rights};
 use crate::pages::{Notice, PageResult, PageShell, SignedForm, Visit, done, page};
 
 #[derive(Template)]
@@ -18,7 +19,15 @@ struct RemovePage {
 }
 
 /// Disables a key, or enables it again.
+///
+/// One that stands in the document is disabled in a draft, which whoever does it publishes.
 pub async fn disable(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, caller) = (&sent.state, &sent.signed_in.caller);
+    if keys::get(state, caller, &id).await?.of_document {
+        let draft = document_keys::disable(state, caller, &id).await?;
+        let path = format!("/drafts/{}", draft.head.id);
+        return Ok(Redirect::to(&path).into_response());
+    }
     let change = KeyChangeBody {
         disabled: Some(sent.fields.get("disabled") == "yes"),
         ..KeyChangeBody::default()

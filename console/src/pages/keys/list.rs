@@ -4,12 +4,11 @@ use askama::Template;
 use trilane::limits::SubjectKind;
 
 use super::{BudgetMeter, budget_of_day, meter_of, name_of, path_of, spent_text, state_of};
-use crate::cases::ConsoleState;
-use crate::cases::key_models;
 use crate::cases::keys::{self, KeyListParams, KeyView};
 use crate::cases::names::{Name, Names, WantedNames};
-use crate::cases::paging::PageParams;
+use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::rights;
+use crate::cases::{ConsoleState, document_keys, key_models};
 use crate::pages::form::Fields;
 use crate::pages::{PageResult, PageShell, SignedIn, Visit, page};
 use crate::secret;
@@ -32,6 +31,7 @@ struct KeyRow {
     spent: String,
     last_used: Option<String>,
     expires: Option<String>,
+    is_of_document: bool,
 }
 
 #[derive(Template)]
@@ -42,6 +42,9 @@ struct KeysPage {
     said: Option<&'static str>,
     may_create: bool,
     rows: Vec<KeyRow>,
+    /// The keys of the document, on the first page, and whether there are more than these.
+    of_document: Vec<KeyRow>,
+    has_more_of_document: bool,
     next: Option<String>,
     filters: Fields,
     groups: Vec<Name>,
@@ -67,6 +70,7 @@ fn row(key: &KeyView, names: &Names, now: &str) -> KeyRow {
         spent: spent_text(key),
         last_used: key.last_used_at.clone(),
         expires: key.expires_at.clone(),
+        is_of_document: key.of_document,
     }
 }
 
@@ -101,12 +105,22 @@ pub(super) async fn show(
     };
     let place = PageParams::at(filters.given("cursor"), ROWS);
     let is_everybodys = signed_in.caller.only_owner().is_none();
-    let found = keys::list(state, &signed_in.caller, params, place).await?;
+    let is_first = place.cursor.is_none();
+    let found = keys::list(state, &signed_in.caller, params.clone(), place).await?;
+    let of_document = if is_first {
+        let some = PageParams::first(ROWS);
+        document_keys::list(state, &signed_in.caller, params, some).await?
+    } else {
+        ItemPage {
+            items: Vec::new(),
+            next: None,
+        }
+    };
     let now = moment(state.now());
     let (path, is_filtered) = filters.filtered("/keys", FILTERS);
     let groups = key_models::groups(state, &signed_in.caller).await?;
     let mut wanted = WantedNames::default();
-    for key in &found.items {
+    for key in found.items.iter().chain(&of_document.items) {
         wanted.all(SubjectKind::Owner, key.owner.as_deref());
         wanted.add(SubjectKind::Group, &key.group);
     }
@@ -117,6 +131,12 @@ pub(super) async fn show(
         shell,
         said,
         may_create: signed_in.caller.may(rights::CHANGE_KEYS),
+        of_document: of_document
+            .items
+            .iter()
+            .map(|key| row(key, &names, &now))
+            .collect(),
+        has_more_of_document: of_document.next.is_some(),
         rows: found
             .items
             .iter()

@@ -59,6 +59,8 @@ struct KeyPage {
     requests: Vec<RequestRow>,
     clients: Vec<ClientSetup>,
     may_change: bool,
+    /// Whether it stands in the document, and whoever looks may disable it in a draft.
+    may_draft: bool,
     /// Whether it is of a team that whoever looks manages.
     may_disable: bool,
     is_address_known: bool,
@@ -122,8 +124,11 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
         models: by_model_only(&used),
         requests: RequestRow::all(&state, &signed_in.caller, &latest).await?,
         clients: client_setup::clients(gateway(&state), SOME_KEY, &served),
-        may_disable: managed().is_some(),
-        may_change: signed_in.caller.may(rights::CHANGE_KEYS),
+        may_disable: managed().is_some() && !key.of_document,
+        may_change: signed_in.caller.may(rights::CHANGE_KEYS) && !key.of_document,
+        may_draft: key.of_document
+            && !key.disabled
+            && signed_in.caller.may(rights::CHANGE_DOCUMENTS),
         is_address_known: state.gateway.is_some(),
         key,
     })
