@@ -80,7 +80,7 @@ on_both! {
         let page = get(&api, "/keys", &cookie).await.text;
         assert!(page.contains("Keys of the document") && page.contains("href=\"/keys/of-nobody\""), "{page}");
         assert!(!get(&api, "/keys?group=h", &cookie).await.text.contains("Keys of the document"));
-        assert!(get(&api, "/requests", &cookie).await.text.contains("href=\"/keys/of-ann\""));
+        assert!(get(&api, "/requests", &cookie).await.text.contains("href=\"/keys/of%2Dann\""));
         let page = get(&api, "/keys/of-ann", &cookie).await.text;
         assert!(page.contains("Disable in a draft") && !page.contains("/keys/of-ann/edit") && page.contains("$3.00"), "{page}");
         let sent = post(&api, "/keys/of-ann/disable", &cookie, &[("csrf", &csrf(&page)), ("disabled", "yes")]).await;

@@ -46,7 +46,7 @@ def test_the_life_of_a_key(site: SeededConsole, chromium: Browsers) -> None:
         page.locator("tbody a").first.click()
         assert page.locator("h1").inner_text() == f"{SCRIPT} {RTL}"
         facts = page.locator("dl.facts").inner_text()
-        assert "1,200" in facts and "25.50" in facts and "ann" in facts, facts
+        assert "1,200" in facts and "25.50" in facts and "Ann Archer" in facts, facts
         key = page.url.rpartition("/")[2]
 
         # Changed, disabled, enabled.
@@ -116,6 +116,10 @@ def test_two_admins_at_once(site: SeededConsole, chromium: Browsers) -> None:
         assert other.page.get_by_label("Label").input_value() == "First", "theirs is shown"
         assert "owner" not in site.api.get("/keys/both"), "nothing was changed over it"
         other.page.get_by_label("Owner").fill("Second")
+        other.page.get_by_role("button", name="Save").click()
+        # Nobody is called that: it is confirmed.
+        look_at(other.page, "key-new-owner")
+        other.page.get_by_label("It is new").check()
         other.page.get_by_role("button", name="Save").click()
         other.page.get_by_role("status").wait_for()
         key = site.api.get("/keys/both")

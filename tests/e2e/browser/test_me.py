@@ -48,7 +48,7 @@ def test_a_member_and_their_keys(site: SeededConsole, chromium: Browsers) -> Non
 
         # What is left, and no further key.
         page.goto(f"{site.url}/me")
-        card = page.locator(".card", has=page.get_by_role("link", name="laptop"))
+        card = page.locator(".card", has=page.get_by_role("heading", name="laptop"))
         assert "Nothing is known to be in the way" in card.inner_text() and "4.50" in card.inner_text()
         assert page.get_by_role("link", name="Create key").count() == 0
         assert "You have 1 of 1 keys" in page.locator("main").inner_text()

@@ -54,7 +54,8 @@ def test_the_page_is_what_the_api_says(site: SeededConsole, chromium: Browsers) 
         shown = [row.split("\t") for row in rows.all_inner_texts()]
         # Amounts have two places at least.
         shown = [(key, Decimal(spent.strip("$").replace(",", "")), requests) for key, spent, requests in shown]
-        want = [(item["values"]["key"], Decimal(item["charge"]), str(item["counts"]["requests"])) for item in top]
+        labels = {item["values"]["key"]: site.api.get(f"/keys/{item['values']['key']}").get("label", item["values"]["key"]) for item in top}
+        want = [(labels[item["values"]["key"]], Decimal(item["charge"]), str(item["counts"]["requests"])) for item in top]
         assert shown == want
         for title in ("Spend by day and model", "Tokens by day and model", "Requests by day and how they ended", "How soon responses began, by day"):
             assert page.get_by_role("img", name=title).count() == 1, title
@@ -141,7 +142,7 @@ def test_what_needs_somebody(site: SeededConsole, chromium: Browsers) -> None:
     with chromium.visitor(site.url, state=site.session("victor")) as visitor:
         page = visitor.open("/")
         needs = page.get_by_role("region", name="Needs attention")
-        budget = needs.locator(".notice", has_text=re.compile(r"Key evals has spent \d+ % of this month's budget: requests are refused"))
+        budget = needs.locator(".notice", has_text=re.compile(r"Key Evals has spent \d+ % of this month's budget: requests are refused"))
         budget.wait_for(timeout=15_000)
         near = {of["id"]: of for of in site.api.get("/budgets/nearly-spent")["items"]}
         assert f"spent {near['evals']['percent']} %" in budget.inner_text()
@@ -156,5 +157,5 @@ def test_what_needs_somebody(site: SeededConsole, chromium: Browsers) -> None:
         page = visitor.open("/nearly-spent")
         rows = page.get_by_role("region", name="Budgets nearly spent").locator("tbody tr")
         assert rows.count() == len(near)
-        row = rows.filter(has_text="evals")
+        row = rows.filter(has_text="Evals")
         assert f"{near['evals']['percent']} %" in row.inner_text()
