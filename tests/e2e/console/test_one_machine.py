@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -27,7 +28,9 @@ def test_the_life_of_a_key(tmp_path: Path) -> None:
         key = console.new_key("ann-1", "b-official", owner="ann")
         assert ask(up.url, "tl-unknown") == 401
         until(lambda: ask(up.url, key) == 200, 10)
-        assert ask(up.url, "trilane-demo-b") == 200, "keys of the document are still there"
+        assert ask(up.url, "trilane-demo-b") == 200, "keys of the document are the console's"
+        assert json.loads(console.get("/documents/current")["body"])["keys"] == []
+        assert "key_b" in {item["id"] for item in console.get("/keys")["items"]}
         until(lambda: "ann-1" in console.usage(), 10)
 
         # Off, on again, and gone.
@@ -37,9 +40,11 @@ def test_the_life_of_a_key(tmp_path: Path) -> None:
         until(lambda: ask(up.url, key) == 200, 10)
 
         # A document that the console publishes.
-        version = console.publish(lambda document: document.update(keys=[key for key in document["keys"] if key["group"] != "b-low-rate"]))
-        assert version == 2
-        until(lambda: ask(up.url, "trilane-demo-b-low") == 401, 20)
+        written = {"id": "written", "sha256": hashlib.sha256(b"tl-written").hexdigest(), "group": "b-official"}
+        assert console.publish(lambda document: document.update(keys=[written])) == 2
+        until(lambda: ask(up.url, "tl-written") == 200, 20)
+        assert console.publish(lambda document: document.update(keys=[])) == 3
+        until(lambda: ask(up.url, "tl-written") == 401, 20)
         assert ask(up.url, key) == 200
 
         seen = until(lambda: console.get("/envoys/local").get("report"))
@@ -51,7 +56,7 @@ def test_the_life_of_a_key(tmp_path: Path) -> None:
         up.stop()
         up.start()
         console = api(up)
-        assert ask(up.url, key) == 200 and ask(up.url, "trilane-demo-b-low") == 401
+        assert ask(up.url, key) == 200 and ask(up.url, "tl-written") == 401
         assert console.call("DELETE", "/keys/ann-1").status_code == 204
         until(lambda: ask(up.url, key) == 401, 10)
         ledger = told_by_files(up.ledger)
