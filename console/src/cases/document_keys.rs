@@ -36,6 +36,7 @@ pub fn stored(key: &KeyDocument) -> Option<StoredKey> {
         models: key.models.as_ref().map(written),
         multiplier: key.multiplier.clone(),
         max_multiplier: key.max_multiplier.clone(),
+        addresses: key.addresses.as_ref().map(written),
         expires_at: key.expires_at.as_ref().and_then(time),
         disabled: key.disabled.unwrap_or_default(),
         limits: key.limits.clone().map(stored_limits),

@@ -132,7 +132,7 @@ on_both! {
         let root = api.person("root", Role::Admin).await;
         let actor = Actor { id: "command".to_owned(), address: String::new() };
         let keys = json!([
-            {"id": "a", "sha256": secret::digest("a").to_uppercase(), "group": "g", "owner": "sales", "models": ["m"], "expires_at": "2099-01-01T00:00:00Z",
+            {"id": "a", "sha256": secret::digest("a").to_uppercase(), "group": "g", "owner": "sales", "models": ["m"], "addresses": ["10.0.0.0/8"], "expires_at": "2099-01-01T00:00:00Z",
                 "limits": {"budget": {"per_month": "$20"}}},
             {"id": "b", "sha256": secret::digest("b"), "group": "g", "disabled": true},
         ]);
@@ -145,6 +145,7 @@ on_both! {
         let listed = api.get(&root, "/api/v1/keys").await.expect(200);
         assert_eq!(ids(&listed), ["a", "b"]);
         let (a, b) = (&listed["items"][0], &listed["items"][1]);
+        assert_eq!(a["addresses"], json!(["10.0.0.0/8"]), "what restricts it stays");
         let got = ["owner", "models", "expires_at", "limits", "created_by"].map(|name| a[name].clone());
         assert_eq!(got, [json!("sales"), json!(["m"]), json!("2099-01-01T00:00:00Z"), json!({"budget": {"per_month": "20"}}), json!("command")]);
         assert_eq!(b["disabled"], true);

@@ -102,7 +102,7 @@ on_both! {
         assert!(refused.text.contains(box_) && refused.text.contains(offered), "{}", refused.text);
         assert_eq!(sent(&[("owner", "anm"), ("new_owner", "yes")]).await.status, StatusCode::OK);
 
-        let insert = "INSERT INTO people SELECT 'p' || CAST(100000 + n AS TEXT), 'Person ' || CAST(n AS TEXT), 'member', FALSE, 0, NULL FROM ({numbers}) AS numbers";
+        let insert = "INSERT INTO people (id, name, role, disabled, created_at) SELECT 'p' || CAST(100000 + n AS TEXT), 'Person ' || CAST(n AS TEXT), 'member', FALSE, 0 FROM ({numbers}) AS numbers";
         database.execute(&many(database, 10_000, insert)).await.unwrap();
         let page = get(&api, "/new-key", &root).await.text;
         assert!(page.contains("name=\"find\" value=\"owner\"") && page.matches("<option value=\"p1").count() <= 500, "some, and a way to the others");
