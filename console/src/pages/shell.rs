@@ -6,24 +6,59 @@ use super::{assets, cookie};
 use crate::cases::Caller;
 use crate::cases::rights::{self, Right};
 
-/// A place in the navigation: its name, its path, and the right without which it shows nothing.
-struct NavigationPlace(&'static str, &'static str, Right);
+/// A place in the navigation.
+struct NavigationPlace {
+    title: &'static str,
+    path: &'static str,
+    /// The right without which it shows nothing.
+    right: Right,
+    /// The paths of other pages that belong to it.
+    others: &'static [&'static str],
+}
 
-/// All places, in their order.
-const PLACES: &[NavigationPlace] = &[
-    NavigationPlace("Overview", "/", rights::SEE_COUNTS),
-    NavigationPlace("Me", "/me", rights::SEE_OWN_KEYS),
-    NavigationPlace("Keys", "/keys", rights::SEE_KEYS),
-    NavigationPlace("Usage", "/usage", rights::SEE_USAGE),
-    NavigationPlace("Requests", "/requests", rights::SEE_REQUESTS),
-    NavigationPlace("Groups & models", "/groups", rights::SEE_DOCUMENTS),
-    NavigationPlace("Accounts", "/accounts", rights::SEE_CREDENTIALS),
-    NavigationPlace("People", "/people", rights::SEE_PEOPLE),
-    NavigationPlace("Teams", "/teams", rights::SEE_TEAMS),
-    NavigationPlace("Budgets", "/budgets", rights::SEE_BUDGETS),
-    NavigationPlace("Tokens", "/tokens", rights::SEE_TOKENS),
-    NavigationPlace("Audit", "/audit", rights::SEE_AUDIT),
-    NavigationPlace("Settings", "/settings", rights::SEE_ENVOYS),
+const fn place(title: &'static str, path: &'static str, right: Right) -> NavigationPlace {
+    NavigationPlace {
+        title,
+        path,
+        right,
+        others: &[],
+    }
+}
+
+impl NavigationPlace {
+    const fn with(self, others: &'static [&'static str]) -> Self {
+        Self { others, ..self }
+    }
+
+    /// Whether a page is at this place.
+    fn has(&self, path: &str) -> bool {
+        let mut all = core::iter::once(&self.path).chain(self.others);
+        all.any(|at| is_within(path, at))
+    }
+}
+
+/// All places by job, in their order.
+const PLACES: &[&[NavigationPlace]] = &[
+    &[
+        place("Overview", "/", rights::SEE_COUNTS),
+        place("Usage", "/usage", rights::SEE_USAGE),
+        place("Requests", "/requests", rights::SEE_REQUESTS),
+    ],
+    &[
+        place("Keys", "/keys", rights::SEE_KEYS),
+        place("People", "/people", rights::SEE_PEOPLE),
+        place("Teams", "/teams", rights::SEE_TEAMS).with(&["/budgets", "/nearly-spent"]),
+    ],
+    &[
+        place("Models", "/groups", rights::SEE_DOCUMENTS),
+        place("Vendors", "/accounts", rights::SEE_CREDENTIALS),
+        place("Publish", "/documents", rights::SEE_DOCUMENTS).with(&["/drafts"]),
+    ],
+    &[place("Settings", "/settings", rights::SEE_ENVOYS).with(&["/audit"])],
+    &[
+        place("Me", "/me", rights::SEE_OWN_KEYS),
+        place("Tokens", "/tokens", rights::SEE_TOKENS),
+    ],
 ];
 
 /// A link of the navigation.
@@ -80,8 +115,8 @@ pub struct PageShell {
     pub title: String,
     /// The page's path.
     pub path: String,
-    /// The links of the navigation.
-    pub places: Vec<NavLink>,
+    /// The links of the navigation, by job.
+    pub places: Vec<Vec<NavLink>>,
     /// The person who is signed in: the id, and the name or else the id.
     pub person: Option<(String, String)>,
     /// The role of that person.
@@ -121,16 +156,21 @@ impl PageShell {
 
     /// With what this person may see.
     pub(super) fn show_person(&mut self, caller: &Caller, csrf: &str) {
-        let seen = PLACES
-            .iter()
-            .filter(|NavigationPlace(.., right)| caller.may(*right));
         let path = &self.path;
-        let links = seen.map(|NavigationPlace(title, at, _)| NavLink {
-            title,
-            path: at,
-            is_current: is_within(path, at),
-        });
-        self.places = links.collect();
+        let link = |place: &NavigationPlace| NavLink {
+            title: place.title,
+            path: place.path,
+            is_current: place.has(path),
+        };
+        let seen = |places: &&[NavigationPlace]| {
+            let seen = places.iter().filter(|place| caller.may(place.right));
+            seen.map(link).collect::<Vec<NavLink>>()
+        };
+        self.places = PLACES
+            .iter()
+            .map(seen)
+            .filter(|links| !links.is_empty())
+            .collect();
         let name = if caller.name.is_empty() {
             &caller.id
         } else {
@@ -165,6 +205,23 @@ mod tests {
             ("/keys", "/", false),
         ] {
             assert_eq!(is_within(path, place), want, "{path} in {place}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_at_one_place() {
+        for (path, want) in [
+            ("/", "Overview"),
+            ("/teams/blue", "Teams"),
+            ("/budgets", "Teams"),
+            ("/drafts/d1/model", "Publish"),
+            ("/documents/2", "Publish"),
+            ("/audit", "Settings"),
+            ("/me/keys/k", "Me"),
+        ] {
+            let all = PLACES.iter().flat_map(|places| places.iter());
+            let found: Vec<&str> = all.filter(|at| at.has(path)).map(|at| at.title).collect();
+            assert_eq!(found, [want], "{path}");
         }
     }
 }

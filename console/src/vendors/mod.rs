@@ -36,4 +36,4 @@ pub use mixed_group::{MIXED, MixedSource, add as add_to_mixed, mixed, text as mi
 pub use own_price::OwnPrice;
 pub use setup_text::{group_of, vendor_groups, with_vendor, without_vendor};
 pub use uncached::uncached;
-pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset, protocol_style};
+pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset, api_style, protocol_style};

@@ -4,6 +4,8 @@ use trilane::config::base::{Base, endpoint_in};
 use trilane::config::origin::Origin;
 use trilane::protocol::Protocol;
 
+use crate::prices::protocol_named;
+
 /// The properties of a vendor that are known in advance.
 #[derive(Debug, PartialEq, Eq)]
 pub struct VendorPreset {
@@ -119,6 +121,15 @@ pub const fn protocol_style(protocol: Protocol) -> &'static str {
         Protocol::A => "OpenAI-style",
         Protocol::B => "Anthropic-style",
         Protocol::C => "Gemini-style",
+    }
+}
+
+/// Returns the API style of a group for people, by its protocol as a document has it.
+pub fn api_style(protocol: &str) -> &'static str {
+    match (protocol_named(protocol), protocol) {
+        (Some(known), _) => protocol_style(known),
+        (None, "Mixed") => "Mixed",
+        _ => "unknown",
     }
 }
 

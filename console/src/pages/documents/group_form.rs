@@ -260,10 +260,10 @@ fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) 
             failed,
             differences,
             protocols: vec![
-                ("A", "A: OpenAI-style"),
-                ("B", "B: Anthropic-style"),
-                ("C", "C: Gemini-style"),
-                ("Mixed", "Mixed: by path"),
+                ("A", "OpenAI-style: Responses, Chat Completions"),
+                ("B", "Anthropic-style: Messages"),
+                ("C", "Gemini-style: generateContent"),
+                ("Mixed", "Mixed: several of them, by path"),
             ],
             kinds: vec![
                 ("", "strict"),
@@ -271,7 +271,7 @@ fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) 
             ],
             lists: vec![
                 ("", "all models, whatever the client speaks"),
-                ("by_protocol", "those of the client’s protocol"),
+                ("by_protocol", "those of the client’s API style"),
             ],
             gates: gates.map(|(name, title, _)| (*name, *title)).collect(),
             entries,

@@ -1,4 +1,4 @@
-//! The groups in force.
+//! The groups in force, with their models.
 
 use askama::Template;
 use axum::extract::Path;
@@ -16,15 +16,6 @@ use crate::pages::text::path_with;
 use crate::pages::{PageResult, PageShell, Visit, page};
 use crate::timestamp::moment;
 
-/// A draft, in a line.
-struct DraftLine {
-    path: String,
-    note: String,
-    author: Name,
-    changed_at: String,
-    is_outdated: bool,
-}
-
 /// The published version that gateways use.
 struct VersionInForce {
     version: i64,
@@ -39,7 +30,7 @@ struct GroupsPage {
     shell: PageShell,
     in_force: Option<VersionInForce>,
     groups: Vec<GroupShown>,
-    drafts: Vec<DraftLine>,
+    drafts: usize,
     may_change: bool,
 }
 
@@ -51,26 +42,17 @@ struct GroupPage {
     keys: String,
 }
 
-/// The groups in force, and drafts.
+/// The groups in force.
 pub async fn list(Visit { state, signed_in }: Visit) -> PageResult {
     let current = documents::in_force(&state, &signed_in.caller).await?;
     let document = current.as_ref().and_then(|current| parsed(&current.body));
-    let version = current.as_ref().map_or(0, |current| current.version);
     let all = drafts::list(&state, &signed_in.caller, PageParams::default()).await?;
     let mut wanted = WantedNames::default();
-    let authors = all.items.iter().map(|draft| &draft.author);
-    let authors = authors.chain(current.iter().map(|current| &current.author));
-    wanted.all(SubjectKind::Owner, authors.map(String::as_str));
+    let author = current.iter().map(|current| current.author.as_str());
+    wanted.all(SubjectKind::Owner, author);
     let names = wanted.find(&state, &signed_in.caller).await?;
-    let lines = all.items.into_iter().map(|draft| DraftLine {
-        path: format!("/drafts/{}", draft.id),
-        note: draft.note,
-        author: names.owner(&draft.author),
-        changed_at: draft.changed_at,
-        is_outdated: draft.based_on != version,
-    });
     page(&GroupsPage {
-        shell: signed_in.shell("Groups & models"),
+        shell: signed_in.shell("Models"),
         in_force: current.map(|current| VersionInForce {
             version: current.version,
             author: names.owner(&current.author),
@@ -80,7 +62,7 @@ pub async fn list(Visit { state, signed_in }: Visit) -> PageResult {
         groups: document
             .map(|document| shown::groups(&document))
             .unwrap_or_default(),
-        drafts: lines.collect(),
+        drafts: all.items.len(),
         may_change: signed_in.caller.may(rights::CHANGE_DOCUMENTS),
     })
 }

@@ -1,4 +1,4 @@
-//! Every version that was published.
+//! What is to be published, and every version that was.
 
 use askama::Template;
 use axum::extract::Path;
@@ -6,6 +6,7 @@ use trilane::limits::SubjectKind;
 
 use super::parsed;
 use crate::cases::documents::{self, DocumentHead, DocumentReach, PublishAgainBody};
+use crate::cases::drafts;
 use crate::cases::names::{self, Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
@@ -19,10 +20,21 @@ use crate::pages::{
 use crate::store::documents::PublishedDocument;
 use crate::timestamp::moment;
 
+/// A draft, in a line.
+struct DraftLine {
+    path: String,
+    note: String,
+    author: Name,
+    changed_at: String,
+    is_outdated: bool,
+}
+
 #[derive(Template)]
 #[template(path = "documents.html")]
-struct HistoryPage {
+struct PublishPage {
     shell: PageShell,
+    drafts: Vec<DraftLine>,
+    may_change: bool,
     versions: Vec<(DocumentHead, Name)>,
     next: Option<String>,
     in_force: i64,
@@ -46,26 +58,36 @@ struct VersionPage {
     may_publish: bool,
 }
 
-/// All versions, the latest first.
+/// All drafts, and all versions, the latest first.
 pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
     let place = PageParams::at(asked.given("cursor"), 50);
     let found = documents::list(&state, &signed_in.caller, place).await?;
     let current = documents::in_force(&state, &signed_in.caller).await?;
+    let version = current.as_ref().map_or(0, |current| current.version);
+    let all = drafts::list(&state, &signed_in.caller, PageParams::default()).await?;
     let mut wanted = WantedNames::default();
-    wanted.all(
-        SubjectKind::Owner,
-        found.items.iter().map(|of| of.author.as_str()),
-    );
+    let authors = found.items.iter().map(|of| &of.author);
+    let authors = authors.chain(all.items.iter().map(|draft| &draft.author));
+    wanted.all(SubjectKind::Owner, authors.map(String::as_str));
     let names = wanted.find(&state, &signed_in.caller).await?;
+    let lines = all.items.into_iter().map(|draft| DraftLine {
+        path: format!("/drafts/{}", draft.id),
+        note: draft.note,
+        author: names.owner(&draft.author),
+        changed_at: draft.changed_at,
+        is_outdated: draft.based_on != version,
+    });
     let versions = found.items.into_iter().map(|of| {
         let author = names.owner(&of.author);
         (of, author)
     });
-    page(&HistoryPage {
+    page(&PublishPage {
         versions: versions.collect(),
-        shell: signed_in.shell("History"),
+        drafts: lines.collect(),
+        may_change: signed_in.caller.may(rights::CHANGE_DOCUMENTS),
+        shell: signed_in.shell("Publish"),
         next: found.next,
-        in_force: current.map_or(0, |current| current.version),
+        in_force: version,
     })
 }
 

@@ -8,8 +8,7 @@ use super::members::{GATES, PRICES};
 use super::{items, text_at};
 use crate::entry_sources::{EntrySource, entry_sources, source_of};
 use crate::pages::{limit_fields, text};
-use crate::prices::protocol_named;
-use crate::vendors::protocol_style;
+use crate::vendors::api_style;
 
 /// A group.
 pub struct GroupShown {
@@ -87,11 +86,7 @@ fn shown(document: &Value, group: &Value) -> GroupShown {
     GroupShown {
         name: if name.is_empty() { &id } else { name }.to_owned(),
         protocol: protocol.to_owned(),
-        kind: match (protocol_named(protocol), protocol) {
-            (Some(known), _) => protocol_style(known),
-            (None, "Mixed") => "by path",
-            _ => "unknown",
-        },
+        kind: api_style(protocol),
         multiplier: text_at(group, "multiplier").to_owned(),
         clients: if clients.is_empty() {
             "strict"

@@ -18,6 +18,7 @@ use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
     limit_fields, page,
 };
+use crate::vendors::api_style;
 
 #[derive(Template)]
 #[template(path = "key_form.html")]
@@ -60,12 +61,7 @@ async fn form(
 ) -> PageResult {
     let groups = key_models::groups(state, &signed_in.caller).await?;
     let titled = groups.into_iter().map(|(id, serves)| {
-        let title = match serves.as_str() {
-            "A" => format!("{id} (OpenAI-style)"),
-            "B" => format!("{id} (Anthropic-style)"),
-            "C" => format!("{id} (Gemini-style)"),
-            other => format!("{id} ({other})"),
-        };
+        let title = format!("{id} ({})", api_style(&serves));
         (id, title)
     });
     let mut groups: Vec<(String, String)> = titled.collect();

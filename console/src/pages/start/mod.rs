@@ -31,8 +31,8 @@ use crate::cases::rights;
 use crate::cases::setup::{self, DRAFT, SetupVendorView, SetupView};
 use crate::cases::vendor_models::VendorModel;
 use crate::cases::{ConsoleState, Role, envoys, key_models};
-use crate::prices::{one_line, protocol_named};
-use crate::vendors::{COMPATIBLE, PRESETS, VendorPreset, protocol_style};
+use crate::prices::one_line;
+use crate::vendors::{COMPATIBLE, PRESETS, VendorPreset, api_style};
 
 /// A vendor of the draft.
 struct VendorLine {
@@ -98,11 +98,6 @@ fn title(preset: &VendorPreset) -> &'static str {
     }
 }
 
-/// Returns the name of a protocol for people.
-fn style(protocol: &str) -> &'static str {
-    protocol_named(protocol).map_or("by path", protocol_style)
-}
-
 fn price(model: &VendorModel) -> String {
     match &model.prices {
         Some(prices) => one_line(prices),
@@ -115,7 +110,7 @@ fn line(vendor: SetupVendorView) -> VendorLine {
     let models = vendor.models.iter();
     let unpriced = |model: &&VendorModel| model.prices.is_none() && !model.free;
     VendorLine {
-        style: style(&vendor.protocol),
+        style: api_style(&vendor.protocol),
         unpriced: models.clone().filter(unpriced).count(),
         models: models.map(|one| (one.id.clone(), price(one))).collect(),
         models_path: path_with("/start/models", &[("group", &vendor.group)]),
@@ -168,7 +163,7 @@ async fn show(
     let first = mixed.or_else(|| groups.first());
     let first = first.map(|(id, _)| id.clone()).unwrap_or_default();
     let groups = groups.into_iter().map(|(id, serves)| {
-        let title = format!("{id} ({})", style(&serves));
+        let title = format!("{id} ({})", api_style(&serves));
         (id, title)
     });
     let failed = !problems.is_empty();

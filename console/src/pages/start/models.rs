@@ -7,7 +7,6 @@ use serde_json::json;
 use trilane::config::document::PricesDocument;
 use trilane::money::Price;
 
-use super::style;
 use crate::cases::account_test::VendorTestView;
 use crate::cases::rights;
 use crate::cases::setup::{self, SetupVendorBody, SetupVendorView};
@@ -23,6 +22,7 @@ use crate::pages::{
 };
 use crate::prices;
 use crate::vendors::LeftOut;
+use crate::vendors::api_style;
 
 /// A model, as its row of the form has it.
 #[derive(Default)]
@@ -235,7 +235,7 @@ fn show(signed_in: &SignedIn, shown: StartModelsShown) -> PageResult {
             shell: signed_in.shell(format!("Models of {group}")),
             action: path_with("/start/models", &[("group", &group)]),
             vendor_path: path_with("/start/vendor", &[("group", &group)]),
-            style: style(&shown.vendor.protocol),
+            style: api_style(&shown.vendor.protocol),
             part: shown.part,
             left_out: shown.left_out,
             vendor: shown.vendor,
