@@ -1,4 +1,4 @@
-//! What is to be published, and every version that was.
+//! Drafts, and every version that was published.
 
 use askama::Template;
 use axum::extract::Path;
