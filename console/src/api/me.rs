@@ -14,11 +14,13 @@ use crate::cases::key_rotation::{EndedOldValues, KeyRotationBody};
 use crate::cases::keys::{CreatedKey, KeyView};
 use crate::cases::me::key::{self, HeldKeyView};
 use crate::cases::me::keys::{self, OwnKeyBody, OwnKeyChangeBody, OwnKeyView};
+use crate::cases::me::models;
 use crate::cases::me::teams::{self, OwnTeamView};
 use crate::cases::me::{self, MeView};
 use crate::cases::once::IdempotentResponse;
 use crate::cases::ordered_keys::{self, KeyOrderView};
 use crate::cases::paging::{ItemPage, PageParams};
+use crate::cases::priced_models::PricedModels;
 use crate::client_address::RemoteAddress;
 
 /// Returns the person whose token the request has.
@@ -37,6 +39,11 @@ handlers! {
     #[utoipa::path(get, operation_id = "list_own_keys", path = "/api/v1/me/keys", tag = "me", params(PageParams),
         responses((status = 200, body = ItemPage<OwnKeyView>)))]
     keys(page: Params<PageParams>) -> Json<ItemPage<OwnKeyView>> = keys::list(page);
+
+    /// The models that one's own keys may use now: prices after the multiplier, exact, and the share of good answers of the last hour.
+    #[utoipa::path(get, operation_id = "list_own_models", path = "/api/v1/me/models", tag = "me",
+        responses((status = 200, body = PricedModels)))]
+    models() -> Json<PricedModels> = models::list();
 
     /// Makes a key for oneself, within what a team allows its members. It is shown this once.
     #[utoipa::path(post, operation_id = "create_own_key", path = "/api/v1/me/keys", tag = "me", request_body = OwnKeyBody,

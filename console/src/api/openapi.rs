@@ -120,6 +120,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
     let (router, mut document) = OpenApiRouter::<ConsoleState>::with_openapi(document)
         .routes(routes!(me::me))
         .routes(routes!(me::teams))
+        .routes(routes!(me::models))
         .routes(routes!(me::keys, me::create_key))
         .routes(routes!(me::ordered_keys))
         .routes(routes!(me::take_ordered_key))

@@ -31,6 +31,7 @@ const fn route(method: Method, path: &'static str, right: Right) -> ApiRoute {
 pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/me", rights::SEE_ONESELF),
     route(Method::GET, "/api/v1/me/teams", rights::SEE_OWN_KEYS),
+    route(Method::GET, "/api/v1/me/models", rights::SEE_OWN_KEYS),
     route(Method::GET, "/api/v1/me/keys", rights::SEE_OWN_KEYS),
     route(Method::POST, "/api/v1/me/keys", rights::CHANGE_OWN_KEYS),
     route(Method::GET, "/api/v1/me/ordered-keys", rights::SEE_OWN_KEYS),

@@ -17,7 +17,7 @@ use crate::store::keys::StoredKey;
 use crate::store::{Transaction, documents};
 
 /// A model that a key serves.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct KeyModel {
     /// The id of the model.
     pub(crate) id: String,
@@ -160,7 +160,8 @@ fn protocol(name: &str) -> Option<&'static str> {
     ["A", "B", "C"].into_iter().find(|known| *known == name)
 }
 
-const fn letter(protocol: Protocol) -> &'static str {
+/// The letter of a protocol.
+pub(super) const fn letter(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::A => "A",
         Protocol::B => "B",

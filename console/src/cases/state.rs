@@ -7,6 +7,7 @@ use http::HeaderName;
 use time::OffsetDateTime;
 use trilane::limits::{Period, Window};
 
+use super::status::StatusCache;
 use crate::client_address::TrustedProxies;
 use crate::credentials::SealingKeyFile;
 use crate::identity_providers::ProviderAccess;
@@ -25,6 +26,8 @@ pub struct ConsoleState {
     pub prices: CatalogueFile,
     /// The address of the gateway, for the lines that set clients up.
     pub gateway: Option<String>,
+    /// The health of models for everybody; `None`: nobody sees it without signing in.
+    pub status: Option<StatusCache>,
     /// The address at which people reach this console, without a slash at its end; `None`: that of the request.
     pub address: Option<String>,
     /// Whether browsers come over TLS, which a proxy ends.

@@ -96,7 +96,7 @@ pub fn clients(gateway: &str, key: &str, models: &[KeyModel]) -> Vec<ClientSetup
         .collect();
     let curls = ["A", "B", "C"].into_iter().filter_map(|protocol| {
         let model = models.iter().find(|model| model.protocol == protocol)?;
-        Some((protocol, curl(protocol, gateway, key, &model.id)))
+        Some((protocol, curl(model, false, gateway, key)))
     });
     let steps: Vec<SetupStep> = curls
         .map(|(protocol, text)| SetupStep {
@@ -163,8 +163,29 @@ fn filled_in(text: &str, gateway: &str, key: &str, models: &[KeyModel]) -> Strin
     text
 }
 
-fn curl(protocol: &str, gateway: &str, key: &str, model: &str) -> String {
+/// The base URL that a client of a protocol is set up with.
+pub fn base_url(protocol: &str, gateway: &str) -> String {
     match protocol {
+        "A" => format!("{gateway}/v1"),
+        _ => gateway.to_owned(),
+    }
+}
+
+/// A call of a model by curl.
+pub fn curl(
+    KeyModel {
+        id: model,
+        protocol,
+    }: &KeyModel,
+    is_image: bool,
+    gateway: &str,
+    key: &str,
+) -> String {
+    match *protocol {
+        "A" if is_image => format!(
+            "curl {gateway}/v1/images/generations -H 'authorization: Bearer {key}' -H 'content-type: application/json' \\\n  \
+             -d '{{\"model\":\"{model}\",\"prompt\":\"A lighthouse\"}}'"
+        ),
         "A" => format!(
             "curl {gateway}/v1/responses -H 'authorization: Bearer {key}' -H 'content-type: application/json' \\\n  \
              -d '{{\"model\":\"{model}\",\"input\":\"Hello\"}}'"

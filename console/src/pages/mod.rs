@@ -40,6 +40,7 @@ mod keys;
 mod limit_fields;
 mod live;
 mod me;
+mod models;
 mod nearly_spent;
 mod notice;
 mod overview;
@@ -55,6 +56,7 @@ mod shell;
 mod sign_in;
 mod signed_in;
 mod start;
+mod status;
 mod team_budgets;
 mod teams;
 pub mod tokens;
@@ -84,6 +86,7 @@ pub fn router(state: ConsoleState) -> Router {
         .route("/sign-in/with/{id}/callback", get(provider_sign_in::finish))
         .route("/sign-in/with/{id}/end", get(provider_sign_in::end))
         .route("/sign-out", post(sign_in::sign_out))
+        .route("/status", get(status::show))
         .route("/appearance", post(appearance::choose))
         .route(
             "/me/password",
@@ -135,6 +138,7 @@ pub fn router(state: ConsoleState) -> Router {
 fn own_router() -> Router<ConsoleState> {
     Router::new()
         .route("/me", get(me::own))
+        .route("/models", get(models::show).post(models::run))
         .route("/device", get(device::ask).post(device::decide))
         .route("/me/sign-ins/{id}/end", post(me::end_sign_in))
         .route("/me/key", get(me::ask).post(me::show))

@@ -57,6 +57,7 @@ const PLACES: &[&[NavigationPlace]] = &[
     &[place("Settings", "/settings", rights::SEE_ENVOYS).with(&["/audit"])],
     &[
         place("Me", "/me", rights::SEE_OWN_KEYS),
+        place("My models", "/models", rights::SEE_OWN_KEYS),
         place("Tokens", "/tokens", rights::SEE_TOKENS),
     ],
 ];

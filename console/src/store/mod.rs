@@ -57,6 +57,7 @@ pub mod names;
 pub mod nearly_spent;
 pub mod old_rows;
 pub mod ordered_keys;
+pub mod own_terms;
 pub mod passwords;
 pub mod people;
 mod pools;

@@ -25,7 +25,7 @@ const AT_ONCE: usize = 4;
 #[derive(Debug, Clone)]
 pub struct VendorAccess {
     addresses: AllowedAddresses,
-    system_ca: PathBuf,
+    pub(super) system_ca: PathBuf,
     turns: Arc<Semaphore>,
 }
 

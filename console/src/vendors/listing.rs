@@ -121,7 +121,8 @@ pub fn download(url: &str, reach: &Reach<'_>) -> Result<Vec<u8>, String> {
     body.map_err(|error| error.to_string())
 }
 
-fn agent(origin: &Origin, reach: &Reach<'_>) -> Result<Agent, ListFailure> {
+/// The client for an origin.
+pub(super) fn agent(origin: &Origin, reach: &Reach<'_>) -> Result<Agent, ListFailure> {
     let mut config = Agent::config_builder()
         .timeout_global(Some(reach.patience))
         .http_status_as_error(false)

@@ -3,13 +3,14 @@
 //!
 //! `trilane init` and the pages of the first run have this in common. For a [`Vendor`] and its [`VendorCredential`] there is
 //! [`list()`]: the vendor's own list of models, for which nothing is charged. [`Offer`] finds their names and prices, and
-//! [`VendorGroup`] is the text of it all in a document. A console asks by its [`VendorAccess`].
+//! [`VendorGroup`] is the text of it all in a document. A console asks by its [`VendorAccess`], which calls its own gateway, too.
 
 mod access;
 mod another_account;
 mod chosen;
 mod credential;
 mod failure;
+mod gateway_call;
 mod group_read;
 mod group_text;
 mod listed;
@@ -26,6 +27,7 @@ pub use another_account::{AnotherAccount, group_at, with_another_account};
 pub use chosen::{ChosenModel, LeftOut, MOST_USUAL, ModelPricing, Offer, PriceSource};
 pub use credential::VendorCredential;
 pub use failure::{ListFailure, ListHints, ListSentence};
+pub use gateway_call::{GatewayAnswer, GatewayCall};
 pub use group_read::mixed_sources;
 pub use group_text::{VendorGroup, added, new, put, removed, with_added};
 pub use listed::ListedModel;

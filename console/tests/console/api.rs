@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use time::OffsetDateTime;
 use tower::ServiceExt as _;
-use trilane_console::cases::{ConsoleState, Reporter, Role};
+use trilane_console::cases::{ConsoleState, Reporter, Role, StatusCache};
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::credentials::SealingKeyFile;
 use trilane_console::identity_providers::ProviderAccess;
@@ -117,12 +117,12 @@ impl Api {
         Self::begin(database, OffsetDateTime::now_utc, (false, false), None).await
     }
 
-    /// Starts a console that tests accounts at private addresses, too.
+    /// Starts a console that tests accounts at private addresses, too, and shows its status to everybody.
     pub async fn with_private_accounts(database: &TestDatabase) -> Self {
         Self::begin(database, OffsetDateTime::now_utc, (true, true), None).await
     }
 
-    /// Starts a console with this clock, which tests accounts at private addresses, too.
+    /// Starts a console with this clock, which tests accounts at private addresses, too, and shows its status to everybody.
     pub async fn with_clock(database: &TestDatabase, clock: fn() -> OffsetDateTime) -> Self {
         Self::begin(database, clock, (true, true), None).await
     }
@@ -136,7 +136,7 @@ impl Api {
     async fn begin(
         database: &TestDatabase,
         clock: fn() -> OffsetDateTime,
-        (private_accounts, seals): (bool, bool),
+        (is_open, seals): (bool, bool),
         user_header: Option<HeaderName>,
     ) -> Self {
         let store = database.open().await;
@@ -152,11 +152,9 @@ impl Api {
             proxies: TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]),
             gateway: None,
             address: None,
-            vendors: VendorAccess::new(private_accounts, directory.path().join("no-authorities")),
-            providers: ProviderAccess::new(
-                private_accounts,
-                directory.path().join("no-authorities"),
-            ),
+            status: is_open.then(StatusCache::default),
+            vendors: VendorAccess::new(is_open, directory.path().join("no-authorities")),
+            providers: ProviderAccess::new(is_open, directory.path().join("no-authorities")),
             user_header,
             sealing_keys: seals.then(|| sealing_keys.clone()),
             prices: CatalogueFile::default(),

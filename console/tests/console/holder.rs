@@ -204,7 +204,8 @@ on_both! {
         assert!(!reply.text.contains(value) && !reply.text.contains("secret-account") && !reply.text.contains("root"), "{}", reply.text);
         let seen = reply.expect(200);
         assert_eq!((&seen["key"]["id"], &seen["key"]["label"]), (&json!("ka"), &json!("laptop")));
-        assert_eq!(seen["models"], json!([{"id": "m", "protocol": "A"}]));
+        let model = &seen["models"]["items"][0];
+        assert_eq!((&model["id"], &model["protocol"], &model["health"]), (&json!("m"), &json!("A"), &json!({"state": "good", "good_percent": 100})));
         let spent = json!([{"currency": "USD", "amount": "1.25"}]);
         assert_eq!((&seen["spent_today"], &seen["key"]["spent_this_month"]), (&spent, &spent));
         assert_eq!(seen["remaining"]["subjects"][0]["budgets"][0]["left"], "3.75");

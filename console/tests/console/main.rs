@@ -51,6 +51,7 @@ mod managers;
 mod member_budgets;
 mod metrics;
 mod migration;
+mod models;
 mod multipliers;
 mod names;
 mod nearly_spent;

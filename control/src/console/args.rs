@@ -91,6 +91,10 @@ pub struct ConsoleArgs {
     #[arg(long, env = "TRILANE_GATEWAY_URL", value_name = "URL")]
     pub gateway_url: Option<String>,
 
+    /// Show the health of models at /status to everybody, without signing in: models alone, nothing of accounts, keys or people
+    #[arg(long)]
+    pub status_page: bool,
+
     /// Make the first admin, if nobody is there, and write that token into this new file
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,

@@ -76,6 +76,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
             || args.console_url.as_ref().is_some_and(ConsoleUrl::is_tls),
         proxies: TrustedProxies::new(args.trusted_proxies.clone()),
         gateway: args.gateway_url.clone(),
+        status_page: args.status_page,
         address: args.console_url.clone(),
         tls: args.tls.listen(),
         private_webhooks: args.allow_private_webhooks,

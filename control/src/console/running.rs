@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use trilane_console::account_credentials;
-use trilane_console::cases::{ConsoleState, Reporter};
+use trilane_console::cases::{ConsoleState, Reporter, StatusCache};
 use trilane_console::client_address::TrustedProxies;
 use trilane_console::connections::{CertificateFiles, ServerCertificate};
 use trilane_console::credentials::SealingKeyFile;
@@ -71,6 +71,8 @@ pub struct ConsoleSettings {
     pub proxies: TrustedProxies,
     /// The address of the gateway, for the lines that set clients up.
     pub gateway: Option<String>,
+    /// Whether everybody sees the health of models.
+    pub status_page: bool,
     /// The address at which people reach this console.
     pub address: Option<ConsoleUrl>,
     /// The listener over TLS beside the plain one.
@@ -145,6 +147,7 @@ impl RunningConsole {
             https: settings.https,
             proxies: settings.proxies.clone(),
             gateway: settings.gateway.clone(),
+            status: settings.status_page.then(StatusCache::default),
             address: settings.address.as_ref().map(ConsoleUrl::to_string),
             sealing_keys: settings.sealing_keys.clone(),
             vendors: settings.vendors.clone(),

@@ -201,6 +201,7 @@ async fn start_console(
         sealing_keys: Some(SealingKeyFile::new(plan.data.sealing_keys())),
         private_webhooks: false,
         audit_otlp: AuditOtlpArgs::default(),
+        status_page: console.status_page,
         peers,
         vendors: VendorAccess::new(console.private_accounts, plan.system_ca.clone()),
         providers: ProviderAccess::new(console.private_accounts, plan.system_ca.clone()),

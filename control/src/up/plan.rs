@@ -63,6 +63,8 @@ pub struct LocalConsole {
     pub peer: Option<ConsolePeer>,
     /// Whether it tests accounts at private addresses.
     pub private_accounts: bool,
+    /// Whether everybody sees the health of models there.
+    pub status_page: bool,
     /// The address at which people reach it, over TLS here or by a proxy on this machine; `None`: on this machine alone.
     pub public: Option<ConsoleUrl>,
     /// The listener over TLS beside the plain one.
@@ -154,6 +156,7 @@ impl Plan {
                 port: settings.console_port.unwrap_or(CONSOLE_PORT),
                 peer: settings.console_peer,
                 private_accounts: settings.allow_private_accounts,
+                status_page: settings.status_page,
                 public,
                 tls,
                 gateway: settings.gateway_url,

@@ -145,6 +145,10 @@ pub struct UpSettings {
     #[arg(long, value_name = "URL", env = "TRILANE_GATEWAY_URL")]
     pub gateway_url: Option<String>,
 
+    /// Show the health of models at /status of the console here to everybody, without signing in: models alone, nothing of accounts, keys or people
+    #[arg(long, env = "TRILANE_STATUS_PAGE", value_parser = BoolishValueParser::new())]
+    pub status_page: bool,
+
     /// Trust the certificate authorities in this file for that console instead of the system's
     #[arg(long, value_name = "FILE", env = "TRILANE_CONSOLE_CA")]
     pub console_ca: Option<PathBuf>,
@@ -240,6 +244,7 @@ impl UpSettings {
             metrics_port: self.metrics_port.or(other.metrics_port),
             console_url: self.console_url.or(other.console_url),
             gateway_url: self.gateway_url.or(other.gateway_url),
+            status_page: self.status_page || other.status_page,
             console_tls_listen: self.console_tls_listen.or(other.console_tls_listen),
             console_tls_cert: self.console_tls_cert.or(other.console_tls_cert),
             console_tls_key: self.console_tls_key.or(other.console_tls_key),

@@ -276,7 +276,7 @@ fn up_says_what_is_in_the_way() {
             |desk| desk.write("data/trilane.toml", "prot = 1"),
             &[],
             2,
-            "DIR/data/trilane.toml: line 1, `prot = 1`: unknown field `prot`, expected one of `demo`, `verbose`, `host`, `port`, `tls-port`, `admin-port`, `document`, `console`, `console-port`, `console-peer`, `allow-private-accounts`, `metrics-host`, `metrics-port`, `console-url`, `console-tls-listen`, `console-tls-cert`, `console-tls-key`, `gateway-url`, `console-ca`, `enrolment-token-file`, `envoy-id`, `credentials`, `system-ca`, `ledger`, `ledger-max-size`, `ledger-max-age`, `ledger-keep`, `upstream`, `trusted-hops`, `limits-service`, `concurrency`, `drain`, `unresponsive-after`, `envoy`, `filter`, `log-level`",
+            "DIR/data/trilane.toml: line 1, `prot = 1`: unknown field `prot`, expected one of `demo`, `verbose`, `host`, `port`, `tls-port`, `admin-port`, `document`, `console`, `console-port`, `console-peer`, `allow-private-accounts`, `metrics-host`, `metrics-port`, `console-url`, `console-tls-listen`, `console-tls-cert`, `console-tls-key`, `gateway-url`, `status-page`, `console-ca`, `enrolment-token-file`, `envoy-id`, `credentials`, `system-ca`, `ledger`, `ledger-max-size`, `ledger-max-age`, `ledger-keep`, `upstream`, `trusted-hops`, `limits-service`, `concurrency`, `drain`, `unresponsive-after`, `envoy`, `filter`, `log-level`",
         ),
         (
             "a host by its name",

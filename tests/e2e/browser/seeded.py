@@ -167,7 +167,7 @@ def some_requests(api: Api) -> dict[str, str]:
 @contextmanager
 def seeded(place: Path) -> Iterator[SeededConsole]:
     document = ROOT / "envoy" / "gateway.json"
-    options = ("--import-document", str(document), "--gateway-url", "https://ai.example.com")
+    options = ("--import-document", str(document), "--gateway-url", "https://ai.example.com", "--status-page")
     with Console(place / "db", *options) as console:
         fill(console.api)
         many_keys(place / "db")

@@ -6,13 +6,14 @@ use trilane::limits::Window;
 use utoipa::ToSchema;
 
 use crate::cases::holder::{self, KeyReader, KeyRemaining};
-use crate::cases::key_models::{self, KeyModel};
 use crate::cases::keys::{KeyView, add_use};
+use crate::cases::priced_models::{self, PricedModels};
 use crate::cases::problem::ApiProblem;
 use crate::cases::spend::SpentAmount;
 use crate::cases::state::ConsoleState;
 use crate::explain::LedgerLine;
 use crate::store::keys::{self, StoredKey};
+use crate::store::own_terms::OwnTerms;
 use crate::store::{Transaction, key_spend};
 use crate::{client_address, in_transaction, secret, throttle, timestamp};
 
@@ -26,8 +27,8 @@ const REQUESTS: u16 = 20;
 pub struct HeldKeyView {
     /// The key.
     pub(crate) key: KeyView,
-    /// The models that it may use.
-    pub(crate) models: Vec<KeyModel>,
+    /// The models that it may use, with their prices after the multiplier, and their health.
+    pub(crate) models: PricedModels,
     /// The amounts spent today (UTC), by currency.
     pub(crate) spent_today: Vec<SpentAmount>,
     /// The remaining limits and budgets, and why requests fail now.
@@ -151,7 +152,8 @@ async fn view(
     let day = timestamp::period(Window::Day, now);
     let mut reader = KeyReader::new(transaction, now).await?;
     let remaining = reader.remaining(transaction, &key).await?.for_holder();
-    let models = key_models::of_key(transaction, &key).await?;
+    let terms = [OwnTerms::from(&key)];
+    let models = priced_models::read(transaction, &terms, now).await?;
     let today = key_spend::of(transaction, &key.id, key.owner.as_deref(), day).await?;
     let lines = holder::latest(transaction, &key, None, REQUESTS).await?;
     let lines = lines

@@ -2,7 +2,9 @@
 
 pub(crate) mod key;
 pub(crate) mod keys;
+pub(crate) mod models;
 pub(crate) mod teams;
+pub(crate) mod trial;
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -8,13 +8,14 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::left::LeftShown;
 use super::own::sums;
-use crate::cases::ConsoleState;
 use crate::cases::me::key::{HeldKeyView, HeldRequestView, held};
 use crate::cases::names::Names;
+use crate::cases::{ConsoleState, KeyModel};
 use crate::client_address::RemoteAddress;
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::OpenForm;
 use crate::pages::keys::{SOME_KEY, gateway, name_of, spent_text, state_of};
+use crate::pages::models::ModelRow;
 use crate::pages::shell::Appearance;
 use crate::pages::{PageResult, PageShell, page, text};
 use crate::timestamp::moment;
@@ -37,6 +38,8 @@ struct HeldKeyPage {
     today: String,
     month: String,
     requests: Vec<HeldRequest>,
+    models: Vec<ModelRow>,
+    names: Names,
     clients: Vec<ClientSetup>,
 }
 
@@ -112,6 +115,9 @@ pub async fn show(
         Err(problem) => return Err(problem.into()),
     };
     let now = moment(state.now());
+    let currency = held.models.currency.as_deref().unwrap_or_default();
+    let models = held.models.items.iter();
+    let callable: Vec<KeyModel> = models.clone().map(|of| of.model.clone()).collect();
     // Names of others are for those who have an account.
     page(&HeldKeyPage {
         shell: PageShell::new(name_of(&held.key), appearance),
@@ -121,7 +127,9 @@ pub async fn show(
         today: sums(&held.spent_today),
         month: spent_text(&held.key),
         requests: held.requests.iter().map(HeldRequest::of).collect(),
-        clients: client_setup::clients(gateway(&state), SOME_KEY, &held.models),
+        clients: client_setup::clients(gateway(&state), SOME_KEY, &callable),
+        models: models.map(|of| ModelRow::of(of, currency)).collect(),
+        names: Names::default(),
         held,
     })
 }

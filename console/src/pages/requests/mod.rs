@@ -5,5 +5,5 @@ mod one;
 mod row;
 
 pub use list::{list, live};
-pub use one::one;
+pub use one::{one, parts};
 pub use row::{RequestRow, ending};

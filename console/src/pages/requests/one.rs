@@ -15,7 +15,7 @@ use crate::ledger::Sum;
 use crate::pages::{PageResult, PageShell, Visit, page, text};
 
 /// A part of the explanation: its title and its text.
-type ExplanationPart = (&'static str, String);
+pub type ExplanationPart = (&'static str, String);
 
 /// An attempt at an upstream account.
 struct AttemptShown {
@@ -128,7 +128,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
 }
 
 /// The parts that have no place of their own on the page.
-fn parts(detail: &RequestDetail) -> Vec<ExplanationPart> {
+pub fn parts(detail: &RequestDetail) -> Vec<ExplanationPart> {
     let shown = detail.parts.iter().filter_map(|part| {
         let title = match part.part {
             "asked" => "Asked for",

@@ -15,6 +15,8 @@ pub const LEFT_OUT: [&str; 5] = [
 pub const EMPTY: &[(&str, &str)] = &[
     ("overview", "/"),
     ("me", "/me"),
+    ("models", "/models"),
+    ("status", "/status"),
     ("start", "/start"),
     ("keys", "/keys"),
     ("usage", "/usage"),
@@ -43,6 +45,8 @@ pub const FILLED: &[(&str, &str)] = &[
     ("not-found", "/nothing-here"),
     ("overview", "/"),
     ("me", "/me"),
+    ("models", "/models"),
+    ("status", "/status"),
     ("device", "/device"),
     ("device-waiting", "/device?user_code=bcdf-ghjk"),
     ("device-waiting-api", "/device?user_code=bcdf-ghjl"),
