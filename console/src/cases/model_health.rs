@@ -76,7 +76,7 @@ pub struct HealthReader {
     asked: BTreeMap<(String, String), Asked>,
 }
 
-/// How many of the requests with an outcome count, and how many of these are good; `None`: it says nothing of the model.
+/// The number of requests with an outcome that count, and of good ones among them; `None`: the outcome says nothing of the model.
 fn counted(outcome: &str, requests: u64) -> Option<Asked> {
     let good = match Ending::named(outcome)? {
         Ending::Finished => requests,

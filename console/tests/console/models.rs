@@ -22,7 +22,7 @@ fn document() -> Value {
             {"id": "not-ours", "entitled": false, "prices": {"input": "1"}}]},
         {"id": "h", "protocol": "B", "multiplier": "4", "cluster": "c", "models": [{"id": "m", "prices": {"input": "1"}}]},
         {"id": "mixed", "protocol": "Mixed", "models": [{"id": "m", "entry": "vb_messages"}, {"id": "n", "entry": "responses"}],
-         "entries": {"responses": {"source": "g"}, "vb_messages": {"source": "h", "multiplier": "0.5"}}}]})
+         "entries": {"responses": {"source": "g"}, "vb_messages": {"source": "h", "extra_multiplier": "0.5"}}}]})
 }
 
 /// A line of the group `g`, of so many minutes ago.

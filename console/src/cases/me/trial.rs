@@ -29,7 +29,7 @@ const LONGEST: usize = 8_000;
 const LIFETIME: i64 = 5 * 60 * 1_000_000;
 /// The most tokens of an answer, where a protocol needs a bound.
 const MAX_TOKENS: u32 = 1_024;
-/// How often the line of the ledger is looked for, and the time between.
+/// The number of looks for the line of the ledger, and the time between two.
 const LOOKS: u32 = 25;
 const BETWEEN: Duration = Duration::from_millis(250);
 

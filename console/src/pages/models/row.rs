@@ -36,7 +36,7 @@ pub struct ModelRow {
     pub output: Option<ShownPrice>,
     /// Other prices, one in a line.
     pub others: Vec<String>,
-    /// What there is to say of the prices.
+    /// Remarks about the prices.
     pub notes: Vec<&'static str>,
     /// The health: its kind for the eye, and a text.
     pub health: (&'static str, String),

@@ -15,7 +15,7 @@ use crate::pages::form::Fields;
 use crate::pages::keys::{SOME_KEY, gateway, path_of};
 use crate::pages::{FieldProblems, PageResult, PageShell, SignedIn, Visit, form_page};
 
-/// How a model is called.
+/// The call of a model.
 struct ModelCall {
     model: String,
     group: String,
@@ -93,7 +93,7 @@ pub(super) async fn shown(
     form_page(
         &ModelsPage {
             names: wanted.find(state, &signed_in.caller).await?,
-            shell: signed_in.shell("Models"),
+            shell: signed_in.shell("My models"),
             models: rows.collect(),
             since: found.health_since.clone(),
             call,
