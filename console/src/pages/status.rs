@@ -4,12 +4,13 @@ use askama::Template;
 use axum::extract::State;
 use http::HeaderMap;
 
-use super::models::{health, style};
+use super::models::health;
 use super::shell::Appearance;
 use super::{PageResult, PageShell, page};
 use crate::cases::ConsoleState;
 use crate::cases::model_health::HealthState;
 use crate::cases::status;
+use crate::vendors::api_style;
 
 /// A model in a line.
 struct StatusLine {
@@ -51,7 +52,7 @@ pub async fn show(State(state): State<ConsoleState>, headers: HeaderMap) -> Page
     let found = status::get(&state).await?;
     let states: Vec<HealthState> = found.models.iter().map(|(_, of)| of.state).collect();
     let models = found.models.into_iter().map(|(model, of)| StatusLine {
-        style: style(model.protocol),
+        style: api_style(model.protocol),
         protocol: model.protocol,
         id: model.id,
         health: health(of),

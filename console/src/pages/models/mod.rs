@@ -4,6 +4,6 @@ mod row;
 mod show;
 mod trial;
 
-pub use row::{ModelRow, health, style};
+pub use row::{ModelRow, health};
 pub use show::show;
 pub use trial::run;

@@ -6,6 +6,7 @@ use crate::cases::model_health::{HealthState, ModelHealth};
 use crate::cases::priced_models::PricedModel;
 use crate::pages::text;
 use crate::text::path_with;
+use crate::vendors::api_style;
 
 /// The decimal places that a price is shown with; the exact one is seen on hovering.
 const PLACES: u32 = 4;
@@ -42,15 +43,6 @@ pub struct ModelRow {
     pub health: (&'static str, String),
     /// The path of how to call it.
     pub path: String,
-}
-
-/// Returns the style of the API of a protocol, as clients name it.
-pub fn style(protocol: &str) -> &'static str {
-    match protocol {
-        "A" => "OpenAI",
-        "B" => "Anthropic",
-        _ => "Gemini",
-    }
 }
 
 /// Describes the health of a model.
@@ -117,7 +109,7 @@ impl ModelRow {
         Self {
             id: model.model.id.clone(),
             name: model.name.clone().unwrap_or_default(),
-            style: style(model.model.protocol),
+            style: api_style(model.model.protocol),
             protocol: model.model.protocol,
             group: model.group.clone(),
             input: price("input"),

@@ -3,7 +3,7 @@
 use askama::Template;
 use trilane::limits::SubjectKind;
 
-use super::row::{ModelRow, style};
+use super::row::ModelRow;
 use super::trial::TrialShown;
 use crate::cases::ConsoleState;
 use crate::cases::me::models;
@@ -14,6 +14,7 @@ use crate::pages::client_setup::{base_url, curl};
 use crate::pages::form::Fields;
 use crate::pages::keys::{SOME_KEY, gateway, path_of};
 use crate::pages::{FieldProblems, PageResult, PageShell, SignedIn, Visit, form_page};
+use crate::vendors::api_style;
 
 /// The call of a model.
 struct ModelCall {
@@ -80,7 +81,7 @@ pub(super) async fn shown(
         model: of.model.id.clone(),
         group: of.group.clone(),
         protocol: of.model.protocol,
-        style: style(of.model.protocol),
+        style: api_style(of.model.protocol),
         base_url: base_url(of.model.protocol, gateway),
         curl: curl(&of.model, of.is_image, gateway, SOME_KEY),
         setup: format!("{}#clients", path_of(&of.key)),
