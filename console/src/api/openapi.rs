@@ -149,6 +149,7 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
         .routes(routes!(requests::get))
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::remove))
+        .routes(routes!(webhooks::test))
         .routes(routes!(people::list, people::create))
         .routes(routes!(people::get, people::change))
         .routes(routes!(people::create_many))

@@ -111,6 +111,11 @@ pub const ROUTES: &[ApiRoute] = &[
         "/api/v1/webhooks/{id}",
         rights::CHANGE_WEBHOOKS,
     ),
+    route(
+        Method::POST,
+        "/api/v1/webhooks/{id}/test",
+        rights::CHANGE_WEBHOOKS,
+    ),
     route(Method::GET, "/api/v1/first-bytes", rights::SEE_COUNTS),
     route(Method::GET, "/api/v1/attempts", rights::SEE_COUNTS),
     route(Method::GET, "/api/v1/requests", rights::SEE_REQUESTS),

@@ -16,6 +16,7 @@ use crate::prices::CatalogueFile;
 use crate::store::Store;
 use crate::timestamp;
 use crate::vendors::VendorAccess;
+use crate::webhooks::sender::WebhookSender;
 
 /// The state of the console that all requests share.
 #[derive(Debug, Clone)]
@@ -40,6 +41,8 @@ pub struct ConsoleState {
     pub vendors: VendorAccess,
     /// The access to identity providers, by which people sign in.
     pub providers: ProviderAccess,
+    /// The sender of messages to webhooks.
+    pub sender: WebhookSender,
     /// The header in which a trusted proxy names the person who is signed in there; `None`: no header is believed.
     pub user_header: Option<HeaderName>,
     /// The receiver of the reasons of failures that the request did not cause.

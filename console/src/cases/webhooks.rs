@@ -1,4 +1,4 @@
-//! Webhooks: who is told when a budget is spent to some percent.
+//! Webhooks: who is told when a budget is spent to some percent, and whether that arrives.
 
 use http::Uri;
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,15 @@ use super::rights;
 use super::state::ConsoleState;
 use crate::in_transaction;
 use crate::secret::{self, NewSecret};
-use crate::store::audit;
 use crate::store::webhooks::{self, Webhook};
+use crate::store::{StoreError, audit};
 use crate::timestamp::moment;
-use crate::webhooks::secrets;
+use crate::webhooks::delivery::{self, DueMessage};
+use crate::webhooks::kind::WebhookKind;
 use crate::webhooks::watch::MOST;
+use crate::webhooks::{message, secrets};
 
-/// The longest address, in bytes, and the most thresholds.
-const LONGEST_URL: usize = 2000;
+/// The most thresholds.
 const MOST_THRESHOLDS: usize = 10;
 
 /// A webhook, as far as it may be seen.
@@ -28,18 +29,57 @@ const MOST_THRESHOLDS: usize = 10;
 pub struct WebhookView {
     /// The id of the webhook.
     pub(crate) id: String,
-    /// The URL that messages are sent to.
+    /// The kind of the receiver.
+    pub(crate) kind: WebhookKind,
+    /// The URL that messages are sent to; of Slack and Teams without its path, which is a secret.
     pub(crate) url: String,
     /// Percents of a budget at which one is sent.
     pub(crate) thresholds: Vec<u32>,
     /// The time at which the webhook was added, as RFC 3339.
     pub(crate) created_at: String,
+    /// The time of the latest message that arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delivered_at: Option<String>,
+    /// The latest attempt that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<WebhookFailureView>,
+}
+
+impl WebhookView {
+    /// Whether the latest attempt failed.
+    pub(crate) fn is_failing(&self) -> bool {
+        let failed = self.failure.as_ref().map(|failure| failure.at.as_str());
+        failed.is_some_and(|at| {
+            self.delivered_at
+                .as_deref()
+                .is_none_or(|delivered| delivered < at)
+        })
+    }
+}
+
+/// An attempt that failed.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct WebhookFailureView {
+    /// The time of the attempt, as RFC 3339.
+    pub(crate) at: String,
+    /// The reason.
+    pub(crate) problem: String,
+}
+
+/// The outcome of a test message.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct WebhookTestView {
+    /// Whether it was taken.
+    pub(crate) delivered: bool,
+    /// The reason that it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
 }
 
 /// A new webhook.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct CreatedWebhook {
-    /// The secret that signs its messages, shown this once. Missing if the request was repeated.
+    /// The secret that signs its messages, shown this once. Missing if the request was repeated, and where nothing is signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<String>,
     /// The webhook as later responses show it, without its secret.
@@ -50,7 +90,11 @@ pub struct CreatedWebhook {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhookBody {
-    /// The URL that messages are sent to: `https://…`, on a public address unless the console allows others.
+    /// The kind of the receiver; `webhook` unless it is given.
+    #[serde(default)]
+    pub(crate) kind: WebhookKind,
+    /// The URL that messages are sent to: `https://…`, on a public address unless the console allows others; of e-mail
+    /// `mailto:ann@example.com,bob@example.com`.
     #[schema(max_length = 2000)]
     pub(crate) url: String,
     /// Percents of a budget at which a message is sent, once for each subject and period; 80 and 100 unless they are given.
@@ -60,23 +104,28 @@ pub struct NewWebhookBody {
 
 fn view(webhook: Webhook) -> WebhookView {
     WebhookView {
+        kind: WebhookKind::of(&webhook.kind),
         id: webhook.id,
         url: webhook.url,
         thresholds: webhook.thresholds,
         created_at: moment(webhook.created_at),
+        delivered_at: webhook.delivered_at.map(moment),
+        failure: webhook.failure.map(|(at, problem)| WebhookFailureView {
+            at: moment(at),
+            problem,
+        }),
     }
 }
 
-/// An address that messages may go to; whether its host is a public one is seen when it is called.
-fn is_address(url: &str) -> bool {
-    let Ok(uri) = url.parse::<Uri>() else {
-        return false;
-    };
-    let scheme = matches!(uri.scheme_str(), Some("https" | "http"));
-    let authority = uri.authority();
-    // A user's password would stand in lists and logs.
-    let plain = authority.is_some_and(|it| !it.host().is_empty() && !it.as_str().contains('@'));
-    scheme && plain && url.len() <= LONGEST_URL && !url.contains('#')
+/// A URL as it may be shown: of Slack and Teams only its host, for whoever knows the rest can post there.
+fn shown(kind: WebhookKind, url: &str) -> String {
+    if !kind.has_secret_url() {
+        return url.to_owned();
+    }
+    let uri: Option<Uri> = url.parse().ok();
+    let host = uri.as_ref().and_then(Uri::authority);
+    let scheme = uri.as_ref().and_then(Uri::scheme_str).unwrap_or_default();
+    format!("{scheme}://{}/…", host.map_or("", |it| it.as_str()))
 }
 
 /// Webhooks in the order of their ids.
@@ -103,10 +152,9 @@ pub async fn create(
 ) -> Result<IdempotentResponse<CreatedWebhook>, ApiProblem> {
     caller.must(rights::CHANGE_WEBHOOKS)?;
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/webhooks", &new)?;
-    if !is_address(&new.url) {
-        let reason =
-            "must be an address such as https://example.com/hook, without a user and a fragment";
-        return Err(ApiProblem::invalid("url", reason));
+    let kind = new.kind;
+    if let Err(reason) = state.sender.check(kind, &new.url).await {
+        return Err(ApiProblem::invalid("url", &reason));
     }
     let thresholds = new.thresholds.clone().unwrap_or_else(|| vec![80, 100]);
     if thresholds.is_empty()
@@ -123,13 +171,18 @@ pub async fn create(
     let id = secret::new_id().map_err(ApiProblem::internal)?;
     let mut webhook = Webhook {
         id: format!("webhook_{id}"),
-        url: new.url.clone(),
+        kind: kind.name().to_owned(),
+        url: shown(kind, &new.url),
         secret: String::new(),
         thresholds,
         created_at: now,
+        delivered_at: None,
+        failure: None,
     };
+    let is_signed = kind == WebhookKind::Webhook;
+    let secret = if is_signed { value.reveal() } else { &new.url };
     let sealed = keys(state)
-        .map(|keys| secrets::seal(&keys, &webhook.id, &webhook.url, value.reveal()))
+        .map(|keys| secrets::seal(&keys, &webhook.id, &webhook.url, secret))
         .transpose()
         .map_err(ApiProblem::internal)?;
     in_transaction!(state.store, transaction => {
@@ -141,12 +194,15 @@ pub async fn create(
         if i64::try_from(there.len()).unwrap_or(i64::MAX) >= MOST {
             return Err(ApiProblem::conflict("there are 100 webhooks already"));
         }
-        webhook.secret = sealed.clone().ok_or_else(no_sealing_key)?;
+        if kind != WebhookKind::Email {
+            webhook.secret = sealed.clone().ok_or_else(no_sealing_key)?;
+        }
         webhooks::insert(transaction, &webhook).await?;
         let mut entry = caller.actor().entry(now, "webhook.create", &webhook.id);
         entry.after = serde_json::to_string(&view(webhook.clone())).ok();
         audit::insert(transaction, &entry).await?;
-        let created = CreatedWebhook { secret: Some(value.reveal().to_owned()), webhook: view(webhook.clone()) };
+        let secret = is_signed.then(|| value.reveal().to_owned());
+        let created = CreatedWebhook { secret, webhook: view(webhook.clone()) };
         once.answer(transaction, created, Some("secret"), now).await
     })
 }
@@ -167,23 +223,64 @@ pub async fn remove(state: &ConsoleState, caller: &Caller, id: &str) -> Result<(
     })
 }
 
+/// Sends a test message to a webhook at once, and says whether it was taken.
+pub async fn test(
+    state: &ConsoleState,
+    caller: &Caller,
+    id: &str,
+) -> Result<WebhookTestView, ApiProblem> {
+    caller.must(rights::CHANGE_WEBHOOKS)?;
+    if id.contains('\0') {
+        return Err(ApiProblem::not_found());
+    }
+    let mut transaction = state.store.read().await?;
+    let found = webhooks::get(&mut transaction, id).await;
+    transaction.rollback().await;
+    let webhook = found?.ok_or_else(ApiProblem::not_found)?;
+    let message = message::new(message::TEST, &[], state.time())?;
+    let due = DueMessage::to(&webhook, keys(state).as_ref(), message);
+    let sent = state.sender.send(&due, state.time().unix_timestamp()).await;
+    let problem = sent.err();
+    let problem = problem.as_deref().map(delivery::kept);
+    let noted: Result<(), StoreError> = in_transaction!(state.store, transaction => {
+        webhooks::note_attempt(transaction, id, problem, state.now()).await
+    });
+    noted?;
+    Ok(WebhookTestView {
+        delivered: problem.is_none(),
+        problem: problem.map(str::to_owned),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn where_messages_may_go() {
-        for (url, want) in [
-            ("https://example.com/hook?a=b", true),
-            ("http://10.0.0.1:8080/", true),
-            ("https://user:secret@example.com/", false),
-            ("https://example.com/#part", false),
-            ("ftp://example.com/", false),
-            ("/hook", false),
-            ("example.com", false),
-            ("", false),
+    fn urls_as_they_are_shown() {
+        for (kind, url, want) in [
+            (
+                WebhookKind::Webhook,
+                "https://example.com/hook?a=b",
+                "https://example.com/hook?a=b",
+            ),
+            (
+                WebhookKind::Email,
+                "mailto:a@example.com",
+                "mailto:a@example.com",
+            ),
+            (
+                WebhookKind::Slack,
+                "https://hooks.slack.com/services/T/B/secret",
+                "https://hooks.slack.com/…",
+            ),
+            (
+                WebhookKind::Teams,
+                "https://x.example:8443/w?sig=secret",
+                "https://x.example:8443/…",
+            ),
         ] {
-            assert_eq!(is_address(url), want, "{url}");
+            assert_eq!(shown(kind, url), want);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The resolver that checks addresses.
 
 use core::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, ToSocketAddrs as _};
 
 use ureq::config::Config;
 use ureq::http::Uri;
@@ -56,6 +56,27 @@ impl fmt::Display for NoAddress {
 }
 
 impl core::error::Error for NoAddress {}
+
+impl AllowedAddresses {
+    /// Resolves a host, to say whether it is at one of these addresses.
+    ///
+    /// # Errors
+    /// It does not resolve, or is elsewhere.
+    pub fn check(self, host: &str) -> Result<(), NoAddress> {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let found = (host, 0).to_socket_addrs();
+        let found: Vec<IpAddr> = found.into_iter().flatten().map(|at| at.ip()).collect();
+        let host = host.to_owned();
+        match found.first() {
+            None => Err(NoAddress::NotFound { host }),
+            Some(_) if found.iter().any(|address| self.has(*address)) => Ok(()),
+            Some(address) => Err(NoAddress::NotAllowed {
+                host,
+                address: *address,
+            }),
+        }
+    }
+}
 
 impl Resolver for GuardedResolver {
     fn resolve(

@@ -281,5 +281,6 @@ fn admin_router() -> Router<ConsoleState> {
         )
         .route("/passwords", post(identity_providers::switch))
         .route("/webhooks", post(settings::add_webhook))
+        .route("/webhooks/{id}/test", post(settings::test_webhook))
         .route("/webhooks/{id}/remove", post(settings::remove_webhook))
 }

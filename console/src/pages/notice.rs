@@ -31,6 +31,10 @@ pub enum Notice {
     OldValueEnded,
     /// Many keys were changed.
     KeysChanged,
+    /// A test message arrived.
+    TestArrived,
+    /// A test message did not arrive.
+    TestFailed,
     /// A client was let in.
     ClientApproved,
     /// A client was refused.
@@ -39,7 +43,7 @@ pub enum Notice {
     ClientSignedOut,
 }
 
-const ALL: [Notice; 16] = [
+const ALL: [Notice; 18] = [
     Notice::Saved,
     Notice::Removed,
     Notice::Published,
@@ -53,6 +57,8 @@ const ALL: [Notice; 16] = [
     Notice::PersonEnabled,
     Notice::OldValueEnded,
     Notice::KeysChanged,
+    Notice::TestArrived,
+    Notice::TestFailed,
     Notice::ClientApproved,
     Notice::ClientDenied,
     Notice::ClientSignedOut,
@@ -74,6 +80,8 @@ impl Notice {
             Self::PersonEnabled => "person-enabled",
             Self::OldValueEnded => "old-value-ended",
             Self::KeysChanged => "keys-changed",
+            Self::TestArrived => "test-arrived",
+            Self::TestFailed => "test-failed",
             Self::ClientApproved => "client-approved",
             Self::ClientDenied => "client-denied",
             Self::ClientSignedOut => "client-signed-out",
@@ -98,6 +106,8 @@ impl Notice {
             }
             Self::OldValueEnded => "The old value is ended: gateways refuse it within a second.",
             Self::KeysChanged => "The keys are changed: gateways know it within a second.",
+            Self::TestArrived => "The test notice was delivered.",
+            Self::TestFailed => "The test notice was not delivered: its line says why.",
             Self::ClientApproved => "The client is let in: go on in your terminal.",
             Self::ClientDenied => "The client is refused.",
             Self::ClientSignedOut => {

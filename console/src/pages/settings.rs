@@ -18,9 +18,24 @@ use crate::cases::rights;
 use crate::cases::webhooks::{self, NewWebhookBody, WebhookView};
 use crate::cases::{ApiProblem, ConsoleState};
 use crate::cases::{documents, storage};
+use crate::webhooks::kind::WebhookKind;
 
 /// The rows of a list.
 const ROWS: u16 = 100;
+
+/// The kinds of receivers of notices, and their names.
+const KINDS: [(&str, &str); 4] = [
+    ("webhook", "Signed webhook"),
+    ("slack", "Slack"),
+    ("teams", "Microsoft Teams"),
+    ("email", "E-mail"),
+];
+
+/// The name of a kind, for people.
+fn kind_title(kind: &WebhookKind) -> &'static str {
+    let found = KINDS.iter().find(|(name, _)| *name == kind.name());
+    found.map_or("", |(_, title)| *title)
+}
 
 /// An Envoy, in a line.
 struct EnvoyLine {
@@ -38,6 +53,8 @@ struct SettingsPage {
     envoys: Vec<EnvoyLine>,
     next: Option<String>,
     webhooks: Vec<WebhookView>,
+    kinds: Vec<(&'static str, &'static str)>,
+    kind_hint: &'static str,
     clients: ClientSettingsForm,
     gateway: Option<String>,
     is_https: bool,
@@ -94,6 +111,12 @@ pub async fn show(
             envoys: lines.collect(),
             next: found.next,
             webhooks: hooks.items,
+            kinds: KINDS.to_vec(),
+            kind_hint: if state.sender.has_mail() {
+                ""
+            } else {
+                "E-mail needs a mail server: --smtp-url."
+            },
             clients,
             gateway: state.gateway.clone(),
             is_https: state.https,
@@ -186,8 +209,15 @@ pub async fn add_webhook(sent: SignedForm) -> PageResult {
     let thresholds: Result<Vec<u32>, _> = typed.iter().map(|part| part.parse()).collect();
     let made = match thresholds {
         Ok(thresholds) => {
+            let kind = WebhookKind::of(fields.get("kind"));
+            let typed = fields.get("url").trim();
+            let url = match kind {
+                WebhookKind::Email => format!("mailto:{}", typed.trim_start_matches("mailto:")),
+                _ => typed.to_owned(),
+            };
             let new = NewWebhookBody {
-                url: fields.get("url").to_owned(),
+                kind,
+                url,
                 thresholds: (!thresholds.is_empty()).then_some(thresholds),
             };
             webhooks::create(&state, &signed_in.caller, Some(fields.get("once")), new).await
@@ -198,6 +228,10 @@ pub async fn add_webhook(sent: SignedForm) -> PageResult {
         )),
     };
     match made {
+        // Nothing else is signed, so there is nothing to show.
+        Ok(made) if made.body.webhook.kind != WebhookKind::Webhook => {
+            Ok(done("/settings", Notice::Saved))
+        }
         Ok(made) => page(&ShownOnce {
             shell: signed_in.shell("The webhook is added"),
             crumb: ("Settings".to_owned(), "/settings".to_owned()),
@@ -213,6 +247,17 @@ pub async fn add_webhook(sent: SignedForm) -> PageResult {
             show(&state, &signed_in, None, fields, problems).await
         }
     }
+}
+
+/// Sends a test message to a webhook.
+pub async fn test_webhook(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let tested = webhooks::test(&sent.state, &sent.signed_in.caller, &id).await?;
+    let notice = if tested.delivered {
+        Notice::TestArrived
+    } else {
+        Notice::TestFailed
+    };
+    Ok(done("/settings", notice))
 }
 
 /// Removes a webhook.

@@ -570,13 +570,19 @@ CREATE TABLE nearly_spent (
 -- === Webhooks: who is told when a budget runs out, and what they are told.
 
 CREATE TABLE webhooks (
-  id         TEXT NOT NULL PRIMARY KEY,
-  url        TEXT NOT NULL,
-  -- What its messages are signed with.
-  secret     TEXT NOT NULL,
+  id           TEXT NOT NULL PRIMARY KEY,
+  kind         TEXT NOT NULL CHECK (kind IN ('webhook', 'slack', 'teams', 'email')),
+  -- As it may be shown: of Slack and Teams without its path, which is a secret.
+  url          TEXT NOT NULL,
+  -- What its messages are signed with; of Slack and Teams the whole URL; empty: it needs none.
+  secret       TEXT NOT NULL,
   -- Percents of a budget, a JSON list.
-  thresholds TEXT NOT NULL,
-  created_at BIGINT NOT NULL
+  thresholds   TEXT NOT NULL,
+  created_at   BIGINT NOT NULL,
+  -- The latest message that arrived, and the latest attempt that failed, with why.
+  delivered_at BIGINT,
+  failed_at    BIGINT,
+  problem      TEXT
 ) {by key};
 
 -- Up to which version of the spend feed budgets were looked at.

@@ -2,48 +2,16 @@
 
 use core::fmt;
 
-use serde_json::{Map, Value, json};
-use time::OffsetDateTime;
-
 use super::old_rows::OldRows;
 use super::{StoreError, Transaction, execute, fetch, on_either};
-use crate::secret;
-use crate::timestamp;
 
 /// A message that is not in the database yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
     /// The id of the message, which no other has.
     pub id: String,
-    /// The JSON: `id`, `type`, `at`, and the facts.
+    /// The JSON: `id`, `type`, `at`, `text`, and the facts.
     pub body: String,
-}
-
-impl NewMessage {
-    /// One of this type, with these facts.
-    ///
-    /// # Errors
-    /// The system gives no randomness.
-    pub fn new(
-        of_type: &str,
-        facts: &[(&str, Value)],
-        now: OffsetDateTime,
-    ) -> Result<Self, StoreError> {
-        let id = format!("event_{}", secret::new_id().map_err(StoreError::Value)?);
-        let head = [
-            ("id", json!(id)),
-            ("type", json!(of_type)),
-            ("at", json!(timestamp::text(now))),
-        ];
-        let all = head.iter().chain(facts);
-        let body: Map<String, Value> = all
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
-            .collect();
-        Ok(Self {
-            id,
-            body: Value::Object(body).to_string(),
-        })
-    }
 }
 
 /// A webhook. `Debug` does not print its secret.
@@ -51,14 +19,20 @@ impl NewMessage {
 pub struct Webhook {
     /// The id.
     pub id: String,
-    /// The URL that messages are sent to.
+    /// Its kind, by name: `webhook`, `slack`, `teams` or `email`.
+    pub kind: String,
+    /// The URL that messages are sent to, as it may be shown.
     pub url: String,
-    /// The secret that signs them, sealed (`webhooks/secrets.rs`).
+    /// The secret that signs them, or the whole URL, sealed (`webhooks/secrets.rs`); empty: it needs none.
     pub secret: String,
     /// Percents of a budget.
     pub thresholds: Vec<u32>,
     /// The time at which the webhook was added, in microseconds since 1970.
     pub created_at: i64,
+    /// The time of the latest message that arrived.
+    pub delivered_at: Option<i64>,
+    /// The time of the latest attempt that failed, and why.
+    pub failure: Option<(i64, String)>,
 }
 
 impl fmt::Debug for Webhook {
@@ -90,9 +64,11 @@ pub struct ClaimedMessage {
     pub id: String,
     /// The id of its webhook.
     pub webhook: String,
-    /// The URL that it is sent to.
+    /// The kind of that, by name.
+    pub kind: String,
+    /// The URL that it is sent to, as it may be shown.
     pub url: String,
-    /// The secret that signs it, sealed.
+    /// The secret that signs it, or the whole URL, sealed.
     pub secret: String,
     /// The JSON.
     pub body: String,
@@ -109,16 +85,33 @@ impl fmt::Debug for ClaimedMessage {
     }
 }
 
-type WebhookRow = (String, String, String, String, i64);
-type ClaimedRow = (String, String, String, String, String, i64);
+type WebhookRow = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    i64,
+    Option<i64>,
+    Option<i64>,
+    Option<String>,
+);
+type ClaimedRow = (String, String, String, String, String, String, i64);
+
+/// The columns of a webhook.
+const COLUMNS: &str =
+    "id, kind, url, secret, thresholds, created_at, delivered_at, failed_at, problem";
 
 fn of(row: WebhookRow) -> Webhook {
     Webhook {
         id: row.0,
-        url: row.1,
-        secret: row.2,
-        thresholds: serde_json::from_str(&row.3).unwrap_or_default(),
-        created_at: row.4,
+        kind: row.1,
+        url: row.2,
+        secret: row.3,
+        thresholds: serde_json::from_str(&row.4).unwrap_or_default(),
+        created_at: row.5,
+        delivered_at: row.6,
+        failure: row.7.zip(row.8),
     }
 }
 
@@ -143,9 +136,10 @@ pub async fn insert(transaction: &mut Transaction, webhook: &Webhook) -> Result<
     let thresholds = serde_json::to_string(&webhook.thresholds).unwrap_or_default();
     execute!(
         transaction,
-        "INSERT INTO webhooks (id, url, secret, thresholds, created_at) VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO webhooks (id, kind, url, secret, thresholds, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
         (
             &webhook.id,
+            &webhook.kind,
             &webhook.url,
             &webhook.secret,
             thresholds,
@@ -199,10 +193,26 @@ pub async fn list(
     let rows: Vec<WebhookRow> = fetch!(
         transaction,
         query_as.fetch_all,
-        "SELECT id, url, secret, thresholds, created_at FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2",
+        sqlx::AssertSqlSafe(format!(
+            "SELECT {COLUMNS} FROM webhooks WHERE id > $1 ORDER BY id LIMIT $2"
+        )),
         (after, limit)
     );
     Ok(rows.into_iter().map(of).collect())
+}
+
+/// The webhook with an id.
+///
+/// # Errors
+/// Those of the database.
+pub async fn get(transaction: &mut Transaction, id: &str) -> Result<Option<Webhook>, StoreError> {
+    let row: Option<WebhookRow> = fetch!(
+        transaction,
+        query_as.fetch_optional,
+        sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM webhooks WHERE id = $1")),
+        (id)
+    );
+    Ok(row.map(of))
 }
 
 /// Up to which version budgets were looked at; locked until the transaction ends, so one console looks at a time.
@@ -271,7 +281,8 @@ pub async fn claim(
         format!(
             "UPDATE webhook_events SET next_at = $2, attempts = attempts + 1 WHERE id = \
              (SELECT id FROM webhook_events WHERE next_at <= $1 ORDER BY next_at LIMIT 1 {skip}) \
-             RETURNING id, webhook_id, (SELECT url FROM webhooks WHERE webhooks.id = webhook_id), \
+             RETURNING id, webhook_id, (SELECT kind FROM webhooks WHERE webhooks.id = webhook_id), \
+               (SELECT url FROM webhooks WHERE webhooks.id = webhook_id), \
                (SELECT secret FROM webhooks WHERE webhooks.id = webhook_id), body, attempts"
         )
     };
@@ -286,9 +297,10 @@ pub async fn claim(
         (now, until)
     );
     Ok(row.map(
-        |(id, webhook, url, secret, body, attempts)| ClaimedMessage {
+        |(id, webhook, kind, url, secret, body, attempts)| ClaimedMessage {
             id,
             webhook,
+            kind,
             url,
             secret,
             body,
@@ -313,6 +325,30 @@ pub async fn close(
         "UPDATE webhook_events SET delivered_at = $2, next_at = $3, problem = $4 WHERE id = $1",
         (id, delivered_at, next_at, problem)
     )
+}
+
+/// Notes the latest delivery to a webhook, or with a problem the latest attempt that failed.
+///
+/// # Errors
+/// Those of the database.
+pub async fn note_attempt(
+    transaction: &mut Transaction,
+    webhook: &str,
+    problem: Option<&str>,
+    now: i64,
+) -> Result<(), StoreError> {
+    match problem {
+        None => execute!(
+            transaction,
+            "UPDATE webhooks SET delivered_at = $2 WHERE id = $1",
+            (webhook, now)
+        ),
+        Some(problem) => execute!(
+            transaction,
+            "UPDATE webhooks SET failed_at = $2, problem = $3 WHERE id = $1",
+            (webhook, now, problem)
+        ),
+    }
 }
 
 /// Messages, delivered or given up, of periods before a day. Those of a period that is not over are what keeps a message from

@@ -8,10 +8,11 @@ use sha2::Sha256;
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
+use super::kind::WebhookKind;
 use super::secrets;
 use crate::counted::{WebhookOutcome, counted};
 use crate::credentials::SealingKeys;
-use crate::store::webhooks::{self, ClaimedMessage};
+use crate::store::webhooks::{self, ClaimedMessage, NewMessage, Webhook};
 use crate::store::{Store, StoreError};
 use crate::{in_transaction, timestamp};
 
@@ -34,9 +35,13 @@ const UNREADABLE: &str = "the secret of its webhook cannot be opened: the key th
 pub struct DueMessage {
     /// The id of the message.
     pub id: String,
-    /// The URL that it is sent to.
+    /// The id of its webhook.
+    pub webhook: String,
+    /// The kind of its webhook.
+    pub kind: WebhookKind,
+    /// The URL that it is sent to, as it may be shown.
     pub url: String,
-    /// The secret that signs it; `None`: it cannot be opened.
+    /// The secret that signs it, or the whole URL; `None`: it cannot be opened.
     pub secret: Option<Zeroizing<String>>,
     /// The JSON.
     pub body: String,
@@ -55,13 +60,36 @@ impl fmt::Debug for DueMessage {
 }
 
 impl DueMessage {
+    /// The message for a webhook of this row, with this JSON.
+    pub fn to(webhook: &Webhook, keys: Option<&SealingKeys>, message: NewMessage) -> Self {
+        Self {
+            secret: secrets::open(keys, &webhook.id, &webhook.url, &webhook.secret),
+            id: message.id,
+            webhook: webhook.id.clone(),
+            kind: WebhookKind::of(&webhook.kind),
+            url: webhook.url.clone(),
+            body: message.body,
+            attempts: 1,
+        }
+    }
+
+    /// The secret.
+    ///
+    /// # Errors
+    /// In words, that it cannot be opened.
+    pub(super) fn opened(&self) -> Result<&str, &'static str> {
+        self.secret
+            .as_ref()
+            .map(|secret| secret.as_str())
+            .ok_or(UNREADABLE)
+    }
+
     /// The signature of this message, sent at a time in seconds since 1970.
     ///
     /// # Errors
     /// In words, that its secret cannot be opened.
     pub fn signature(&self, time: i64) -> Result<String, &'static str> {
-        let secret = self.secret.as_ref().ok_or(UNREADABLE)?;
-        Ok(signature(secret, time, &self.body))
+        Ok(signature(self.opened()?, time, &self.body))
     }
 }
 
@@ -85,6 +113,8 @@ pub async fn take(
     Ok(claimed?.map(|of| DueMessage {
         secret: secrets::open(keys().as_ref(), &of.webhook, &of.url, &of.secret),
         id: of.id,
+        webhook: of.webhook,
+        kind: WebhookKind::of(&of.kind),
         url: of.url,
         body: of.body,
         attempts: of.attempts,
@@ -107,11 +137,11 @@ pub async fn close(
         Err(problem) => {
             let next = now.saturating_add(microseconds(pause(message.attempts)));
             let next = (message.attempts < ATTEMPTS).then_some(next);
-            let end = problem.floor_char_boundary(KEPT);
-            (None, next, problem.get(..end))
+            (None, next, Some(kept(problem)))
         }
     };
     let closed: Result<(), StoreError> = in_transaction!(store, transaction => {
+        webhooks::note_attempt(transaction, &message.webhook, problem, now).await?;
         webhooks::close(transaction, &message.id, delivered_at, next_at, problem).await
     });
     closed?;
@@ -121,6 +151,12 @@ pub async fn close(
         (None, None) => WebhookOutcome::GivenUp,
     });
     Ok(())
+}
+
+/// The part of a problem that is kept.
+pub fn kept(problem: &str) -> &str {
+    let end = problem.floor_char_boundary(KEPT);
+    problem.get(..end).unwrap_or_default()
 }
 
 /// The pause after so many failures.

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
 
+use super::message;
 use super::watch::MOST;
 use crate::credentials::{AccountCredential, SealingKeys};
 use crate::in_transaction;
 use crate::store::account_answers::{self, AccountAnswers, AccountName};
 use crate::store::credentials::{self, StoredCredential};
-use crate::store::webhooks::NewMessage;
 use crate::store::webhooks::{self, MessageCause};
 use crate::store::{Store, StoreError, Transaction, documents, envoys, hour_counts};
 use crate::timestamp::{microseconds, moment};
@@ -244,14 +244,14 @@ async fn tell(
 ) -> Result<(), StoreError> {
     for (hook, trouble) in new {
         let (of_type, facts) = &trouble.message;
-        let message = NewMessage::new(of_type, facts, now)?;
+        let new = message::new(of_type, facts, now)?;
         let cause = MessageCause {
             kind: trouble.kind,
             subject: &trouble.subject,
             period: &trouble.period,
             threshold: 0,
         };
-        webhooks::add_message(transaction, hook, &cause, &message, microseconds(now)).await?;
+        webhooks::add_message(transaction, hook, &cause, &new, microseconds(now)).await?;
     }
     Ok(())
 }

@@ -94,6 +94,7 @@ async fn seal_those(
     Ok((sealed, lost))
 }
 
+/// The webhooks that have a secret.
 async fn all(store: &Store) -> Result<Vec<Webhook>, StoreError> {
     let mut transaction = store.read().await?;
     let mut all: Vec<Webhook> = Vec::new();
@@ -106,5 +107,6 @@ async fn all(store: &Store) -> Result<Vec<Webhook>, StoreError> {
         all.extend(more);
     }
     transaction.rollback().await;
+    all.retain(|one| !one.secret.is_empty());
     Ok(all)
 }

@@ -8,9 +8,9 @@ use trilane::config::document::BudgetDocument;
 use trilane::limits::{Period, SubjectKind, Window};
 use trilane::money::Amount;
 
+use super::message;
 use crate::store::nearly_spent as notes;
 use crate::store::spend_feed::{self, SpendChange};
-use crate::store::webhooks::NewMessage;
 use crate::store::webhooks::{self, MessageCause, Webhook};
 use crate::store::{Store, StoreError, Transaction, documents, keys};
 use crate::timestamp::microseconds;
@@ -129,7 +129,7 @@ impl BudgetWatch {
                     ("budget", json!(budget.to_string())),
                     ("currency", json!(currency)),
                 ];
-                let message = NewMessage::new("budget.threshold", &facts, now)?;
+                let new = message::new("budget.threshold", &facts, now)?;
                 let cause = MessageCause {
                     kind: change.kind.name(),
                     subject: &change.subject,
@@ -137,7 +137,7 @@ impl BudgetWatch {
                     threshold: *threshold,
                 };
                 let now = microseconds(now);
-                webhooks::add_message(transaction, &hook.id, &cause, &message, now).await?;
+                webhooks::add_message(transaction, &hook.id, &cause, &new, now).await?;
             }
         }
         Ok(())

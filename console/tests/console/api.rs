@@ -25,6 +25,7 @@ use trilane_console::store::envoys;
 use trilane_console::store::people::{self, Person};
 use trilane_console::store::{Store, StoreError, Transaction};
 use trilane_console::vendors::VendorAccess;
+use trilane_console::webhooks::sender::WebhookSender;
 
 use crate::database::TestDatabase;
 
@@ -152,9 +153,13 @@ impl Api {
             proxies: TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]),
             gateway: None,
             address: None,
-            status: is_open.then(StatusCache::default),
-            vendors: VendorAccess::new(is_open, directory.path().join("no-authorities")),
-            providers: ProviderAccess::new(is_open, directory.path().join("no-authorities")),
+            status: private_accounts.then(StatusCache::default),
+            vendors: VendorAccess::new(private_accounts, directory.path().join("no-authorities")),
+            providers: ProviderAccess::new(
+                private_accounts,
+                directory.path().join("no-authorities"),
+            ),
+            sender: WebhookSender::new(private_accounts, None),
             user_header,
             sealing_keys: seals.then(|| sealing_keys.clone()),
             prices: CatalogueFile::default(),

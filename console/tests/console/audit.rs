@@ -12,8 +12,8 @@ use crate::database::on_both;
 use crate::lives::{PRICES, document, publish};
 
 /// Routes that change nothing that people decide: reports of agents, a search that hides the value it looks for, a check of a document, and
-/// tests that ask a vendor, which have tests of their own.
-const NO_ACTS: [&str; 7] = [
+/// tests that ask a vendor or send a message, which have tests of their own.
+const NO_ACTS: [&str; 8] = [
     "/api/v1/documents/check",
     "/api/v1/identity-providers/{id}/test",
     "/api/v1/keys/find",
@@ -21,6 +21,7 @@ const NO_ACTS: [&str; 7] = [
     "/api/v1/ledger/{envoy}/{file}",
     "/api/v1/accounts/{group}/{account}/test",
     "/api/v1/vendors/models",
+    "/api/v1/webhooks/{id}/test",
 ];
 
 /// An act: its route, the path that it is done at, its body, what the audit calls it.

@@ -27,6 +27,11 @@ async fn told(store: &Store, keys: Option<SealingKeys>, now: OffsetDateTime) -> 
         let mut body: Value = serde_json::from_str(&message.body).unwrap();
         let facts = body.as_object_mut().unwrap();
         assert_eq!(facts.remove("id").unwrap(), message.id.as_str());
+        assert!(
+            facts
+                .remove("text")
+                .is_some_and(|text| text.as_str() != Some(""))
+        );
         assert_eq!(
             facts.remove("at").unwrap(),
             trilane_console::timestamp::text(now)

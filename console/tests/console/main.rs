@@ -55,6 +55,7 @@ mod models;
 mod multipliers;
 mod names;
 mod nearly_spent;
+mod notices;
 mod openapi;
 mod ordered_keys;
 mod page_security;

@@ -566,6 +566,8 @@ fn races() -> Vec<Race> {
             vec![step("GET /api/v1/client-settings", &[]).places(&["/settings"]), step("DELETE /api/v1/client-settings", &[])]),
         race("a webhook is removed twice", vec![new_webhook()],
             vec![step("DELETE /api/v1/webhooks/{id}", &["<hook>"]), step("DELETE /api/v1/webhooks/{id}", &["<hook>"])], vec![]),
+        race("a webhook is tested as it is removed", vec![new_webhook()],
+            vec![step("POST /api/v1/webhooks/{id}/test", &["<hook>"]), step("DELETE /api/v1/webhooks/{id}", &["<hook>"])], vec![]),
         race("a version is published again by three", vec![step("GET /api/v1/documents/current", &[]).keep("version", "/version").keep("seen", "ETag")],
             ["a", "b", "c"].map(|note| step("POST /api/v1/documents/{version}/publish", &["<version>"])
                 .body(json!({"note": format!("{note} of <n>")})).header("if-match", "<seen>")).to_vec(),

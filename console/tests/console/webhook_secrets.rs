@@ -158,9 +158,9 @@ on_both! {
 }
 
 on_both! {
-    /// A console that seals nothing adds none, and its page says so.
+    /// A console that seals nothing adds none but e-mail, and its page says so.
     async fn none_without_a_key(database: &TestDatabase) {
-        let texts = ["no key to seal a webhook", "Add a webhook"];
+        let texts = ["so only e-mail can be added", "Add a receiver"];
         let shown = async |api: &Api| {
             let fields = [("person", "ann"), ("password", PASSWORD)];
             let cookie = session(&post(api, "/sign-in", "", &fields).await);
@@ -174,7 +174,7 @@ on_both! {
         let problem = api.post(&admin, "/api/v1/webhooks", &json!({"url": URL})).await.problem(409);
         assert_eq!(problem["type"], "/problems/no-sealing-key");
         assert_eq!(api.get(&admin, "/api/v1/webhooks").await.expect(200)["items"], json!([]));
-        assert_eq!(shown(&api).await, [true, false]);
+        assert_eq!(shown(&api).await, [true, true]);
         api.was_well();
         assert_eq!(shown(&Api::new(database).await).await, [false, true]);
     }
@@ -186,7 +186,7 @@ on_both! {
         let api = Api::new(database).await;
         let admin = begin(&api).await;
         let plain = "tlw-of-a-console-of-before";
-        let insert = format!("INSERT INTO webhooks (id, url, secret, thresholds, created_at) VALUES ('webhook_0', '{URL}', '{plain}', '[50]', 0)");
+        let insert = format!("INSERT INTO webhooks (id, kind, url, secret, thresholds, created_at) VALUES ('webhook_0', 'webhook', '{URL}', '{plain}', '[50]', 0)");
         database.execute(&insert).await.unwrap();
         add(&api, &admin, "https://z.example/").await;
         let signed = async |store: &Store, team: &str| {
@@ -224,7 +224,7 @@ on_both! {
         let api = Api::new(database).await;
         let admin = begin(&api).await;
         let (_, secret) = add(&api, &admin, URL).await;
-        let plain = format!("INSERT INTO webhooks (id, url, secret, thresholds, created_at) VALUES ('webhook_0', '{URL}', '{secret}', '[50]', 0)");
+        let plain = format!("INSERT INTO webhooks (id, kind, url, secret, thresholds, created_at) VALUES ('webhook_0', 'webhook', '{URL}', '{secret}', '[50]', 0)");
         let before = api.sealing_keys.read().unwrap();
         api.sealing_keys.add().unwrap();
         let both = api.sealing_keys.read().unwrap();

@@ -10,6 +10,7 @@ use trilane_console::timestamp;
 
 use super::audit_otlp::AuditOtlpArgs;
 use super::running::TlsListen;
+use super::smtp::SmtpArgs;
 use crate::console_http::ConsoleUrl;
 use crate::system_ca::SystemCaArg;
 
@@ -122,6 +123,9 @@ pub struct ConsoleArgs {
     /// Let webhooks go to private addresses and without TLS, too
     #[arg(long)]
     pub allow_private_webhooks: bool,
+
+    #[command(flatten)]
+    pub smtp: SmtpArgs,
 
     /// Test accounts at private addresses and on this machine, too: servers of your own
     #[arg(long)]

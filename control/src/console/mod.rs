@@ -10,6 +10,7 @@ mod database;
 mod import;
 mod local_agent;
 mod running;
+mod smtp;
 mod tools;
 mod webhooks;
 
@@ -38,6 +39,7 @@ pub use args::ConsoleArgs;
 pub use audit_otlp::AuditOtlpArgs;
 pub use local_agent::admit as admit_local_agent;
 pub use running::{ConsoleSettings, RunningConsole, TlsListen};
+pub use smtp::SmtpArgs;
 
 /// The default address of the metrics listener.
 const METRICS: &str = "127.0.0.1:10094";
@@ -81,6 +83,7 @@ async fn serve(args: &ConsoleArgs) -> Result<(), Failure> {
         tls: args.tls.listen(),
         private_webhooks: args.allow_private_webhooks,
         audit_otlp: args.audit_otlp.clone(),
+        mail: args.smtp.server()?,
         peers: None,
         vendors: VendorAccess::new(args.allow_private_accounts, args.system_ca.file()),
         providers: ProviderAccess::new(args.allow_private_providers, args.system_ca.file()),

@@ -30,12 +30,13 @@ use trilane_console::store::{
     DatabaseAddress, Store, StoreError, Workload, documents, key_grams, usage_days,
 };
 use trilane_console::vendors::VendorAccess;
+use trilane_console::webhooks::mail::MailServer;
 use trilane_console::webhooks::secrets;
+use trilane_console::webhooks::sender::WebhookSender;
 use trilane_console::{first_admin, server};
 
 use super::audit_otlp::{AuditOtlpArgs, AuditSender};
-use super::webhooks::WebhookSender;
-use super::{import, now};
+use super::{import, now, webhooks};
 use crate::console_http::ConsoleUrl;
 use crate::event_printer::EventPrinter;
 use crate::failure::Failure;
@@ -83,6 +84,8 @@ pub struct ConsoleSettings {
     pub private_webhooks: bool,
     /// The collector of the audit, if there is one.
     pub audit_otlp: AuditOtlpArgs,
+    /// The mail server; `None`: no e-mail is sent.
+    pub mail: Option<MailServer>,
     /// The addresses that may connect; `None`: all.
     pub peers: Option<Vec<IpAddr>>,
     /// The client that asks vendors for their models, to test accounts.
@@ -136,10 +139,10 @@ impl RunningConsole {
         let rolling = tokio::spawn(roll_up(background.clone(), printer));
         let watching = tokio::spawn(watch_key_changes(background.clone()));
         let indexing = tokio::spawn(index_keys(background.clone(), printer));
-        let sender = WebhookSender::new(settings.private_webhooks);
+        let sender = WebhookSender::new(settings.private_webhooks, settings.mail.clone());
         let exporting = audit.map(|audit| tokio::spawn(audit.go_on(background.clone(), printer)));
-        let telling =
-            tokio::spawn(sender.go_on(background, settings.sealing_keys.clone(), printer));
+        let keys = settings.sealing_keys.clone();
+        let telling = tokio::spawn(webhooks::go_on(sender.clone(), background, keys, printer));
         let live = LiveParts::default();
         let state = ConsoleState {
             store: store.clone(),
@@ -152,6 +155,7 @@ impl RunningConsole {
             sealing_keys: settings.sealing_keys.clone(),
             vendors: settings.vendors.clone(),
             providers: settings.providers.clone(),
+            sender,
             user_header: settings.user_header.clone(),
             reporter: Reporter(Arc::new(move |reason: &str| printer.trouble(reason))),
             live: live.clone(),

@@ -9,8 +9,9 @@ use super::ledger::Rotation;
 use super::settings::{UpArgs, UpSettings};
 use super::size::FileSize;
 use trilane_console::connections::CertificateFiles;
+use trilane_console::webhooks::mail::MailServer;
 
-use crate::console::TlsListen;
+use crate::console::{SmtpArgs, TlsListen};
 use crate::console_http::ConsoleUrl;
 use crate::data_directory::DataDirectory;
 use crate::envoy_program::{self, EnvoyProgram};
@@ -65,6 +66,8 @@ pub struct LocalConsole {
     pub private_accounts: bool,
     /// Whether everybody sees the health of models there.
     pub status_page: bool,
+    /// The mail server of its notices.
+    pub mail: Option<MailServer>,
     /// The address at which people reach it, over TLS here or by a proxy on this machine; `None`: on this machine alone.
     pub public: Option<ConsoleUrl>,
     /// The listener over TLS beside the plain one.
@@ -146,6 +149,16 @@ impl Plan {
         let settings = args.settings.or(file::read(&data)?);
         ensure_one_console(&settings)?;
         let tls = console_tls(&settings)?;
+        let mail = SmtpArgs {
+            smtp_url: settings.smtp_url.clone(),
+            smtp_password_file: settings.smtp_password_file.clone(),
+            smtp_from: settings.smtp_from.clone(),
+        };
+        let mail = mail.server()?;
+        if mail.is_some() && !settings.console {
+            let text = "--smtp-url is for the console: it needs --console".to_owned();
+            return Err(Failure::Usage(text));
+        }
         let envoy = envoy_program::find_or_fetch(settings.envoy.as_deref(), &data, args.fetching)?;
         let document = match settings.document {
             Some(document) => absolute(&document)?,
@@ -157,6 +170,7 @@ impl Plan {
                 peer: settings.console_peer,
                 private_accounts: settings.allow_private_accounts,
                 status_page: settings.status_page,
+                mail,
                 public,
                 tls,
                 gateway: settings.gateway_url,

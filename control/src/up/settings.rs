@@ -116,6 +116,19 @@ pub struct UpSettings {
     #[arg(long, env = "TRILANE_ALLOW_PRIVATE_ACCOUNTS", value_parser = BoolishValueParser::new())]
     pub allow_private_accounts: bool,
 
+    /// With --console: the mail server for notices: smtps://USER@HOST:465 (TLS from the start) or smtp://USER@HOST:587 (STARTTLS; on
+    /// loopback without TLS)
+    #[arg(long, value_name = "URL", env = "TRILANE_SMTP_URL")]
+    pub smtp_url: Option<String>,
+
+    /// The file with the password of that user
+    #[arg(long, value_name = "FILE", env = "TRILANE_SMTP_PASSWORD_FILE")]
+    pub smtp_password_file: Option<PathBuf>,
+
+    /// The sender's address of notices: trilane@example.com
+    #[arg(long, value_name = "ADDRESS", env = "TRILANE_SMTP_FROM")]
+    pub smtp_from: Option<String>,
+
     /// The address of this machine where metrics are [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", env = "TRILANE_METRICS_HOST")]
     pub metrics_host: Option<IpAddr>,
@@ -240,6 +253,9 @@ impl UpSettings {
             console_port: self.console_port.or(other.console_port),
             allow_private_accounts: self.allow_private_accounts || other.allow_private_accounts,
             console_peer: self.console_peer.or(other.console_peer),
+            smtp_url: self.smtp_url.or(other.smtp_url),
+            smtp_password_file: self.smtp_password_file.or(other.smtp_password_file),
+            smtp_from: self.smtp_from.or(other.smtp_from),
             metrics_host: self.metrics_host.or(other.metrics_host),
             metrics_port: self.metrics_port.or(other.metrics_port),
             console_url: self.console_url.or(other.console_url),

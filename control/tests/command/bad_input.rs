@@ -276,7 +276,7 @@ fn up_says_what_is_in_the_way() {
             |desk| desk.write("data/trilane.toml", "prot = 1"),
             &[],
             2,
-            "DIR/data/trilane.toml: line 1, `prot = 1`: unknown field `prot`, expected one of `demo`, `verbose`, `host`, `port`, `tls-port`, `admin-port`, `document`, `console`, `console-port`, `console-peer`, `allow-private-accounts`, `metrics-host`, `metrics-port`, `console-url`, `console-tls-listen`, `console-tls-cert`, `console-tls-key`, `gateway-url`, `status-page`, `console-ca`, `enrolment-token-file`, `envoy-id`, `credentials`, `system-ca`, `ledger`, `ledger-max-size`, `ledger-max-age`, `ledger-keep`, `upstream`, `trusted-hops`, `limits-service`, `concurrency`, `drain`, `unresponsive-after`, `envoy`, `filter`, `log-level`",
+            "DIR/data/trilane.toml: line 1, `prot = 1`: unknown field `prot`, expected one of `demo`, `verbose`, `host`, `port`, `tls-port`, `admin-port`, `document`, `console`, `console-port`, `console-peer`, `allow-private-accounts`, `smtp-url`, `smtp-password-file`, `smtp-from`, `metrics-host`, `metrics-port`, `console-url`, `console-tls-listen`, `console-tls-cert`, `console-tls-key`, `gateway-url`, `status-page`, `console-ca`, `enrolment-token-file`, `envoy-id`, `credentials`, `system-ca`, `ledger`, `ledger-max-size`, `ledger-max-age`, `ledger-keep`, `upstream`, `trusted-hops`, `limits-service`, `concurrency`, `drain`, `unresponsive-after`, `envoy`, `filter`, `log-level`",
         ),
         (
             "a host by its name",
@@ -297,6 +297,38 @@ fn up_says_what_is_in_the_way() {
             ],
             2,
             "--enrolment-token-file is for a console elsewhere, and --console starts one here: leave one of them out",
+        ),
+        (
+            "a mail server without a sender",
+            |_| {},
+            &["--console", "--smtp-url", "smtp://localhost"],
+            2,
+            "a mail server needs --smtp-url and --smtp-from",
+        ),
+        (
+            "a password of a mail server on the command line",
+            |_| {},
+            &[
+                "--console",
+                "--smtp-url",
+                "smtps://ann:hidden@mail.example.com",
+                "--smtp-from",
+                "ann@example.com",
+            ],
+            2,
+            "the password of the mail server belongs into a file, not into its URL",
+        ),
+        (
+            "a mail server without a console",
+            |_| {},
+            &[
+                "--smtp-url",
+                "smtp://localhost",
+                "--smtp-from",
+                "ann@example.com",
+            ],
+            2,
+            "--smtp-url is for the console: it needs --console",
         ),
         (
             "an address of another machine",

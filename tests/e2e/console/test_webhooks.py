@@ -1,11 +1,13 @@
-"""A console tells webhooks: of a budget, of an Envoy that is away, of accounts without a credential."""
+"""A console tells webhooks, and people by e-mail: of a budget, of an Envoy that is away, of accounts without a credential."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import hmac
 import json
+import socketserver
 import sqlite3
 import threading
 from datetime import datetime, timezone
@@ -60,9 +62,46 @@ class Receiver:
         self._server.server_close()
 
     def facts(self, of_type: str) -> list[dict[str, Any]]:
-        """Of each message of a type all but its id and time."""
+        """Of each message of a type all but its id, time and sentence."""
         kept = [message for message in self.told if message["type"] == of_type]
-        return [{name: fact for name, fact in one.items() if name not in ("id", "type", "at")} for one in kept]
+        return [{name: fact for name, fact in one.items() if name not in ("id", "type", "at", "text")} for one in kept]
+
+
+class MailServer:
+    """Takes e-mail: of each the envelope's addresses, and the text."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[list[str], str]] = []
+        self.signed_in: list[str] = []
+        server = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                to: list[str] = []
+                self.wfile.write(b"220 stand-in\r\n")
+                while line := self.rfile.readline().decode().strip():
+                    verb, _, rest = line.partition(" ")
+                    if verb == "AUTH":
+                        server.signed_in.append(rest)
+                    if verb == "RCPT":
+                        to.append(rest)
+                    if verb == "DATA":
+                        self.wfile.write(b"354 go on\r\n")
+                        text = iter(lambda: self.rfile.readline().decode().rstrip("\r\n"), ".")
+                        server.taken.append((to, "\n".join(text)))
+                    self.wfile.write(b"250 AUTH PLAIN\r\n" if verb == "EHLO" else b"235 well\r\n" if verb == "AUTH" else b"250 well\r\n")
+
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"smtp://ann%40example.com@127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def __enter__(self) -> MailServer:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 def spend(api: Api, key: str, now: datetime) -> None:
@@ -160,3 +199,24 @@ def test_what_is_told(tmp_path: Path) -> None:
         assert not receiver.wrong, receiver.wrong
         shown = {one["type"]: one.keys() for one in sample("console-people")}
         assert shown == {one["type"]: one.keys() for one in receiver.told}, "the page shows each of them"
+
+
+def test_people_are_told_by_mail(tmp_path: Path) -> None:
+    password = tmp_path / "password"
+    password.write_text("mail-secret\n")
+    with MailServer() as mail:
+        options = ("--smtp-url", mail.url, "--smtp-password-file", str(password), "--smtp-from", "trilane@example.com")
+        with Console(tmp_path / "console", "--import-document", str(SAMPLE_DOCUMENT), *options) as console:
+            made = console.api.post("/webhooks", {"kind": "email", "url": "mailto:bob@example.com,eve@example.com", "thresholds": [80]})
+            assert "secret" not in made
+            tested = console.api.call("POST", f"/webhooks/{made['webhook']['id']}/test")
+            assert tested.json() == {"delivered": True}, tested.text
+            spend(console.api, "spender", datetime.now(timezone.utc))
+            until(lambda: len(mail.taken) == 2, 20)
+            (test_to, test), (to, text) = mail.taken
+            assert test_to == to == ["TO:<bob@example.com>", "TO:<eve@example.com>"]
+            assert "Subject: This is a test" in test, test
+            assert "Budget of key spender: 80 % of $10 a month are spent" in " ".join(text.split()).replace("= ", ""), text
+            assert set(mail.signed_in) == {"PLAIN " + base64.b64encode(b"\0ann@example.com\0mail-secret").decode()}
+            assert console.api.get("/webhooks")["items"][0]["delivered_at"]
+            assert "mail-secret" not in console.log.read_text()

@@ -281,8 +281,12 @@ pub async fn fill(api: &Api, database: &TestDatabase, admin: &str) -> Seeded {
     let unused =
         json!({"value": CREDENTIAL, "destinations": [{"url": "https://unused.example.com"}]});
     put("credentials/unused", unused).await;
-    let webhook = json!({"url": "https://hooks.example.com/budgets"});
-    post("webhooks", webhook).await;
+    // Nobody listens there.
+    let slack = json!({"kind": "slack", "url": "http://127.0.0.1:1/services/secret"});
+    let made = post("webhooks", slack).await;
+    let id = made["webhook"]["id"].as_str().unwrap();
+    let tested = post(&format!("webhooks/{id}/test"), Value::Null).await;
+    assert_eq!(tested["delivered"], false);
     let rules = json!([{"claim": "groups", "equals": "platform", "role": "admin", "teams": ["blue"], "key_group": "mixed"}]);
     let provider = json!({"label": "Example", "issuer": "https://id.example.com", "client_id": "trilane", "client_secret": CREDENTIAL,
         "allowed_domains": ["example.com"], "rules": rules});
