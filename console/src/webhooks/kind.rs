@@ -57,7 +57,8 @@ impl WebhookKind {
 /// The sentence in a message.
 pub fn text(message: &str) -> String {
     let body: Value = serde_json::from_str(message).unwrap_or_default();
-    body["text"].as_str().unwrap_or_default().to_owned()
+    let text = body.get("text").and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
 }
 
 /// Names in it are texts of people, so nothing is markup: no name calls a channel or is a link.
