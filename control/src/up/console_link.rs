@@ -202,7 +202,7 @@ async fn start_console(
         private_webhooks: false,
         audit_otlp: AuditOtlpArgs::default(),
         status_page: console.status_page,
-        mail: console.mail.clone(),
+        mail: console.mail.as_deref().cloned(),
         peers,
         vendors: VendorAccess::new(console.private_accounts, plan.system_ca.clone()),
         providers: ProviderAccess::new(console.private_accounts, plan.system_ca.clone()),

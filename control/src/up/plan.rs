@@ -67,7 +67,7 @@ pub struct LocalConsole {
     /// Whether everybody sees the health of models there.
     pub status_page: bool,
     /// The mail server of its notices.
-    pub mail: Option<MailServer>,
+    pub mail: Option<Box<MailServer>>,
     /// The address at which people reach it, over TLS here or by a proxy on this machine; `None`: on this machine alone.
     pub public: Option<ConsoleUrl>,
     /// The listener over TLS beside the plain one.
@@ -154,7 +154,7 @@ impl Plan {
             smtp_password_file: settings.smtp_password_file.clone(),
             smtp_from: settings.smtp_from.clone(),
         };
-        let mail = mail.server()?;
+        let mail = mail.server()?.map(Box::new);
         if mail.is_some() && !settings.console {
             let text = "--smtp-url is for the console: it needs --console".to_owned();
             return Err(Failure::Usage(text));
