@@ -160,7 +160,10 @@ impl Stream {
                 let status = header(&head, ":status");
                 let status = status.map(|it| String::from_utf8_lossy(it).into_owned());
                 assert!(
-                    matches!(status.as_deref(), Some("400" | "403" | "404")),
+                    matches!(
+                        status.as_deref(),
+                        Some("400" | "401" | "402" | "403" | "404" | "429")
+                    ),
                     "no other answer is held: {status:?}"
                 );
                 self.answer = Some((head, details.map(str::to_owned), Vec::new()));
