@@ -35,8 +35,8 @@ pub struct ToldError {
 }
 
 impl ToldError {
-    /// The statuses of answers that may tell a fault in their words.
-    pub const STATUSES: [u16; 6] = [400, 401, 402, 403, 404, 429];
+    /// The statuses of answers that may tell a fault in their words. A 402 needs no words, and goes to the client as it is.
+    pub const STATUSES: [u16; 5] = [400, 401, 403, 404, 429];
 
     /// Whether an answer with this status may tell a fault in its words.
     pub fn may_be_told(status: u16) -> bool {

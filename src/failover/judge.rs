@@ -2,7 +2,7 @@
 //!
 //! | answer | is held | is a failure of the account |
 //! |---|---|---|
-//! | 400, 401, 402, 403, 404, 429 | whole, up to [`MAX_ANSWER`] | where its words tell a [fault](crate::ledger::AccountFault), or its status does |
+//! | 400, 401, 403, 404, 429 | whole, up to [`MAX_ANSWER`] | where its words tell a [fault](crate::ledger::AccountFault), or its status does |
 //! | 200, event stream | until its first event that is no preamble, up to [`MAX_PREAMBLE`] | where that event is an error of the account's, or none comes |
 //! | 200 with nothing in it | no | always |
 //! | any other | no | as its status says |

@@ -162,7 +162,7 @@ impl Stream {
                 assert!(
                     matches!(
                         status.as_deref(),
-                        Some("400" | "401" | "402" | "403" | "404" | "429")
+                        Some("400" | "401" | "403" | "404" | "429")
                     ),
                     "no other answer is held: {status:?}"
                 );

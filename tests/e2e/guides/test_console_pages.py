@@ -146,7 +146,7 @@ def test_the_life_of_a_key(desk: Desk, key: str) -> None:
     assert found["id"] == "key_01"
     for page in ("console-api", "me"):
         (mine,) = desk.does(page, "/me/key", ("tl-…", rotated["value"]))
-        assert mine["key"]["id"] == "key_01" and [model["id"] for model in mine["models"]] == ["gpt-5.1"], page
+        assert mine["key"]["id"] == "key_01" and [model["id"] for model in mine["models"]["items"]] == ["gpt-5.1"], page
         assert mine["remaining"]["subjects"] and "requests" in mine, page
 
 
