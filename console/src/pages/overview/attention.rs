@@ -63,8 +63,8 @@ fn envoy(view: EnvoyView, in_force: Option<&String>, now: i64) -> EnvoyToday {
         .is_some_and(|of| !of.troubles.is_empty());
     let state = match (view.state, age) {
         ("new", _) => ("off", "Not enrolled yet"),
-        (_, Some(age)) if age > AWAY => ("bad", "Not heard of"),
-        (_, None) => ("warn", "Not heard of yet"),
+        (_, Some(age)) if age > AWAY => ("bad", "Away"),
+        (_, None) => ("warn", "Not seen yet"),
         _ if troubled => ("warn", "Has troubles"),
         _ => ("good", "Serves"),
     };
@@ -87,7 +87,7 @@ fn needs_of(view: &EnvoyView, now: i64) -> Vec<Need> {
     let mut needs = Vec::new();
     if view.state == "enrolled" && age(now, view.seen_at.as_ref()).is_some_and(|age| age > AWAY) {
         let text = format!(
-            "The agent of {} was not heard of for more than a minute. Its Envoy goes on with what it has.",
+            "The agent of {} was not seen for more than a minute. Its Envoy goes on with what it has.",
             view.name
         );
         needs.push(settings("bad", text));
