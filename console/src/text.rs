@@ -1,7 +1,6 @@
 //! The form of values on pages.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use trilane::limits::member_parts;
 use trilane::money::Amount;
 
 /// A moment for readers without JavaScript: `2026-11-24 11:00 UTC`. What is no moment stays as it is.
@@ -120,11 +119,6 @@ pub fn fullness(percent: u8) -> &'static str {
         80..=99 => "warn",
         _ => "",
     }
-}
-
-/// A member of a team by its id: `ann in the team blue`.
-pub fn member(id: &str) -> String {
-    member_parts(id).map_or_else(|| id.to_owned(), |(owner, team)| in_team(owner, team))
 }
 
 /// A member of a team, by the names of both.

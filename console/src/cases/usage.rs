@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use time::Date;
 use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
@@ -11,7 +12,9 @@ use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
 use crate::ledger::{Measure, SignedSum};
+use crate::store::keys::StoredKey;
 use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
+use crate::store::{StoreError, Transaction};
 
 /// The grouping and filters of a query for usage.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
@@ -88,7 +91,10 @@ fn place(sums: &UsageSums) -> Vec<String> {
 
 /// Sums as they are shown to a caller. Members pay for their usage: what it costs is not theirs to know.
 pub(super) fn view(by: &[UsageColumn], sums: UsageSums, caller: &Caller) -> UsageView {
-    let sees_costs = caller.only_owner().is_none();
+    shown(by, sums, caller.only_owner().is_none())
+}
+
+fn shown(by: &[UsageColumn], sums: UsageSums, sees_costs: bool) -> UsageView {
     let margin = SignedSum::difference(&sums.costed_charge, &sums.cost);
     let names = by.iter().map(|column| column.name());
     let measures = Measure::ALL.into_iter().map(Measure::name);
@@ -179,6 +185,25 @@ pub async fn all(
     let sums = Some(sums).filter(|sums| u32::try_from(sums.len()).is_ok_and(|len| len <= most));
     let views = |sums: Vec<_>| sums.into_iter().map(|sums| view(&by, sums, caller));
     Ok(sums.map(|sums| views(sums).collect()))
+}
+
+/// The usage of a key under its present owner since a day, by model and day, for the holder of the key.
+pub(super) async fn of_holder(
+    transaction: &mut Transaction,
+    key: &StoredKey,
+    since: Date,
+) -> Result<Vec<UsageView>, StoreError> {
+    let by = [UsageColumn::Model, UsageColumn::Day];
+    let query = UsageQuery {
+        by: by.to_vec(),
+        since: Some(format!("{since}T00")),
+        key: Some(key.id.clone()),
+        owner: Some(key.owner.clone().unwrap_or_default()),
+        limit: i64::MAX,
+        ..UsageQuery::default()
+    };
+    let sums = usage_hours::sums(transaction, &query).await?.into_iter();
+    Ok(sums.map(|sums| shown(&by, sums, false)).collect())
 }
 
 /// The sums that a caller may see, in the order of their places.

@@ -2,6 +2,7 @@
 //! and models in place of the sample's. So there is one source, and what is copied from the console is what was tried.
 
 use crate::cases::KeyModel;
+use crate::vendors::api_style;
 
 /// The address, the key and the models that the pages have.
 const ADDRESS: &str = "http://127.0.0.1:10000";
@@ -60,8 +61,10 @@ const PAGES: [(&str, &str, &str); 8] = [
 pub struct ClientSetup {
     /// The name of the client.
     pub name: &'static str,
-    /// The protocol that it speaks.
+    /// The protocol that it speaks; empty: any.
     pub protocol: &'static str,
+    /// The style of the API that it speaks, for people.
+    pub style: &'static str,
     /// The steps of the setup, in this order.
     pub steps: Vec<SetupStep>,
 }
@@ -90,6 +93,7 @@ pub fn clients(gateway: &str, key: &str, models: &[KeyModel]) -> Vec<ClientSetup
             ClientSetup {
                 name,
                 protocol,
+                style: api_style(protocol),
                 steps,
             }
         })
@@ -100,7 +104,7 @@ pub fn clients(gateway: &str, key: &str, models: &[KeyModel]) -> Vec<ClientSetup
     });
     let steps: Vec<SetupStep> = curls
         .map(|(protocol, text)| SetupStep {
-            section: format!("Protocol {protocol}"),
+            section: api_style(protocol).to_owned(),
             file: String::new(),
             text,
         })
@@ -109,6 +113,7 @@ pub fn clients(gateway: &str, key: &str, models: &[KeyModel]) -> Vec<ClientSetup
         found.push(ClientSetup {
             name: "curl",
             protocol: "",
+            style: "",
             steps,
         });
     }

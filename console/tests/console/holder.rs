@@ -74,19 +74,19 @@ on_both! {
         assert_eq!(left["subjects"], json!([
             {"kind": "key", "id": "ka", "limits": [{"limit": "requests_per_minute", "allowed": 60}, {"limit": "concurrent_requests", "allowed": 4}],
              "budgets": [
-                {"window": "day", "allowed": "2", "used": "0.00000000000000000001", "left": "1.99999999999999999999", "exhausted": false, "renews_at": tomorrow},
-                {"window": "month", "allowed": "20.5", "used": "0.00000000000000000001", "left": "20.49999999999999999999", "exhausted": false, "renews_at": next_month}]},
+                {"window": "day", "allowed": "2", "used": "0.00000000000000000001", "left": "1.99999999999999999999", "exhausted": false, "renews_at": tomorrow, "tightest": false},
+                {"window": "month", "allowed": "20.5", "used": "0.00000000000000000001", "left": "20.49999999999999999999", "exhausted": false, "renews_at": next_month, "tightest": false}]},
             {"kind": "owner", "id": "ann", "limits": [],
-             "budgets": [{"window": "month", "allowed": "1.2", "used": "0.90000000000000000001", "left": "0.29999999999999999999", "exhausted": false, "renews_at": next_month}]},
+             "budgets": [{"window": "month", "allowed": "1.2", "used": "0.90000000000000000001", "left": "0.29999999999999999999", "exhausted": false, "renews_at": next_month, "tightest": true}]},
             {"kind": "group", "id": "g", "limits": [{"limit": "output_tokens_per_minute", "allowed": 5000}],
-             "budgets": [{"window": "month", "allowed": "1000", "used": "0.90000000000000000001", "left": "999.09999999999999999999", "exhausted": false, "renews_at": next_month}]},
+             "budgets": [{"window": "month", "allowed": "1000", "used": "0.90000000000000000001", "left": "999.09999999999999999999", "exhausted": false, "renews_at": next_month, "tightest": false}]},
         ]), "{left}");
         assert_eq!(left["requests"], json!({"state": "served", "text": "Requests are served."}));
 
         // Its owner sees the same without the amounts of what others use as well, nobody else anything.
         let of_group = left["subjects"][2]["budgets"][0].clone();
         let mut left = left;
-        left["subjects"][2]["budgets"][0] = json!({"window": "month", "exhausted": false, "renews_at": next_month});
+        left["subjects"][2]["budgets"][0] = json!({"window": "month", "exhausted": false, "renews_at": next_month, "tightest": false});
         assert_eq!(of_group["allowed"], "1000", "an admin does");
         assert_eq!(api.get(&ann, "/api/v1/keys/ka/remaining").await.expect(200), left);
         api.get(&bob, "/api/v1/keys/ka/remaining").await.problem(404);
@@ -101,10 +101,10 @@ on_both! {
         let why = |left: &Value| (left["requests"]["reason"].clone(), left["requests"]["text"].as_str().unwrap().to_owned(), left["requests"]["renews_at"].clone());
         let utc = |moment: &str| moment.replace('T', " ").replace(":00Z", " UTC");
         let left = after(&api, &admin, "2", &[charge("1.99999999999999999999")]).await;
-        let of_key = format!("This day's budget of the key is spent: $2.00 of $2.00. It begins anew at {}.", utc(&tomorrow));
+        let of_key = format!("Today's budget of the key is spent: $2.00 of $2.00. It begins anew at {}.", utc(&tomorrow));
         // On the last day of a month both begin anew at once.
         let is_last_day = tomorrow == next_month;
-        let of_owner = format!("This month's budget of the owner ann is spent: $2.90 of $1.20. It begins anew at {}.", utc(&next_month));
+        let of_owner = format!("This month's budget of the key's owner is spent: $2.90 of $1.20. It begins anew at {}.", utc(&next_month));
         let text = if is_last_day { of_key.clone() } else { of_owner };
         assert_eq!(why(&left), (json!("budget_spent"), text, json!(next_month)));
         assert_eq!(left["subjects"][1]["budgets"][0]["left"], "0", "nothing less than nothing is left");
@@ -113,10 +113,11 @@ on_both! {
         assert_eq!(why(&left), (json!("budget_spent"), of_key.clone(), json!(tomorrow)));
         budget("team/blue", json!({"per_month": "1.5"})).await;
         let left = api.get(&ann, "/api/v1/keys/ka/remaining").await.expect(200);
-        let of_team = format!("This month's budget of the team blue is spent. It begins anew at {}.", utc(&next_month));
+        let of_team = format!("This month's budget of the key's team is spent. It begins anew at {}.", utc(&next_month));
         let text = if is_last_day { of_key } else { of_team };
         assert_eq!(why(&left), (json!("budget_spent"), text, json!(next_month)));
-        let of_team = json!([{"window": "month", "exhausted": true, "renews_at": next_month}]);
+        // Of equals the one that begins anew last: on the last day of a month both do at once.
+        let of_team = json!([{"window": "month", "exhausted": true, "renews_at": next_month, "tightest": tomorrow != next_month}]);
         assert_eq!(left["subjects"][1]["budgets"], of_team, "{left}");
         api.was_well();
     }
@@ -145,9 +146,10 @@ on_both! {
         change(json!({"models": null})).await;
         publish(&api, &admin, &document("g", PRICES)).await;
         change(json!({"expires_at": "2026-01-01T00:00:00Z"})).await;
-        assert_eq!(now().await, json!({"state": "fail", "reason": "expired", "text": "The key has expired at 2026-01-01 00:00 UTC."}));
+        assert_eq!(now().await, json!({"state": "fail", "reason": "expired", "text": "The key has expired at 2026-01-01 00:00 UTC.",
+            "advice": "Use another key, or ask an admin for a later end."}));
         change(json!({"disabled": true})).await;
-        assert_eq!(now().await, json!({"state": "fail", "reason": "disabled", "text": "The key is disabled."}));
+        assert_eq!(now().await, json!({"state": "fail", "reason": "disabled", "text": "The key is disabled.", "advice": "Use another key, or ask an admin to enable it."}));
         change(json!({"disabled": false, "expires_at": null})).await;
 
         // An account whose vendor's quota is spent; then another model goes well; then this one.
@@ -156,7 +158,8 @@ on_both! {
             "trilane.tries": 2, "trilane.tries.failed": failed}));
         let requests = after(&api, &admin, "1", &[spent]).await["requests"].clone();
         let text = "Requests for m fail: the upstream account has reached its vendor's limit, or its quota is spent.";
-        assert_eq!(requests, json!({"state": "fail", "reason": "upstream_quota", "text": text}));
+        assert_eq!(requests, json!({"state": "fail", "reason": "upstream_quota", "text": text,
+            "advice": "Your key is fine: wait, or use another model; an admin can add an account."}));
         let requests = after(&api, &admin, "2", &[line(&ago(40), json!({"trilane.model": "n"}))]).await["requests"].clone();
         assert_eq!((&requests["state"], &requests["reason"]), (&json!("some_fail"), &json!("upstream_quota")));
         let requests = after(&api, &admin, "3", &[line(&ago(30), json!({}))]).await["requests"].clone();
@@ -172,6 +175,7 @@ on_both! {
         let requests = after(&api, &admin, "4", &[refused(20, "model_not_found", json!({}))]).await["requests"].clone();
         assert_eq!((&requests["state"], &requests["reason"]), (&json!("some_fail"), &json!("refused")));
         assert_eq!(requests["text"], "Requests for later fail: the key's group has no model of this name.");
+        assert_eq!(requests["advice"], "Use one of the key's models.");
         publish(&api, &admin, &document("g", PRICES).replace(r#""models": ["#, r#""models": [{"id": "later", "free": true}, "#)).await;
         assert_eq!(reason().await, Value::Null);
 
@@ -213,7 +217,10 @@ on_both! {
         api.call(&admin, Method::PUT, "/api/v1/budgets/team/blue", &[], &json!({"per_month": "$9"})).await.expect(200);
         let of_team = &api.get(value, "/api/v1/me/key").await.expect(200)["remaining"]["subjects"][1]["budgets"][0];
         let told: Vec<&String> = of_team.as_object().unwrap().keys().collect();
-        assert_eq!(told, ["exhausted", "renews_at", "window"], "what others spend is not told");
+        assert_eq!(told, ["exhausted", "renews_at", "tightest", "window"], "what others spend is not told");
+        let used = &seen["usage"];
+        assert_eq!((used.as_array().unwrap().len(), &used[0]["values"]["model"], &used[0]["charge"]), (1, &json!("m"), &json!("1.25")), "{used}");
+        assert!(used[0].get("cost").is_none(), "{used}");
         let requests = seen["requests"].as_array().unwrap();
         assert_eq!(requests.len(), 1);
         assert_eq!((&requests[0]["request_id"], &requests[0]["charge"], &requests[0]["status"]), (&json!("mine"), &json!("1.25"), &json!(200)));

@@ -83,7 +83,7 @@ on_both! {
             let of_member = subjects.iter().find(|of| of["kind"] == "member").unwrap();
             assert_eq!((&of_member["id"], &of_member["budgets"][0]["used"], &of_member["budgets"][0]["exhausted"]), (&json!(MEMBER), &json!("1.75"), &json!(true)));
             assert_eq!(left["requests"]["reason"], "budget_spent", "{left}");
-            assert!(left["requests"]["text"].as_str().unwrap().starts_with(&format!("This day's budget of {ANN} in the team blue is spent: ")), "{left}");
+            assert!(left["requests"]["text"].as_str().unwrap().starts_with("Today's budget of the key's owner in the team is spent: "), "{left}");
         }
         // Of another team nothing is counted, and of another member neither.
         let other = line(&all[2], "red", "7", &[], "").replace("\"ann\"", &format!("\"{ANN}\"")) + &line("k", "blue", "9", &[], "");

@@ -70,6 +70,10 @@ def test_a_member_and_their_keys(site: SeededConsole, chromium: Browsers) -> Non
         site.api.take_in("edge-mara", line(now, key["id"], "mara", "gpt-5.1", "4.50"))
         page.goto(f"{site.url}/me")
         assert "This month's budget of the key is spent: $4.50 of $4.50. It begins anew at" in card.inner_text()
+        assert "Wait until then, or ask an admin for a larger budget." in card.inner_text()
+        assert "trilane login http" in page.locator("#clients").inner_text(), "signing in needs no key"
+        models = page.locator(".card", has=page.get_by_role("heading", name="Usage by model"))
+        assert "gpt-5.1" in models.inner_text() and "$4.50" in models.inner_text()
 
         # Disabling asks first, and says who can take it back.
         card.get_by_role("link", name="Disable").click()
@@ -129,7 +133,7 @@ def test_by_the_key_alone(site: SeededConsole, chromium: Browsers) -> None:
         page.get_by_role("button", name="Show").click()
         page.get_by_role("heading", name="Held by a program").wait_for()
         text = page.locator("main").inner_text()
-        assert "Requests for claude-opus-4-5 fail: the upstream account has reached its vendor's limit, or its quota is spent." in text
+        assert "Requests for claude-opus-4-5 fail: the upstream account has reached its vendor's limit, or its quota is spent. Your key is fine" in text
         assert "$7.75" in text and "$2.25 of $10.00" in text and "30 requests a minute" in text
         assert "b-held-1" not in text, "accounts are none of a key holder's"
         assert page.locator("section, .card", has_text="Latest requests").locator("tbody tr").count() == 2

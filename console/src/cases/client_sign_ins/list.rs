@@ -3,6 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::terms;
 use crate::cases::caller::Caller;
 use crate::cases::problem::ApiProblem;
 use crate::cases::rights;
@@ -52,6 +53,17 @@ impl From<ClientSignIn> for ClientSignInView {
 pub struct ClientSignInList {
     /// All of them: a person has 20 at most.
     pub(crate) items: Vec<ClientSignInView>,
+}
+
+/// Whether clients of the caller may sign in: a team lets its members make keys, or the caller has a group of keys.
+pub async fn are_possible(state: &ConsoleState, caller: &Caller) -> Result<bool, ApiProblem> {
+    if !caller.may(rights::CHANGE_OWN_KEYS) {
+        return Ok(false);
+    }
+    let mut transaction = state.store.read().await?;
+    let choices = terms::choices(&mut transaction, &caller.id).await?;
+    transaction.rollback().await;
+    Ok(!choices.is_empty())
 }
 
 /// The name of a client for people.

@@ -56,6 +56,21 @@ pub struct RemainingBudget {
     pub(crate) left: Option<String>,
     /// The time at which the next window begins, as RFC 3339.
     pub(crate) renews_at: String,
+    /// Whether it has the least left of all that bind the key, so that it stops requests first. A budget whose amounts are not told counts
+    /// only where it is spent.
+    pub(crate) tightest: bool,
+}
+
+impl RemainingBudget {
+    /// The remaining amount, as far as it is told.
+    fn known_left(&self) -> Option<Amount> {
+        if self.exhausted {
+            return Some(Amount::ZERO);
+        }
+        self.left
+            .as_deref()
+            .and_then(|left| Amount::read(left).ok())
+    }
 }
 
 impl RemainingSubject {
@@ -73,6 +88,27 @@ impl RemainingSubject {
             }
         }
         self
+    }
+}
+
+/// Marks the budget with the least left; of equals the one that begins anew last, and of those the first.
+pub(super) fn mark_tightest(subjects: &mut [RemainingSubject]) {
+    let budgets = subjects.iter_mut().flat_map(|of| of.budgets.iter_mut());
+    let mut tightest: Option<(Amount, &mut RemainingBudget)> = None;
+    for budget in budgets {
+        budget.tightest = false;
+        let Some(left) = budget.known_left() else {
+            continue;
+        };
+        let is_tighter = tightest.as_ref().is_none_or(|(least, of)| {
+            left < *least || (left == *least && budget.renews_at > of.renews_at)
+        });
+        if is_tighter {
+            tightest = Some((left, budget));
+        }
+    }
+    if let Some((_, budget)) = tightest {
+        budget.tightest = true;
     }
 }
 
@@ -125,6 +161,7 @@ pub(super) async fn read(
             used: Some(used.to_string()),
             left: Some(left.to_string()),
             renews_at: renewal(period),
+            tightest: false,
         });
     }
     let binds = !subject.limits.is_empty() || !subject.budgets.is_empty();
@@ -179,6 +216,58 @@ mod tests {
         ] {
             assert_eq!(renewal(at(Window::Day, now)), day, "{now}");
             assert_eq!(renewal(at(Window::Month, now)), month, "{now}");
+        }
+    }
+
+    #[test]
+    fn the_tightest_budget() {
+        let of = |left: Option<&str>, exhausted, renews_at: &str| RemainingBudget {
+            window: "day",
+            exhausted,
+            allowed: None,
+            used: None,
+            left: left.map(str::to_owned),
+            renews_at: renews_at.to_owned(),
+            tightest: true,
+        };
+        let cases = [
+            (
+                vec![of(Some("10"), false, "1"), of(Some("9.5"), false, "1")],
+                Some(1),
+            ),
+            (
+                vec![of(Some("0"), true, "1"), of(Some("0"), true, "2")],
+                Some(1),
+            ),
+            (
+                vec![of(Some("2"), false, "1"), of(Some("2"), false, "1")],
+                Some(0),
+            ),
+            (
+                vec![of(None, false, "1"), of(Some("7"), false, "1")],
+                Some(1),
+            ),
+            (
+                vec![of(Some("7"), false, "1"), of(None, true, "1")],
+                Some(1),
+            ),
+            (vec![of(None, false, "1")], None),
+        ];
+        for (budgets, want) in cases {
+            let case = format!("{budgets:?}");
+            // Each of a subject of its own.
+            let subjects = budgets.into_iter().map(|budget| RemainingSubject {
+                kind: SubjectKind::Key,
+                id: "k".to_owned(),
+                limits: Vec::new(),
+                budgets: vec![budget],
+            });
+            let mut subjects: Vec<RemainingSubject> = subjects.collect();
+            mark_tightest(&mut subjects);
+            let marked = subjects.iter().enumerate();
+            let marked = marked.filter(|(_, of)| of.budgets.iter().any(|of| of.tightest));
+            let marked: Vec<usize> = marked.map(|(place, _)| place).collect();
+            assert_eq!(marked, Vec::from_iter(want), "{case}");
         }
     }
 

@@ -34,18 +34,23 @@ pub struct Diagnosis {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub(crate) reason: Option<&'static str>,
-    /// The same for people, in one line.
+    /// The same for people, in one sentence.
     pub(crate) text: String,
+    /// What to do about it, in one sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) advice: Option<&'static str>,
     /// The time at which a spent budget begins anew, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) renews_at: Option<String>,
 }
 
-fn failing(reason: &'static str, text: impl Into<String>) -> Diagnosis {
+fn failing(reason: &'static str, text: impl Into<String>, advice: &'static str) -> Diagnosis {
     Diagnosis {
         state: RequestsState::Fail,
         reason: Some(reason),
         text: text.into(),
+        advice: Some(advice),
         renews_at: None,
     }
 }
@@ -53,26 +58,31 @@ fn failing(reason: &'static str, text: impl Into<String>) -> Diagnosis {
 /// Diagnoses a fault of the key or of the document in force that affects every request; `now` has the form of `expires_at`.
 pub(super) fn of_key(key: &StoredKey, document: Option<&Document>, now: &str) -> Option<Diagnosis> {
     if key.disabled {
-        return Some(failing("disabled", "The key is disabled."));
+        let advice = "Use another key, or ask an admin to enable it.";
+        return Some(failing("disabled", "The key is disabled.", advice));
     }
     if let Some(end) = key.expires_at.as_deref().filter(|end| *end <= now) {
         let expired = format!("The key has expired at {}.", text::utc(end));
-        return Some(failing("expired", expired));
+        let advice = "Use another key, or ask an admin for a later end.";
+        return Some(failing("expired", expired, advice));
     }
     let Some(document) = document else {
         let text = "No configuration is published yet: gateways serve nothing.";
-        return Some(failing("no_document", text));
+        let advice = "An admin has to publish one.";
+        return Some(failing("no_document", text, advice));
     };
     let Some(models) = key_models::allowed(document, key) else {
         let text = format!("The key's group {} is not in force.", key.group_id);
-        return Some(failing("no_group", text));
+        let advice = "Ask an admin for a key of another group.";
+        return Some(failing("no_group", text, advice));
     };
     if models.is_empty() {
         let text = format!(
             "The group {} has none of the models that the key may use.",
             key.group_id
         );
-        return Some(failing("no_models", text));
+        let advice = "Ask an admin for a key with other models.";
+        return Some(failing("no_models", text, advice));
     }
     None
 }
@@ -99,9 +109,11 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
         ..
     } = budget;
     let whose = match subject.kind {
-        SubjectKind::Key => "the key".to_owned(),
-        SubjectKind::Member => text::member(&subject.id),
-        kind => format!("the {kind} {}", subject.id),
+        SubjectKind::Key => "the key",
+        SubjectKind::Member => "the key's owner in the team",
+        SubjectKind::Owner => "the key's owner",
+        SubjectKind::Team => "the key's team",
+        SubjectKind::Group => "the key's group",
     };
     // The line is for who holds the key.
     let amounts = match (used, allowed) {
@@ -111,13 +123,22 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
         }
         _ => String::new(),
     };
+    let when = if *window == "day" {
+        "Today"
+    } else {
+        "This month"
+    };
     let text = format!(
-        "This {window}'s budget of {whose} is spent{amounts}. It begins anew at {}.",
+        "{when}'s budget of {whose} is spent{amounts}. It begins anew at {}.",
         text::utc(renews_at)
     );
     Some(Diagnosis {
         renews_at: Some(renews_at.clone()),
-        ..failing("budget_spent", text)
+        ..failing(
+            "budget_spent",
+            text,
+            "Wait until then, or ask an admin for a larger budget.",
+        )
     })
 }
 
@@ -133,6 +154,7 @@ pub(super) fn of_requests(recent: RecentRequests) -> Diagnosis {
             state: RequestsState::Served,
             reason: None,
             text: text.to_owned(),
+            advice: None,
             renews_at: None,
         };
     };
@@ -146,7 +168,7 @@ pub(super) fn of_requests(recent: RecentRequests) -> Diagnosis {
         } else {
             RequestsState::Fail
         },
-        ..failing(failed.reason, text)
+        ..failing(failed.reason, text, failed.advice)
     }
 }
 

@@ -15,6 +15,8 @@ pub struct FailedRequest {
     pub reason: &'static str,
     /// For people: a sentence.
     pub text: String,
+    /// What to do about it: a sentence.
+    pub advice: &'static str,
     /// For how long it says something of the present.
     pub lasts: FailureAge,
 }
@@ -37,6 +39,7 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
         Some(FailedRequest {
             reason,
             text,
+            advice: advice(reason, line.text("error.type")),
             lasts,
         })
     };
@@ -70,12 +73,12 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
         ),
         ["no_credential"] => (
             "no_account",
-            sentence("no upstream account has a credential: an admin has to give it one"),
+            sentence("no upstream account has a credential"),
         ),
         ["unauthorized"] => (
             "no_account",
             sentence(
-                "the vendor refuses the credential of the upstream account, or its balance is spent: an admin has to renew it",
+                "the vendor refuses the credential of the upstream account, or its balance is spent",
             ),
         ),
         kinds => {
@@ -153,13 +156,12 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
                 Some(SubjectKind::Group) => "the group",
                 Some(SubjectKind::Key) | None => "the key",
             };
-            let text =
-                format!("{limit} of {whose} is used up: wait a moment, or send less at once");
+            let text = format!("{limit} of {whose} is used up");
             ("limit_reached", sentence(&text), FailureAge::Minute)
         }
         "insufficient_quota" => (
             "budget_spent",
-            sentence("a budget was spent a moment ago: the next request may be served again"),
+            sentence("a budget was spent a moment ago"),
             FailureAge::Minute,
         ),
         "server_is_overloaded" | "ledger_unwritable" => (
@@ -192,8 +194,42 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
     Some(FailedRequest {
         reason,
         text,
+        advice: advice(reason, Some(code)),
         lasts,
     })
+}
+
+/// Says what the holder of the key can do about a failure of this reason, and of this error code.
+fn advice(reason: &str, code: Option<&str>) -> &'static str {
+    match (reason, code) {
+        ("upstream_quota", _) => {
+            "Your key is fine: wait, or use another model; an admin can add an account."
+        }
+        ("no_account", _) => "Your key is fine: tell an admin, or use another model.",
+        ("vendor_error", _) => {
+            "Your client has the vendor's own words: the request may have to be another one."
+        }
+        ("limit_reached", _) => "Wait a moment, or send less at once.",
+        ("budget_spent" | "broken_off", _) => "Send it again.",
+        ("gateway_not_ready", _) => "Wait a moment, and send it again.",
+        (_, Some("model_not_found" | "model_not_entitled")) => "Use one of the key's models.",
+        (_, Some("model_not_priced")) => {
+            "Use another model, or ask an admin to give this one a price."
+        }
+        (_, Some("model_above_multiplier")) => {
+            "Use another model, or ask an admin for a key that may pay more."
+        }
+        (_, Some("protocol_not_allowed")) => {
+            "Use a client of the API style that the key's group serves."
+        }
+        (_, Some("address_not_allowed")) => {
+            "Send it from an address that is allowed, or ask an admin to allow this one."
+        }
+        (_, Some("invalid_api_key")) => {
+            "Send the key's present value in the header of its API style."
+        }
+        _ => "Change the request, or the client's settings: it would be refused again.",
+    }
 }
 
 /// A clause with a capital letter and a full stop.
@@ -308,7 +344,7 @@ mod tests {
             (
                 "a limit",
                 refused("rate_limit_exceeded"),
-                Some(("limit_reached", "requests at once of the team is used up")),
+                Some(("limit_reached", "requests at once of the team is used up.")),
             ),
             (
                 "a model",

@@ -42,10 +42,10 @@ impl KeyRemaining {
     #[must_use]
     pub(crate) fn for_holder(self) -> Self {
         let subjects = self.subjects.into_iter();
-        Self {
-            subjects: subjects.map(RemainingSubject::for_holder).collect(),
-            ..self
-        }
+        let mut subjects: Vec<RemainingSubject> =
+            subjects.map(RemainingSubject::for_holder).collect();
+        binding::mark_tightest(&mut subjects);
+        Self { subjects, ..self }
     }
 }
 
@@ -86,7 +86,8 @@ impl KeyReader {
     ) -> Result<KeyRemaining, StoreError> {
         let currency = self.document.as_ref();
         let currency = currency.and_then(|document| document.currency.clone());
-        let subjects = self.subjects(transaction, key, currency.as_deref()).await?;
+        let mut subjects = self.subjects(transaction, key, currency.as_deref()).await?;
+        binding::mark_tightest(&mut subjects);
         let of_key = diagnosis::of_key(key, self.document.as_ref(), &moment(self.now));
         let known = of_key
             .or_else(|| diagnosis::of_budgets(&subjects, currency.as_deref().unwrap_or_default()));

@@ -11,6 +11,7 @@ use crate::cases::priced_models::{self, PricedModels};
 use crate::cases::problem::ApiProblem;
 use crate::cases::spend::SpentAmount;
 use crate::cases::state::ConsoleState;
+use crate::cases::usage::{self, UsageView};
 use crate::explain::LedgerLine;
 use crate::store::keys::{self, StoredKey};
 use crate::store::own_terms::OwnTerms;
@@ -31,6 +32,8 @@ pub struct HeldKeyView {
     pub(crate) models: PricedModels,
     /// The amounts spent today (UTC), by currency.
     pub(crate) spent_today: Vec<SpentAmount>,
+    /// The usage of this month (UTC), by model and day.
+    pub(crate) usage: Vec<UsageView>,
     /// The remaining limits and budgets, and why requests fail now.
     pub(crate) remaining: KeyRemaining,
     /// The latest requests of the key, as far as their lines are kept.
@@ -155,6 +158,8 @@ async fn view(
     let terms = [OwnTerms::from(&key)];
     let models = priced_models::read(transaction, &terms, now).await?;
     let today = key_spend::of(transaction, &key.id, key.owner.as_deref(), day).await?;
+    let month = timestamp::period(Window::Month, now).first_day();
+    let usage = usage::of_holder(transaction, &key, month).await?;
     let lines = holder::latest(transaction, &key, None, REQUESTS).await?;
     let lines = lines
         .iter()
@@ -171,6 +176,7 @@ async fn view(
         },
         models,
         spent_today: today.into_iter().map(SpentAmount::from).collect(),
+        usage,
         remaining,
         requests,
     })

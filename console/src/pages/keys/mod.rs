@@ -15,6 +15,7 @@ pub(super) use change::{MadeKeyPlace, made_page};
 pub use change::{change, create, edit, new};
 pub use list::list;
 pub use one::one;
+pub(super) use one::{ModelUse, by_model_only};
 pub use rotate::{confirm_rotate, end_old, rotate};
 pub use search::search;
 

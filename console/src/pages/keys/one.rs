@@ -26,14 +26,20 @@ use crate::timestamp::moment;
 /// The requests and models of the page.
 const ROWS: u16 = 10;
 
-/// The usage of a model by a key.
-struct ModelUse {
-    model: String,
-    requests: String,
-    failed: String,
-    input: String,
-    output: String,
-    charge: String,
+/// The usage of a model.
+pub struct ModelUse {
+    /// The id of the model; empty: requests without one.
+    pub model: String,
+    /// The number of requests.
+    pub requests: String,
+    /// The number of those that failed.
+    pub failed: String,
+    /// Input tokens.
+    pub input: String,
+    /// Output tokens.
+    pub output: String,
+    /// The charges.
+    pub charge: String,
 }
 
 #[derive(Template)]
@@ -149,7 +155,7 @@ fn named(key: &KeyView) -> WantedNames {
 }
 
 /// Adds up the usage of each model. Requests without a charge have no currency, so a model may have several sums.
-fn by_model_only(used: &[UsageView]) -> Vec<ModelUse> {
+pub fn by_model_only(used: &[UsageView]) -> Vec<ModelUse> {
     let mut models: Vec<(&str, Vec<&UsageView>)> = Vec::new();
     for of in used {
         let model = of

@@ -6,8 +6,9 @@ use axum::response::IntoResponse as _;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::left::LeftShown;
+use super::left::{Holder, LeftShown};
 use super::own::sums;
+use super::spend::SpendShown;
 use crate::cases::me::key::{HeldKeyView, HeldRequestView, held};
 use crate::cases::names::Names;
 use crate::cases::{ConsoleState, KeyModel};
@@ -37,6 +38,7 @@ struct HeldKeyPage {
     left: LeftShown,
     today: String,
     month: String,
+    spend: SpendShown,
     requests: Vec<HeldRequest>,
     models: Vec<ModelRow>,
     names: Names,
@@ -123,9 +125,15 @@ pub async fn show(
         shell: PageShell::new(name_of(&held.key), appearance),
         name: name_of(&held.key).to_owned(),
         state: state_of(&held.key, &now),
-        left: LeftShown::of(name_of(&held.key), &held.remaining, &Names::default()),
+        left: LeftShown::of(
+            name_of(&held.key),
+            &held.remaining,
+            &Names::default(),
+            Holder::Anybody,
+        ),
         today: sums(&held.spent_today),
         month: spent_text(&held.key),
+        spend: SpendShown::of(&state, &held.usage),
         requests: held.requests.iter().map(HeldRequest::of).collect(),
         clients: client_setup::clients(gateway(&state), SOME_KEY, &callable),
         models: models.map(|of| ModelRow::of(of, currency)).collect(),

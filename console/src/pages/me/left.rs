@@ -1,6 +1,6 @@
 //! The remaining limits and budgets of a key, as pages show them.
 
-use trilane::limits::SubjectKind;
+use trilane::limits::{SubjectKind, member_parts};
 
 use crate::cases::holder::{KeyRemaining, RemainingBudget, RequestsState};
 use crate::cases::names::Names;
@@ -12,6 +12,8 @@ pub struct LeftShown {
     pub name: String,
     /// The diagnosis of requests: its kind for the eye, and a sentence.
     pub requests: (&'static str, String),
+    /// What to do about it; empty: nothing.
+    pub advice: &'static str,
     /// The budgets that bind the key.
     pub budgets: Vec<LeftBudget>,
     /// The limits that bind the key: their subject, and their values.
@@ -30,6 +32,17 @@ pub struct LeftBudget {
     pub used: Option<UsedBudget>,
     /// The time at which the next window begins.
     pub renews_at: String,
+    /// Whether it has the least left of several, as far as amounts are told.
+    pub tightest: bool,
+}
+
+/// The reader of a page about a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// Its owner, who is signed in.
+    Owner,
+    /// Somebody who has the key.
+    Anybody,
 }
 
 /// The part of a budget that is used.
@@ -59,7 +72,7 @@ impl UsedBudget {
 
 impl LeftShown {
     /// Describes the remaining limits and budgets of the key with this name.
-    pub fn of(name: &str, remaining: &KeyRemaining, names: &Names) -> Self {
+    pub fn of(name: &str, remaining: &KeyRemaining, names: &Names, holder: Holder) -> Self {
         let currency = remaining.currency.as_deref().unwrap_or_default();
         let kind = match remaining.requests.state {
             RequestsState::Served => "good",
@@ -68,7 +81,12 @@ impl LeftShown {
         };
         let whose = |kind: SubjectKind, id: &str| match kind {
             SubjectKind::Key => "This key".to_owned(),
+            SubjectKind::Member if holder == Holder::Owner => {
+                let team = member_parts(id).map_or(id, |(_, team)| team);
+                format!("All your keys of the team {}", names.team(team).text)
+            }
             SubjectKind::Member => names.of(kind, id).text,
+            SubjectKind::Owner if holder == Holder::Owner => "All your keys".to_owned(),
             SubjectKind::Owner => format!("Owner {}", names.owner(id).text),
             SubjectKind::Team => format!("Team {}", names.team(id).text),
             SubjectKind::Group => format!("Group {}", names.group(id).text),
@@ -76,9 +94,12 @@ impl LeftShown {
         let mut shown = Self {
             name: name.to_owned(),
             requests: (kind, remaining.requests.text.clone()),
+            advice: remaining.requests.advice.unwrap_or_default(),
             budgets: Vec::new(),
             limits: Vec::new(),
         };
+        let budgets = remaining.subjects.iter().map(|of| of.budgets.len());
+        let has_several = budgets.sum::<usize>() > 1;
         for subject in &remaining.subjects {
             let whose = whose(subject.kind, &subject.id);
             for budget in &subject.budgets {
@@ -93,6 +114,7 @@ impl LeftShown {
                     },
                     used: UsedBudget::of(budget, currency),
                     renews_at: budget.renews_at.clone(),
+                    tightest: budget.tightest && has_several,
                 });
             }
             let each = subject.limits.iter().map(|of| {

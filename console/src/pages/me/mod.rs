@@ -6,6 +6,8 @@ mod left;
 mod new_key;
 mod ordered_keys;
 mod own;
+mod own_keys;
+mod spend;
 
 pub use act::{confirm_disable, confirm_rotate, disable, end_old, end_sign_in, rotate};
 pub use by_key::{ask, show};

@@ -3,24 +3,27 @@
 use askama::Template;
 
 use trilane::limits::{SubjectKind, Window};
+use trilane::money::Amount;
 
-use super::left::LeftShown;
-use super::path_of;
+use super::own_keys::{OwnKey, verdict};
+use super::spend::SpendShown;
 use crate::cases::budgets;
 use crate::cases::client_sign_ins::list::{self as sign_ins, ClientSignInView};
-use crate::cases::holder::RequestsState;
+use crate::cases::key_models;
 use crate::cases::me::teams::OwnTeamView;
 use crate::cases::me::{keys as own_keys, teams};
-use crate::cases::names::{Name, WantedNames};
+use crate::cases::names::WantedNames;
 use crate::cases::ordered_keys;
 use crate::cases::paging::PageParams;
 use crate::cases::requests::{self, RequestParams};
 use crate::cases::rights;
 use crate::cases::spend::{self, SpendParams, SpentAmount};
+use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::cases::{Caller, ConsoleState};
 use crate::pages::allowed;
+use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
-use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
+use crate::pages::keys::{SOME_KEY, gateway};
 use crate::pages::requests::RequestRow;
 use crate::pages::text::path_with;
 use crate::pages::{PageProblem, PageResult, PageShell, SignedIn, Visit, page, text};
@@ -29,26 +32,23 @@ use crate::timestamp::moment;
 /// The keys and the requests of the page.
 const KEYS: u16 = 20;
 const REQUESTS: u16 = 10;
+/// The most sums of usage that the page adds up: more models a day than anybody uses.
+const USED: u32 = 20_000;
 
-/// One's own key.
-struct OwnKey {
-    name: String,
-    hint: Option<String>,
-    group: Name,
-    team: Option<Name>,
-    state: (&'static str, &'static str),
-    spent: String,
-    last_used: Option<String>,
-    expires: Option<String>,
-    disabled: bool,
-    page: String,
-    rotate: String,
-    disable: String,
-    left: LeftShown,
+/// A budget of one's own.
+struct OwnBudget {
+    title: &'static str,
+    left: String,
+    allowed: String,
+    percent: u8,
+    kind: &'static str,
 }
 
-/// A budget of one's own: what it is for, what it allows, how many percent are used, and how that looks.
-type OwnBudget = (&'static str, String, u8, &'static str);
+/// The setup of clients with one of the keys.
+struct KeySetup {
+    name: String,
+    clients: Vec<ClientSetup>,
+}
 
 /// A team that one is in, in words.
 struct OwnTeam {
@@ -67,7 +67,14 @@ struct MePage {
     month: String,
     /// The remaining amounts of one's own budgets of the day and the month, for all keys together.
     left: Vec<OwnBudget>,
+    /// How several keys do.
+    verdict: Option<(&'static str, String)>,
     keys: Vec<OwnKey>,
+    spend: SpendShown,
+    setup: Option<KeySetup>,
+    /// The lines by which a client signs in, where that may be.
+    sign_in_lines: Option<String>,
+    is_address_known: bool,
     next: Option<String>,
     teams: Vec<OwnTeam>,
     sign_ins: Vec<ClientSignInView>,
@@ -156,23 +163,56 @@ async fn left(state: &ConsoleState, signed_in: &SignedIn) -> Result<Vec<OwnBudge
         Err(problem) => return Err(problem.into()),
     };
     let each = [
-        ("Budget of today", found.budget.per_day, found.today),
-        (
-            "Budget of this month",
-            found.budget.per_month,
-            found.this_month,
-        ),
+        ("Left today", found.budget.per_day, found.today),
+        ("Left this month", found.budget.per_month, found.this_month),
     ];
     let each = each.into_iter().filter_map(|(title, allowed, spent)| {
         let allowed = allowed?;
         let spent = spent.first();
         let used = spent.map_or("0", |spent| spent.amount.as_str());
         let currency = spent.map_or("", |spent| spent.currency.as_str());
+        let left = Amount::read(&allowed).ok()?.less(Amount::read(used).ok()?);
         let percent = text::percent(used, &allowed);
-        let allowed = text::amount(currency, &allowed);
-        Some((title, allowed, percent, text::fullness(percent)))
+        Some(OwnBudget {
+            title,
+            left: text::amount(currency, &left.to_string()),
+            allowed: text::amount(currency, &allowed),
+            percent,
+            kind: text::fullness(percent),
+        })
     });
     Ok(each.collect())
+}
+
+/// Reads the usage of this month by model and day.
+async fn used(state: &ConsoleState, caller: &Caller) -> Result<Vec<UsageView>, PageProblem> {
+    let asked = UsageParams {
+        by: "model,day".to_owned(),
+        since: Some(state.period(Window::Month).first_day().to_string()),
+        owner: Some(caller.id.clone()),
+        ..UsageParams::default()
+    };
+    let found = usage::all(state, caller, &asked, USED).await?;
+    Ok(found.unwrap_or_default())
+}
+
+/// The setup of clients with the key that was asked for, or else the first that can be used.
+async fn setup(
+    state: &ConsoleState,
+    caller: &Caller,
+    keys: &[OwnKey],
+    asked: &str,
+) -> Result<Option<KeySetup>, PageProblem> {
+    let is_asked = |key: &&OwnKey| key.id == asked;
+    let first = || keys.iter().find(|key| key.is_usable());
+    let Some(key) = keys.iter().find(is_asked).or_else(first) else {
+        return Ok(None);
+    };
+    let served = key_models::list(state, caller, &key.id).await?.items;
+    Ok(Some(KeySetup {
+        name: key.name.clone(),
+        clients: client_setup::clients(gateway(state), SOME_KEY, &served),
+    }))
 }
 
 /// One's own page.
@@ -190,29 +230,7 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
         }
     }
     let names = wanted.find(&state, &signed_in.caller).await?;
-    let keys = found.items.iter().map(|own| {
-        let key = &own.key;
-        OwnKey {
-            name: name_of(key).to_owned(),
-            hint: key.hint.clone(),
-            group: names.group(&key.group),
-            team: key.team.as_deref().map(|id| names.team(id)),
-            state: match (state_of(key, &now), own.remaining.requests.state) {
-                (("good", _), RequestsState::Fail) => ("bad", "Requests fail"),
-                (("good", _), RequestsState::SomeFail) => ("warn", "Some requests fail"),
-                (state, _) => state,
-            },
-            spent: spent_text(key),
-            last_used: key.last_used_at.clone(),
-            expires: key.expires_at.clone(),
-            disabled: key.disabled,
-            page: key_path(&key.id),
-            rotate: path_of(&key.id, "rotate"),
-            disable: path_of(&key.id, "disable"),
-            left: LeftShown::of(name_of(key), &own.remaining, &names),
-        }
-    });
-    let keys = keys.collect();
+    let keys = OwnKey::all(&found.items, &names, &now);
     let of_me = RequestParams {
         owner: Some(signed_in.caller.id.clone()),
         ..RequestParams::default()
@@ -223,6 +241,9 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
     let teams = own_teams(&state, &signed_in).await?;
     let sign_ins = sign_ins::own(&state, &signed_in.caller).await?.items;
     let may_change = signed_in.caller.may(rights::CHANGE_OWN_KEYS);
+    let signs_in = sign_ins::are_possible(&state, &signed_in.caller).await?;
+    let setup = setup(&state, &signed_in.caller, &keys, asked.get("key")).await?;
+    let used = used(&state, &signed_in.caller).await?;
     let shell = signed_in.shell("Me");
     let name = shell.person.as_ref().map(|(_, name)| name.clone());
     page(&MePage {
@@ -230,6 +251,12 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
         today: spent(&state, &signed_in.caller, Window::Day).await?,
         month: spent(&state, &signed_in.caller, Window::Month).await?,
         left: left(&state, &signed_in).await?,
+        verdict: verdict(&keys),
+        setup,
+        sign_in_lines: (signs_in && state.gateway.is_some())
+            .then(|| format!("trilane login {}\ntrilane run claude", gateway(&state))),
+        is_address_known: state.gateway.is_some(),
+        spend: SpendShown::of(&state, &used),
         keys,
         next: found.next,
         all_requests: path_with("/requests", &[("owner", &signed_in.caller.id)]),
