@@ -90,14 +90,6 @@ pub fn amount(currency: &str, value: &str) -> String {
     }
 }
 
-/// Amounts of several currencies: `$1.50 + 1.00 EUR`.
-pub fn amounts<'a>(each: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let each = each
-        .into_iter()
-        .map(|(currency, value)| amount(currency, value));
-    each.collect::<Vec<_>>().join(" + ")
-}
-
 /// The share of a part in a whole, in percent from 0 to 100; 100 only for all of it.
 pub fn percent(part: &str, whole: &str) -> u8 {
     let (Ok(part), Ok(whole)) = (Amount::read(part), Amount::read(whole)) else {

@@ -16,6 +16,7 @@ use crate::cases::budgets::{self, BudgetBody};
 use crate::cases::names::{Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
+use crate::pages::ShownAmount;
 
 /// The budgets of a page.
 const ROWS: u16 = 50;
@@ -25,10 +26,10 @@ struct BudgetLine {
     kind: SubjectKind,
     id: String,
     name: Name,
-    per_day: String,
-    per_month: String,
-    today: String,
-    this_month: String,
+    per_day: ShownAmount,
+    per_month: ShownAmount,
+    today: ShownAmount,
+    this_month: ShownAmount,
     keys: String,
     /// The team's page, where the budget of a member comes from.
     team: Option<String>,
@@ -74,11 +75,11 @@ async fn show(
             per_day: of
                 .budget
                 .per_day
-                .map_or_else(String::new, |amount| text::money(&amount)),
+                .map_or_else(ShownAmount::default, |amount| ShownAmount::of("", &amount)),
             per_month: of
                 .budget
                 .per_month
-                .map_or_else(String::new, |amount| text::money(&amount)),
+                .map_or_else(ShownAmount::default, |amount| ShownAmount::of("", &amount)),
             today: sums(&spent.today),
             this_month: sums(&spent.this_month),
             kind: of.kind,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trilane::money::Amount;
 
-use super::text;
+use super::{ShownAmount, text};
 use crate::ledger::Sum;
 
 /// Series with a colour of their own; all others are one.
@@ -24,11 +24,13 @@ pub enum Unit {
 }
 
 impl Unit {
-    fn text(&self, value: Amount) -> String {
+    fn text(&self, value: Amount) -> ShownAmount {
         let plain = value.to_string();
         match self {
-            Self::Money(currency) => text::amount(currency, &plain),
-            Self::Count => plain.parse().map_or(plain, |count| text::number(&count)),
+            Self::Money(currency) => ShownAmount::of(currency, &plain),
+            Self::Count => {
+                ShownAmount::plain(plain.parse().map_or(plain, |count| text::number(&count)))
+            }
         }
     }
 }
@@ -54,9 +56,9 @@ pub struct Bar {
     /// The segments of the bar, from below.
     pub blocks: Vec<BarSegment>,
     /// The values of the bar, one for each series.
-    pub values: Vec<String>,
+    pub values: Vec<ShownAmount>,
     /// Their sum.
-    pub total: String,
+    pub total: ShownAmount,
 }
 
 /// A series: its class, its name, its sum.
@@ -67,7 +69,7 @@ pub struct Series {
     /// The name of the series.
     pub name: String,
     /// The sum of it.
-    pub total: String,
+    pub total: ShownAmount,
 }
 
 /// A chart.
@@ -86,7 +88,7 @@ pub struct Chart {
     /// The width of each bar.
     pub width: u64,
     /// The value at the upper end.
-    pub top: String,
+    pub top: ShownAmount,
     /// The first period.
     pub first: String,
     /// The last period.
@@ -191,7 +193,7 @@ pub fn in_order(
     }
     let parts: Vec<String> = series
         .iter()
-        .map(|of| format!("{} {}", of.name, of.total))
+        .map(|of| format!("{} {}", of.name, of.total.text))
         .collect();
     Some(Chart {
         title: title.into(),
@@ -201,7 +203,7 @@ pub fn in_order(
         },
         summary: format!(
             "{} from {} to {}: {}.",
-            unit.text(all.value()),
+            unit.text(all.value()).text,
             first.replace('T', " "),
             last.replace('T', " "),
             parts.join(", ")
@@ -329,8 +331,9 @@ mod tests {
             (places.as_slice(), chart.width),
             (&[0, 250, 500, 750][..], 60)
         );
-        assert_eq!(chart.top, "$10.00");
-        assert_eq!(chart.bars[0].values, ["$4.00", "$2.00"]);
+        assert_eq!(chart.top.text, "$10.00");
+        let values = chart.bars[0].values.iter().map(|of| of.text.as_str());
+        assert!(values.eq(["$4.00", "$2.00"]));
         assert_eq!(chart.summary, "$7.00 from 1 to 4: a $4.00, b $3.00.");
     }
 
@@ -354,7 +357,7 @@ mod tests {
         let shown: Vec<_> = chart
             .series
             .iter()
-            .map(|of| (of.name.as_str(), of.total.as_str()))
+            .map(|of| (of.name.as_str(), of.total.text.as_str()))
             .collect();
         let want = [
             ("a", "$1.00"),

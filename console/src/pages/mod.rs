@@ -20,6 +20,7 @@
 
 mod accounts;
 mod allowed;
+mod amount;
 mod appearance;
 mod assets;
 mod audit;
@@ -68,6 +69,7 @@ use axum::{Router, middleware};
 use crate::cases::ConsoleState;
 use crate::text;
 
+pub use amount::ShownAmount;
 pub use error::{PageProblem, PageResult, not_found};
 pub use field_problems::FieldProblems;
 pub use form::{Fields, SignedForm};

@@ -9,6 +9,7 @@ use super::{PageResult, PageShell, Visit, page, text};
 use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::nearly_spent::{self, NearlySpentView};
 use crate::cases::paging::PageParams;
+use crate::pages::ShownAmount;
 
 /// The budgets of a page.
 const ROWS: u16 = 50;
@@ -16,8 +17,8 @@ const ROWS: u16 = 50;
 /// A budget, in a line.
 struct NearlySpentLine {
     path: String,
-    budget: String,
-    spent: String,
+    budget: ShownAmount,
+    spent: ShownAmount,
     percent: u8,
     kind: &'static str,
     name: Name,
@@ -51,8 +52,8 @@ fn line(of: NearlySpentView, names: &Names) -> NearlySpentLine {
     let percent = u8::try_from(of.percent.min(100)).unwrap_or(100);
     NearlySpentLine {
         path: path_of(of.kind, &of.id),
-        budget: text::amount(&of.currency, &of.budget),
-        spent: text::amount(&of.currency, &of.spent),
+        budget: ShownAmount::of(&of.currency, &of.budget),
+        spent: ShownAmount::of(&of.currency, &of.spent),
         kind: text::fullness(percent),
         name: names.of(of.kind, &of.id),
         percent,

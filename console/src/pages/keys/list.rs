@@ -10,7 +10,7 @@ use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::rights;
 use crate::cases::{ConsoleState, document_keys, key_models};
 use crate::pages::form::Fields;
-use crate::pages::{PageResult, PageShell, SignedIn, Visit, page};
+use crate::pages::{PageResult, PageShell, ShownAmount, SignedIn, Visit, page};
 use crate::secret;
 use crate::store::key_lists::KeyState;
 use crate::timestamp::moment;
@@ -27,8 +27,8 @@ struct KeyRow {
     group: Name,
     state: (&'static str, &'static str),
     meter: Option<BudgetMeter>,
-    budget_of_day: Option<String>,
-    spent: String,
+    budget_of_day: Option<ShownAmount>,
+    spent: ShownAmount,
     last_used: Option<String>,
     expires: Option<String>,
     is_of_document: bool,

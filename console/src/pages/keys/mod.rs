@@ -23,6 +23,7 @@ use super::me::sums;
 use super::text;
 use crate::cases::ConsoleState;
 use crate::cases::keys::KeyView;
+use crate::pages::ShownAmount;
 
 /// The address in the lines for clients where nobody has named the gateway's.
 const SOME_GATEWAY: &str = "https://YOUR-GATEWAY";
@@ -56,7 +57,7 @@ pub(super) fn state_of(key: &KeyView, now: &str) -> (&'static str, &'static str)
 
 /// The part of a month's budget that is spent.
 struct BudgetMeter {
-    budget: String,
+    budget: ShownAmount,
     percent: u8,
     kind: &'static str,
 }
@@ -67,22 +68,22 @@ fn meter_of(key: &KeyView) -> Option<BudgetMeter> {
     let percent = spent.map_or(0, |spent| text::percent(&spent.amount, &budget));
     let currency = spent.map_or("", |spent| spent.currency.as_str());
     Some(BudgetMeter {
-        budget: text::amount(currency, &budget),
+        budget: ShownAmount::of(currency, &budget),
         percent,
         kind: text::fullness(percent),
     })
 }
 
 /// The budget a day.
-fn budget_of_day(key: &KeyView) -> Option<String> {
+fn budget_of_day(key: &KeyView) -> Option<ShownAmount> {
     let budget = key.limits.as_ref()?.budget.as_ref()?.per_day.as_deref()?;
     let spent = key.spent_this_month.as_ref().and_then(|all| all.first());
     let currency = spent.map_or("", |spent| spent.currency.as_str());
-    Some(text::amount(currency, budget))
+    Some(ShownAmount::of(currency, budget))
 }
 
 /// The amounts of this month.
-pub(super) fn spent_text(key: &KeyView) -> String {
+pub(super) fn spent_text(key: &KeyView) -> ShownAmount {
     sums(key.spent_this_month.as_deref().unwrap_or_default())
 }
 

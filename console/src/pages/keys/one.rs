@@ -20,7 +20,7 @@ use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::me::sums;
 use crate::pages::requests::RequestRow;
 use crate::pages::usage::{charges, count};
-use crate::pages::{PageResult, PageShell, Visit, page, text};
+use crate::pages::{PageResult, PageShell, ShownAmount, Visit, page, text};
 use crate::timestamp::moment;
 
 /// The requests and models of the page.
@@ -39,7 +39,7 @@ pub struct ModelUse {
     /// Output tokens.
     pub output: String,
     /// The charges.
-    pub charge: String,
+    pub charge: ShownAmount,
 }
 
 #[derive(Template)]
@@ -57,8 +57,8 @@ struct KeyPage {
     state: (&'static str, &'static str),
     meter: Option<BudgetMeter>,
     limits: Vec<(&'static str, String)>,
-    today: String,
-    month: String,
+    today: ShownAmount,
+    month: ShownAmount,
     month_name: String,
     requests_of_month: String,
     models: Vec<ModelUse>,

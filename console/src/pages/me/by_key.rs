@@ -18,7 +18,7 @@ use crate::pages::form::OpenForm;
 use crate::pages::keys::{SOME_KEY, gateway, name_of, spent_text, state_of};
 use crate::pages::models::ModelRow;
 use crate::pages::shell::Appearance;
-use crate::pages::{PageResult, PageShell, page, text};
+use crate::pages::{PageResult, PageShell, ShownAmount, page, text};
 use crate::timestamp::moment;
 
 #[derive(Template)]
@@ -36,8 +36,8 @@ struct HeldKeyPage {
     state: (&'static str, &'static str),
     held: HeldKeyView,
     left: LeftShown,
-    today: String,
-    month: String,
+    today: ShownAmount,
+    month: ShownAmount,
     spend: SpendShown,
     requests: Vec<HeldRequest>,
     models: Vec<ModelRow>,
@@ -51,7 +51,7 @@ struct HeldRequest {
     model: String,
     state: (&'static str, String),
     tokens: String,
-    charge: String,
+    charge: ShownAmount,
 }
 
 impl HeldRequest {
@@ -71,7 +71,9 @@ impl HeldRequest {
             } else {
                 String::new()
             },
-            charge: charge.map_or_else(String::new, |charge| text::amount(currency, charge)),
+            charge: charge.map_or_else(ShownAmount::default, |charge| {
+                ShownAmount::of(currency, charge)
+            }),
         }
     }
 }

@@ -4,7 +4,7 @@ use trilane::limits::{SubjectKind, member_parts};
 
 use crate::cases::holder::{KeyRemaining, RemainingBudget, RequestsState};
 use crate::cases::names::Names;
-use crate::pages::text;
+use crate::pages::{ShownAmount, text};
 
 /// The remaining limits and budgets of a key.
 pub struct LeftShown {
@@ -27,7 +27,7 @@ pub struct LeftBudget {
     /// `day` or `month`.
     pub window: &'static str,
     /// The rest; of a budget that others use as well, whether there is any.
-    pub left: String,
+    pub left: ShownAmount,
     /// The part that is used, where that is told.
     pub used: Option<UsedBudget>,
     /// The time at which the next window begins.
@@ -48,9 +48,9 @@ pub enum Holder {
 /// The part of a budget that is used.
 pub struct UsedBudget {
     /// The amount spent, with its currency.
-    pub used: String,
+    pub used: ShownAmount,
     /// The amount that may be spent, with its currency.
-    pub allowed: String,
+    pub allowed: ShownAmount,
     /// The part that is used, in percent from 0 to 100.
     pub percent: u8,
     /// `warn` or `bad` where little is left.
@@ -62,8 +62,8 @@ impl UsedBudget {
         let (used, allowed) = (budget.used.as_deref()?, budget.allowed.as_deref()?);
         let percent = text::percent(used, allowed);
         Some(Self {
-            used: text::amount(currency, used),
-            allowed: text::amount(currency, allowed),
+            used: ShownAmount::of(currency, used),
+            allowed: ShownAmount::of(currency, allowed),
             percent,
             kind: text::fullness(percent),
         })
@@ -108,9 +108,9 @@ impl LeftShown {
                     whose: whose.clone(),
                     window: budget.window,
                     left: match (left, budget.exhausted) {
-                        (Some(left), _) => text::amount(currency, left),
-                        (None, true) => "nothing".to_owned(),
-                        (None, false) => "not spent".to_owned(),
+                        (Some(left), _) => ShownAmount::of(currency, left),
+                        (None, true) => ShownAmount::plain("nothing"),
+                        (None, false) => ShownAmount::plain("not spent"),
                     },
                     used: UsedBudget::of(budget, currency),
                     renews_at: budget.renews_at.clone(),

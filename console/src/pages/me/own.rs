@@ -26,7 +26,7 @@ use crate::pages::form::Fields;
 use crate::pages::keys::{SOME_KEY, gateway};
 use crate::pages::requests::RequestRow;
 use crate::pages::text::path_with;
-use crate::pages::{PageProblem, PageResult, PageShell, SignedIn, Visit, page, text};
+use crate::pages::{PageProblem, PageResult, PageShell, ShownAmount, SignedIn, Visit, page, text};
 use crate::timestamp::moment;
 
 /// The keys and the requests of the page.
@@ -38,8 +38,8 @@ const USED: u32 = 20_000;
 /// A budget of one's own.
 struct OwnBudget {
     title: &'static str,
-    left: String,
-    allowed: String,
+    left: ShownAmount,
+    allowed: ShownAmount,
     percent: u8,
     kind: &'static str,
 }
@@ -63,8 +63,8 @@ struct OwnTeam {
 struct MePage {
     shell: PageShell,
     name: String,
-    today: String,
-    month: String,
+    today: ShownAmount,
+    month: ShownAmount,
     /// The remaining amounts of one's own budgets of the day and the month, for all keys together.
     left: Vec<OwnBudget>,
     /// How several keys do.
@@ -88,12 +88,12 @@ struct MePage {
 }
 
 /// Formats the amounts spent, by currency.
-pub fn sums(spent: &[SpentAmount]) -> String {
+pub fn sums(spent: &[SpentAmount]) -> ShownAmount {
     if spent.is_empty() {
-        return "0".to_owned();
+        return ShownAmount::plain("0");
     }
     let each = spent.iter();
-    text::amounts(each.map(|spent| (spent.currency.as_str(), spent.amount.as_str())))
+    ShownAmount::sum(each.map(|spent| (spent.currency.as_str(), spent.amount.as_str())))
 }
 
 /// The teams that one is in, as many as a page has.
@@ -144,7 +144,7 @@ async fn spent(
     state: &ConsoleState,
     caller: &Caller,
     window: Window,
-) -> Result<String, PageProblem> {
+) -> Result<ShownAmount, PageProblem> {
     let asked = SpendParams {
         kind: SubjectKind::Owner,
         subject: caller.id.clone(),
@@ -175,8 +175,8 @@ async fn left(state: &ConsoleState, signed_in: &SignedIn) -> Result<Vec<OwnBudge
         let percent = text::percent(used, &allowed);
         Some(OwnBudget {
             title,
-            left: text::amount(currency, &left.to_string()),
-            allowed: text::amount(currency, &allowed),
+            left: ShownAmount::of(currency, &left.to_string()),
+            allowed: ShownAmount::of(currency, &allowed),
             percent,
             kind: text::fullness(percent),
         })

@@ -5,6 +5,7 @@ use super::path_of;
 use crate::cases::holder::RequestsState;
 use crate::cases::me::keys::OwnKeyView;
 use crate::cases::names::{Name, Names};
+use crate::pages::ShownAmount;
 use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
 use crate::pages::text::path_with;
 
@@ -16,7 +17,7 @@ pub struct OwnKey {
     pub group: Name,
     pub team: Option<Name>,
     pub state: (&'static str, &'static str),
-    pub spent: String,
+    pub spent: ShownAmount,
     pub last_used: Option<String>,
     pub expires: Option<String>,
     pub disabled: bool,

@@ -1,23 +1,10 @@
 //! A model in a line: its prices and its health.
 
-use rust_decimal::Decimal;
-
 use crate::cases::model_health::{HealthState, ModelHealth};
 use crate::cases::priced_models::PricedModel;
-use crate::pages::text;
+use crate::pages::{ShownAmount, text};
 use crate::text::path_with;
 use crate::vendors::api_style;
-
-/// The decimal places that a price is shown with; the exact one is seen on hovering.
-const PLACES: u32 = 4;
-
-/// A price: as it is shown, and exact.
-pub struct ShownPrice {
-    /// The price, rounded.
-    pub text: String,
-    /// The exact price; empty where the text is exact.
-    pub exact: String,
-}
 
 /// A model in a line.
 pub struct ModelRow {
@@ -32,9 +19,9 @@ pub struct ModelRow {
     /// The group by which it is used.
     pub group: String,
     /// The prices of input, cached input and output.
-    pub input: Option<ShownPrice>,
-    pub cached: Option<ShownPrice>,
-    pub output: Option<ShownPrice>,
+    pub input: Option<ShownAmount>,
+    pub cached: Option<ShownAmount>,
+    pub output: Option<ShownAmount>,
     /// Other prices, one in a line.
     pub others: Vec<String>,
     /// Remarks about the prices.
@@ -60,33 +47,15 @@ pub fn health(of: ModelHealth) -> (&'static str, String) {
     (kind, text)
 }
 
-fn shown(currency: &str, exact: &str) -> ShownPrice {
-    let whole = text::amount(currency, exact);
-    let rounded = exact
-        .parse::<Decimal>()
-        .ok()
-        .filter(|price| price.scale() > PLACES);
-    let Some(rounded) = rounded.map(|price| price.round_dp(PLACES).normalize()) else {
-        return ShownPrice {
-            text: whole,
-            exact: String::new(),
-        };
-    };
-    ShownPrice {
-        // Never 0 for what costs something.
-        text: if rounded.is_zero() {
-            format!("< {}", text::amount(currency, "0.0001"))
-        } else {
-            format!("≈ {}", text::amount(currency, &rounded.to_string()))
-        },
-        exact: whole,
-    }
-}
-
 impl ModelRow {
     /// Of a model with prices in this currency.
     pub fn of(model: &PricedModel, currency: &str) -> Self {
-        let price = |name: &str| model.prices.get(name).map(|exact| shown(currency, exact));
+        let price = |name: &str| {
+            model
+                .prices
+                .get(name)
+                .map(|exact| ShownAmount::price(currency, exact))
+        };
         let main = ["input", "cache_read", "output"];
         let others = model.prices.iter();
         let others = others.filter(|(name, _)| !main.contains(&name.as_str()));
@@ -129,25 +98,6 @@ impl ModelRow {
                     ]
                 )
             ),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn prices_are_rounded_and_exact() {
-        for (exact, text, hover) in [
-            ("0.25", "$0.25", ""),
-            ("0", "$0.00", ""),
-            ("1.23456", "≈ $1.2346", "$1.23456"),
-            ("0.99999", "≈ $1.00", "$0.99999"),
-            ("0.00001", "< $0.0001", "$0.00001"),
-        ] {
-            let price = shown("USD", exact);
-            assert_eq!((price.text.as_str(), price.exact.as_str()), (text, hover));
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::show;
 use crate::cases::me::trial::{self, TrialBody, TriedModel};
 use crate::pages::requests::parts;
-use crate::pages::text::{self, path_with};
-use crate::pages::{FieldProblems, PageResult, SignedForm};
+use crate::pages::text::path_with;
+use crate::pages::{FieldProblems, PageResult, ShownAmount, SignedForm};
 
 /// The outcome of a trial.
 pub struct TrialShown {
@@ -13,7 +13,7 @@ pub struct TrialShown {
     /// The text of the answer, or the words of the error.
     pub text: String,
     /// The charge; empty where there is none, or it is not known yet.
-    pub charge: String,
+    pub charge: ShownAmount,
     /// The explanation: titles and texts.
     pub parts: Vec<(&'static str, String)>,
     /// The page of the request, or of the list in which it will be.
@@ -28,7 +28,7 @@ impl TrialShown {
         let member = |name: &str| Some(line?.get(name)?.as_str()?.to_owned());
         let charge = member("trilane.charge").map(|charge| {
             let currency = member("trilane.currency").unwrap_or_default();
-            text::amount(&currency, &charge)
+            ShownAmount::of(&currency, &charge)
         });
         Self {
             state: match tried.status {

@@ -17,7 +17,9 @@ use crate::cases::usage_top::{self, TopColumn, TopParams};
 use crate::cases::{Caller, ConsoleState};
 use crate::pages::chart::Chart;
 use crate::pages::usage::charts;
-use crate::pages::{PageProblem, PageResult, PageShell, Visit, live, page, periods, text};
+use crate::pages::{
+    PageProblem, PageResult, PageShell, ShownAmount, Visit, live, page, periods, text,
+};
 use crate::timestamp;
 use crate::timestamp::moment;
 
@@ -38,7 +40,7 @@ struct OverviewPart {
 struct TopKey {
     name: Name,
     path: String,
-    spent: String,
+    spent: ShownAmount,
     requests: String,
 }
 
@@ -80,7 +82,7 @@ fn key(view: &UsageView, names: &Names) -> TopKey {
     let name = names.key(key_of(view));
     TopKey {
         path: format!("/keys/{}", text::in_path(&name.id)),
-        spent: text::amount(&view.currency, &view.charge),
+        spent: ShownAmount::of(&view.currency, &view.charge),
         requests: text::count(view.count("requests")),
         name,
     }

@@ -11,7 +11,7 @@ use crate::cases::{ApiProblem, Caller, ConsoleState};
 use crate::ledger::Sum;
 use crate::pages::text::path_with;
 use crate::pages::usage::count;
-use crate::pages::{PageProblem, text};
+use crate::pages::{PageProblem, ShownAmount, text};
 
 /// Classifies an outcome. Rejected requests, and those that the client aborted, are no failure of an upstream.
 fn kind(outcome: &str) -> &'static str {
@@ -55,9 +55,9 @@ pub struct AccountToday {
 /// The requests and spend of today (UTC).
 pub struct Today {
     /// The amounts spent today, one for each currency.
-    pub spent: String,
+    pub spent: ShownAmount,
     /// The amounts spent this month, one for each currency.
-    pub spent_this_month: String,
+    pub spent_this_month: ShownAmount,
     /// The number of requests.
     pub requests: String,
     /// The number of failed requests, and its percentage.
@@ -91,7 +91,7 @@ async fn sums(
 }
 
 /// The charges of all rows, one amount a currency.
-fn amounts(rows: &[UsageView]) -> Result<String, PageProblem> {
+fn amounts(rows: &[UsageView]) -> Result<ShownAmount, PageProblem> {
     let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
     for row in rows.iter().filter(|row| !row.currency.is_empty()) {
         let charge = Sum::parse(&row.charge).map_err(ApiProblem::internal)?;
@@ -99,14 +99,14 @@ fn amounts(rows: &[UsageView]) -> Result<String, PageProblem> {
         sum.add_sum(&charge);
     }
     if sums.is_empty() {
-        return Ok("0.00".to_owned());
+        return Ok(ShownAmount::of("", "0"));
     }
     let sums: Vec<_> = sums
         .iter()
         .map(|(currency, sum)| (*currency, sum.text()))
         .collect();
     let sums = sums.iter().map(|(currency, sum)| (*currency, sum.as_str()));
-    Ok(text::amounts(sums))
+    Ok(ShownAmount::sum(sums))
 }
 
 /// Writes a part of a whole in percent: a part that is not nothing is not shown as nothing.
@@ -256,7 +256,7 @@ mod tests {
                 "2.00 EUR + $1.5001",
             ),
         ] {
-            assert_eq!(amounts(&rows).expect("sums"), want);
+            assert_eq!(amounts(&rows).expect("sums").exact, want);
         }
     }
 

@@ -22,8 +22,8 @@ use crate::pages::keys::terms::addresses_text;
 use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
 use crate::pages::me::sums;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
-    form_page, page, text,
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, ShownAmount, SignedForm, SignedIn,
+    Visit, done, form_page, page, text,
 };
 use crate::timestamp::moment;
 
@@ -38,7 +38,7 @@ struct PersonKey {
     group: Name,
     team: Option<Name>,
     state: (&'static str, &'static str),
-    spent: String,
+    spent: ShownAmount,
     last_used: Option<String>,
 }
 
@@ -58,8 +58,8 @@ struct PersonPage {
     name: String,
     path: String,
     access: PersonAccessView,
-    today: String,
-    month: String,
+    today: ShownAmount,
+    month: ShownAmount,
     keys: Vec<PersonKey>,
     more_keys: bool,
     all_keys: String,
@@ -125,7 +125,7 @@ async fn spent(
     signed_in: &SignedIn,
     person: &str,
     window: Window,
-) -> Result<String, PageProblem> {
+) -> Result<ShownAmount, PageProblem> {
     let asked = SpendParams {
         kind: SubjectKind::Owner,
         subject: person.to_owned(),

@@ -7,7 +7,7 @@ use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::requests::RequestView;
 use crate::cases::{Caller, ConsoleState};
 use crate::explain::LedgerLine;
-use crate::pages::{PageProblem, text};
+use crate::pages::{PageProblem, ShownAmount, text};
 
 /// The members of a line that name subjects.
 const NAMED: [(SubjectKind, &str); 4] = [
@@ -50,7 +50,7 @@ pub struct RequestRow {
     /// Input and output tokens.
     pub tokens: String,
     /// The charge, if there is one.
-    pub charge: String,
+    pub charge: ShownAmount,
     /// The time to the first byte of the response.
     pub first: String,
     /// The duration of the request; empty if the ledger line has none.
@@ -148,10 +148,12 @@ pub fn tokens(line: &LedgerLine) -> String {
 }
 
 /// The charge with its currency; empty where there is none.
-pub fn charge(line: &LedgerLine) -> String {
+pub fn charge(line: &LedgerLine) -> ShownAmount {
     let currency = line.text("trilane.currency").unwrap_or_default();
     line.text("trilane.charge")
-        .map_or_else(String::new, |charge| text::amount(currency, charge))
+        .map_or_else(ShownAmount::default, |charge| {
+            ShownAmount::of(currency, charge)
+        })
 }
 
 /// The time to the first byte.

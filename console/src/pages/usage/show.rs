@@ -11,7 +11,7 @@ use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::pages::chart::Chart;
 use crate::pages::form::Fields;
-use crate::pages::{PageResult, PageShell, Visit, page, text};
+use crate::pages::{PageResult, PageShell, ShownAmount, Visit, page, text};
 use crate::timestamp::moment;
 
 /// The rows of a page.
@@ -56,10 +56,10 @@ struct GroupingValue {
 struct UsageTableRow {
     values: Vec<GroupingValue>,
     counts: Vec<CountCell>,
-    charge: String,
-    estimated: Option<String>,
+    charge: ShownAmount,
+    estimated: Option<ShownAmount>,
     /// Cost and margin, where they are known and shown.
-    costs: Vec<String>,
+    costs: Vec<ShownAmount>,
 }
 
 #[derive(Template)]
@@ -103,38 +103,36 @@ pub fn count<'a>(views: impl IntoIterator<Item = &'a UsageView>, name: &str) -> 
 }
 
 /// Charges of rows that are shown as one: each currency has its own.
-pub fn charges<'a>(views: impl IntoIterator<Item = &'a UsageView>) -> String {
+pub fn charges<'a>(views: impl IntoIterator<Item = &'a UsageView>) -> ShownAmount {
     let charged = views.into_iter().filter(|view| !view.currency.is_empty());
-    text::amounts(charged.map(|view| (view.currency.as_str(), view.charge.as_str())))
+    ShownAmount::sum(charged.map(|view| (view.currency.as_str(), view.charge.as_str())))
 }
 
 /// The estimated parts of them.
-fn estimated(views: &[UsageView]) -> String {
+fn estimated(views: &[UsageView]) -> ShownAmount {
     let estimated = views
         .iter()
         .filter(|view| !view.currency.is_empty() && view.estimated_charge != "0");
-    text::amounts(estimated.map(|view| (view.currency.as_str(), view.estimated_charge.as_str())))
+    ShownAmount::sum(estimated.map(|view| (view.currency.as_str(), view.estimated_charge.as_str())))
 }
 
 /// Cost and margin, each currency for itself; nothing where no cost is known.
-fn costs(views: &[UsageView]) -> Vec<String> {
+fn costs(views: &[UsageView]) -> Vec<ShownAmount> {
     let known = views.iter().filter_map(|view| {
         let (charge, cost) = (view.costed_charge.as_ref()?, view.cost.as_ref()?);
         let margin = view.margin.as_ref()?;
         if cost == "0" && charge == "0" {
             return None;
         }
-        let amount = |value: &str| text::amount(&view.currency, value);
-        let of = if *charge == view.charge {
-            String::new()
-        } else {
-            format!(" of {}", amount(charge))
-        };
-        Some(format!(
-            "cost {}, margin {}{of}",
-            amount(cost),
-            amount(margin)
-        ))
+        Some(ShownAmount::said(|write| {
+            let amount = |value: &str| write(&view.currency, value);
+            let of = if *charge == view.charge {
+                String::new()
+            } else {
+                format!(" of {}", amount(charge))
+            };
+            format!("cost {}, margin {}{of}", amount(cost), amount(margin))
+        }))
     });
     known.collect()
 }
@@ -309,7 +307,7 @@ mod tests {
             assert_eq!((found.len(), next), (groups, left), "{case}");
             let asked = Asked::parse("by=model&since=", "2026-11-25");
             let row = row(&asked, &Names::default(), &found[0], &["model"]);
-            assert_eq!(row.charge, "0.00 EUR + $2.50", "{case}");
+            assert_eq!(row.charge.text, "0.00 EUR + $2.50", "{case}");
             let counts: Vec<_> = row.counts.iter().map(|count| count.text.as_str()).collect();
             assert_eq!(counts, ["7", "3", "0", "0", "0"], "{case}");
             assert!(row.costs.is_empty(), "{case}");
@@ -348,7 +346,14 @@ mod tests {
                 &["cost $3.00, margin $−3.00"],
             ),
         ] {
-            assert_eq!(costs(&[view]), want, "{case}");
+            assert_eq!(
+                costs(&[view]),
+                want.iter()
+                    .copied()
+                    .map(ShownAmount::plain)
+                    .collect::<Vec<_>>(),
+                "{case}"
+            );
         }
     }
 }
