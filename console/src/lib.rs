@@ -25,6 +25,7 @@ pub mod client_settings;
 pub mod connections;
 mod counted;
 pub mod credentials;
+mod csv_file;
 pub mod documents;
 pub mod entry_sources;
 pub mod envoy_clock;

@@ -83,6 +83,13 @@ pub const ROUTES: &[ApiRoute] = &[
     route(Method::GET, "/api/v1/usage", rights::SEE_USAGE),
     route(Method::GET, "/api/v1/usage/top", rights::SEE_USAGE),
     route(Method::GET, "/api/v1/spend", rights::SEE_USAGE),
+    route(Method::GET, "/api/v1/statement", rights::SEE_USAGE),
+    route(Method::GET, "/api/v1/statement.csv", rights::SEE_USAGE),
+    route(
+        Method::GET,
+        "/api/v1/statement.focus.csv",
+        rights::SEE_USAGE,
+    ),
     route(Method::GET, "/api/v1/budgets", rights::SEE_BUDGETS),
     route(
         Method::GET,

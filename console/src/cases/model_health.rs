@@ -6,7 +6,8 @@ use serde::Serialize;
 use trilane::ledger::Ending;
 use utoipa::ToSchema;
 
-use crate::store::usage_hours::{self, UsageColumn, UsageQuery};
+use crate::ledger::UsageColumn;
+use crate::store::usage_hours::{self, UsageQuery};
 use crate::store::{StoreError, Transaction};
 use crate::timestamp::moment;
 

@@ -11,9 +11,9 @@ use super::paging::{ItemPage, PageParams, cursor};
 use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
-use crate::ledger::{Measure, SignedSum};
+use crate::ledger::{Measure, SignedSum, UsageColumn};
 use crate::store::keys::StoredKey;
-use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
+use crate::store::usage_hours::{self, UsageQuery, UsageSums};
 use crate::store::{StoreError, Transaction};
 
 /// The grouping and filters of a query for usage.
@@ -21,7 +21,7 @@ use crate::store::{StoreError, Transaction};
 #[into_params(parameter_in = Query)]
 #[serde(default)]
 pub struct UsageParams {
-    /// The columns to group by, separated by commas: hour, day, month, key, owner, team, group, source, account, model, entry, outcome.
+    /// The columns to group by, separated by commas: key, owner, team, group, model, source, account, entry, outcome, hour, day, month, currency.
     #[param(pattern = "^[a-z,]*$")]
     pub(crate) by: String,
     /// From this hour on, by the beginning of requests, in UTC: `2026-11-24T17`, or a day.
@@ -43,7 +43,7 @@ pub struct UsageParams {
 }
 
 /// Usage with the same values, in one currency.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct UsageView {
     /// The values that were asked for, by their names. Empty where requests have none.
     pub(crate) values: BTreeMap<&'static str, String>,
@@ -74,6 +74,16 @@ impl UsageView {
     /// The cursor of the page after it.
     pub(crate) fn cursor(&self) -> String {
         cursor(&self.place)
+    }
+
+    /// The same without what it cost.
+    pub(crate) fn without_costs(self) -> Self {
+        Self {
+            costed_charge: None,
+            cost: None,
+            margin: None,
+            ..self
+        }
     }
 
     /// A count by its name.
@@ -114,8 +124,7 @@ fn shown(by: &[UsageColumn], sums: UsageSums, sees_costs: bool) -> UsageView {
 fn columns(by: &str) -> Result<Vec<UsageColumn>, ApiProblem> {
     let names = by.split(',').filter(|name| !name.is_empty());
     let columns = names.map(|name| {
-        let mut all = UsageColumn::ALL.into_iter();
-        let known = all.find(|column| column.name() == name);
+        let known = UsageColumn::of(name).filter(|column| column.is_stored());
         known.ok_or_else(|| ApiProblem::bad("by has a name that usage cannot be grouped by"))
     });
     let columns: Vec<_> = columns.collect::<Result<_, _>>()?;
@@ -168,7 +177,10 @@ pub async fn list(
             "cursor is of a list that is grouped otherwise",
         ));
     }
-    let sums = sums(state, caller, &by, asked, after, limit.to_fetch()).await?;
+    let query = query(caller, &by, asked, after, limit.to_fetch())?;
+    let mut transaction = state.store.read().await?;
+    let sums = usage_hours::sums(&mut transaction, &query).await?;
+    transaction.rollback().await;
     Ok(limit.page(sums, place, |sums| view(&by, sums, caller)))
 }
 
@@ -179,9 +191,23 @@ pub async fn all(
     asked: &UsageParams,
     most: u32,
 ) -> Result<Option<Vec<UsageView>>, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let all = all_in(&mut transaction, caller, asked, most).await;
+    transaction.rollback().await;
+    all
+}
+
+/// The same, of the state that a transaction reads.
+pub(super) async fn all_in(
+    transaction: &mut Transaction,
+    caller: &Caller,
+    asked: &UsageParams,
+    most: u32,
+) -> Result<Option<Vec<UsageView>>, ApiProblem> {
     let by = columns(&asked.by)?;
     let limit = i64::from(most).saturating_add(1);
-    let sums = sums(state, caller, &by, asked.clone(), None, limit).await?;
+    let query = query(caller, &by, asked.clone(), None, limit)?;
+    let sums = usage_hours::sums(transaction, &query).await?;
     let sums = Some(sums).filter(|sums| u32::try_from(sums.len()).is_ok_and(|len| len <= most));
     let views = |sums: Vec<_>| sums.into_iter().map(|sums| view(&by, sums, caller));
     Ok(sums.map(|sums| views(sums).collect()))
@@ -206,15 +232,14 @@ pub(super) async fn of_holder(
     Ok(sums.map(|sums| shown(&by, sums, false)).collect())
 }
 
-/// The sums that a caller may see, in the order of their places.
-async fn sums(
-    state: &ConsoleState,
+/// A query for the sums that a caller may see, in the order of their places.
+fn query(
     caller: &Caller,
     by: &[UsageColumn],
     asked: UsageParams,
     after: Option<Vec<String>>,
     limit: i64,
-) -> Result<Vec<UsageSums>, ApiProblem> {
+) -> Result<UsageQuery, ApiProblem> {
     caller.must(rights::SEE_USAGE)?;
     let only = caller.only_owner_in(asked.team.as_deref());
     if let (Some(only), Some(owner)) = (only, &asked.owner)
@@ -233,7 +258,7 @@ async fn sums(
     if names.into_iter().flatten().any(|name| name.contains('\0')) {
         return Err(ApiProblem::bad("no name has a zero byte"));
     }
-    let query = UsageQuery {
+    Ok(UsageQuery {
         by: by.to_vec(),
         since: hour("since", asked.since)?,
         until: hour("until", asked.until)?,
@@ -246,11 +271,7 @@ async fn sums(
         account: asked.account,
         after,
         limit,
-    };
-    let mut transaction = state.store.read().await?;
-    let sums = usage_hours::sums(&mut transaction, &query).await?;
-    transaction.rollback().await;
-    Ok(sums)
+    })
 }
 
 #[cfg(test)]
@@ -265,7 +286,9 @@ mod tests {
             ("key,day", Some(2)),
             ("key,day,", Some(2)),
             ("key,key", None),
-            ("currency", None),
+            ("currency", Some(1)),
+            ("status", None),
+            ("person", None),
             ("Key", None),
         ];
         for (by, want) in cases {

@@ -8,52 +8,21 @@ use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
 use super::usage::{UsageView, hour, view};
-use crate::store::usage_hours::{self, UsageColumn, UsageQuery, UsageSums};
+use crate::ledger::UsageColumn;
+use crate::store::usage_hours::{self, UsageQuery, UsageSums};
 use crate::store::usage_top::{self, TopQuery};
 
 /// The most values that are ranked.
 const MOST: u8 = 50;
 
-/// The column that is ranked by charges.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TopColumn {
-    /// Keys.
-    #[default]
-    Key,
-    /// The owners of keys.
-    Owner,
-    /// The teams of keys.
-    Team,
-    /// Groups of keys.
-    Group,
-    /// Models.
-    Model,
-    /// Upstream accounts.
-    Account,
-}
-
-impl TopColumn {
-    fn column(self) -> UsageColumn {
-        match self {
-            Self::Key => UsageColumn::Key,
-            Self::Owner => UsageColumn::Owner,
-            Self::Team => UsageColumn::Team,
-            Self::Group => UsageColumn::Group,
-            Self::Model => UsageColumn::Model,
-            Self::Account => UsageColumn::Account,
-        }
-    }
-}
-
 /// The column and filters of a ranking.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct TopParams {
-    /// The ranked column: `key`, `owner`, `team`, `group`, `model` or `account`.
+    /// The ranked column: any but times, `status` and `currency`.
     #[serde(default)]
     #[param(inline)]
-    pub(crate) by: TopColumn,
+    pub(crate) by: UsageColumn,
     /// The currency of the charges.
     #[param(max_length = 3, pattern = "^[A-Z]{3}$")]
     pub(crate) currency: String,
@@ -91,7 +60,10 @@ pub async fn list(
             "currency must be three capital letters, such as USD",
         ));
     }
-    let by = asked.by.column();
+    let by = asked.by;
+    if !by.is_stored() || by.is_period() || by == UsageColumn::Currency {
+        return Err(ApiProblem::bad("by has a name that usage is not ranked by"));
+    }
     let since = hour("since", asked.since)?;
     let until = hour("until", asked.until)?;
     let top = TopQuery {

@@ -57,6 +57,7 @@ mod shell;
 mod sign_in;
 mod signed_in;
 mod start;
+mod statement;
 mod status;
 mod team_budgets;
 mod teams;
@@ -100,6 +101,9 @@ pub fn router(state: ConsoleState) -> Router {
         .route("/start", get(start::start))
         .route("/usage", get(usage::show))
         .route("/usage.csv", get(usage::table))
+        .route("/statement", get(statement::show))
+        .route("/statement.csv", get(statement::csv))
+        .route("/statement.focus.csv", get(statement::focus))
         .route("/requests", get(requests::list))
         .route("/live/overview", get(overview::live))
         .route("/live/requests", get(requests::live))

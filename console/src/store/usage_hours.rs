@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::usage_parts::{self, UsageParts};
 use super::usage_windows::UsageWindows;
 use super::{StoreError, Transaction, on_either, usage_days, usage_rows};
-use crate::ledger::{Measure, Sum};
+use crate::ledger::{Measure, Sum, UsageColumn};
 
 /// A query for usage: sums by some columns, of some rows.
 #[derive(Debug, Clone, Default)]
@@ -47,79 +47,15 @@ impl UsageQuery {
     }
 }
 
-/// A property that usage is grouped by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UsageColumn {
-    /// `2026-11-24T17`
-    Hour,
-    /// `2026-11-24`
-    Day,
-    /// `2026-11`
-    Month,
-    /// The key's id.
-    Key,
-    /// The id of the key's owner.
-    Owner,
-    /// The team that the key belonged to.
-    Team,
-    /// The key's group.
-    Group,
-    /// The source of the model.
-    Source,
-    /// The upstream account.
-    Account,
-    /// The model.
-    Model,
-    /// The entry.
-    Entry,
-    /// The outcome of requests.
-    Outcome,
-}
-
-impl UsageColumn {
-    /// All.
-    pub const ALL: [Self; 12] = [
-        Self::Hour,
-        Self::Day,
-        Self::Month,
-        Self::Key,
-        Self::Owner,
-        Self::Team,
-        Self::Group,
-        Self::Source,
-        Self::Account,
-        Self::Model,
-        Self::Entry,
-        Self::Outcome,
-    ];
-
-    /// Returns the name, as `trilane usage --by` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hour => "hour",
-            Self::Day => "day",
-            Self::Month => "month",
-            Self::Key => "key",
-            Self::Owner => "owner",
-            Self::Team => "team",
-            Self::Group => "group",
-            Self::Source => "source",
-            Self::Account => "account",
-            Self::Model => "model",
-            Self::Entry => "entry",
-            Self::Outcome => "outcome",
-        }
-    }
-
-    /// Returns the SQL expression of the column in a row of hours.
-    pub(super) fn expression(self) -> &'static str {
-        match self {
-            Self::Day => "substr(hour, 1, 10)",
-            Self::Month => "substr(hour, 1, 7)",
-            Self::Key => "key_id",
-            Self::Group => "group_id",
-            other => other.name(),
-        }
+/// Returns the SQL expression of a column in a row of hours. No row has a status.
+pub(super) fn expression(column: UsageColumn) -> &'static str {
+    match column {
+        UsageColumn::Day => "substr(hour, 1, 10)",
+        UsageColumn::Month => "substr(hour, 1, 7)",
+        UsageColumn::Key => "key_id",
+        UsageColumn::Group => "group_id",
+        UsageColumn::Status => "''",
+        other => other.name(),
     }
 }
 

@@ -4,8 +4,9 @@ use time::{Date, format_description::well_known::Iso8601};
 
 use super::conditions::Conditions;
 use super::usage_days::RolledUp;
-use super::usage_hours::{UsageColumn, UsageQuery};
+use super::usage_hours::{self, UsageQuery};
 use super::usage_rows::{UsageTable, joined, sum_columns};
+use crate::ledger::UsageColumn;
 
 /// The choice of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +142,10 @@ pub fn rows_of_parts<'a>(
     let mut values = Vec::new();
     let mut selects = Vec::new();
     for (part, since, until) in parts.periods(asked, to) {
-        let by = asked.by.iter().map(|column| column.expression());
+        let by = asked
+            .by
+            .iter()
+            .map(|column| usage_hours::expression(*column));
         let by: Vec<_> = by
             .chain(["currency"])
             .map(|column| part.column(column))

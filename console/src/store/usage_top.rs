@@ -4,10 +4,10 @@ use sqlx::AssertSqlSafe;
 
 use super::conditions::Conditions;
 use super::sum_table::amount_columns;
-use super::usage_hours::{UsageColumn, UsageQuery};
+use super::usage_hours::UsageQuery;
 use super::usage_parts::{self, UsageParts};
 use super::{StoreError, Transaction, fetch, usage_days};
-use crate::ledger::Measure;
+use crate::ledger::{Measure, UsageColumn};
 
 /// A query for a ranking.
 #[derive(Debug, Clone)]

@@ -4,9 +4,10 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Duration, PrimitiveDateTime};
 
-use super::usage_hours::{UsageColumn, UsageQuery};
+use super::usage_hours::UsageQuery;
 use super::usage_rows::UsageTable;
 use super::{StoreError, Transaction, fetch};
+use crate::ledger::UsageColumn;
 
 const HOUR: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]T[hour]");
 /// The first window.

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use trilane_console::in_transaction;
 use trilane_console::intake::IntakeError;
+use trilane_console::ledger::UsageColumn;
 use trilane_console::maintenance::{self, Retention};
 use trilane_console::store::erasures::{self, Erasure, ErasureStep, Pseudonyms};
 use trilane_console::store::people::{self, Person};
-use trilane_console::store::usage_hours::{self, UsageColumn, UsageQuery};
+use trilane_console::store::usage_hours::{self, UsageQuery};
 use trilane_console::store::{Store, StoreError, usage_days};
 
 use crate::database::{TestDatabase, on_both};

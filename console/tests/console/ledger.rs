@@ -6,8 +6,9 @@ use time::OffsetDateTime;
 use time::macros::datetime;
 use trilane::limits::SubjectKind;
 use trilane_console::intake::{IntakeError, LedgerBatch, TakenBatch, take};
+use trilane_console::ledger::UsageColumn;
 use trilane_console::ledger::{LedgerRecord, Measure, Sum, UsageTotals};
-use trilane_console::store::usage_hours::{self, UsageColumn, UsageQuery};
+use trilane_console::store::usage_hours::{self, UsageQuery};
 use trilane_console::store::{Store, spend};
 
 /// The console's clock.

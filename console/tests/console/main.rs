@@ -73,6 +73,7 @@ mod sessions;
 mod setup;
 mod speed;
 mod spend_feed;
+mod statements;
 mod storage;
 mod teams;
 mod usage_days;

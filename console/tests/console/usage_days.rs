@@ -9,8 +9,9 @@ use rust_decimal::Decimal;
 use time::OffsetDateTime;
 use time::macros::datetime;
 use trilane_console::cases::Role;
+use trilane_console::ledger::UsageColumn;
 use trilane_console::ledger::{LedgerRecord, UsageTotals};
-use trilane_console::store::usage_hours::{self, UsageColumn, UsageQuery};
+use trilane_console::store::usage_hours::{self, UsageQuery};
 use trilane_console::store::{Store, usage_days};
 
 use crate::api::Api;

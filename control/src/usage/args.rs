@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use time::OffsetDateTime;
-use trilane_console::ledger::LedgerRecord;
+use trilane_console::ledger::{LedgerRecord, UsageColumn};
 
-use super::column::Column;
 use super::pick::Pick;
 use crate::console_api::ServerArgs;
 use crate::failure::Failure;
@@ -43,9 +42,11 @@ pub struct UsageArgs {
         long,
         value_name = "COLUMN,…",
         value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(UsageColumn::ALL.map(possible))
+            .map(|name| UsageColumn::of(&name).unwrap_or_default()),
         default_value = "key,group,model"
     )]
-    pub by: Vec<Column>,
+    pub by: Vec<UsageColumn>,
 
     #[command(flatten)]
     pub format: FormatArgs,
@@ -133,7 +134,7 @@ impl UsageArgs {
             let why = "--columns all has every column: name no others beside it";
             return Err(Failure::Usage(why.to_owned()));
         }
-        let mut known: Vec<Column> = Vec::new();
+        let mut known: Vec<UsageColumn> = Vec::new();
         for column in &self.by {
             if known.contains(column) {
                 return Err(Failure::Usage(format!(
@@ -155,6 +156,11 @@ impl UsageArgs {
             && (self.spent || among(&self.key, record.key()))
             && among(&self.model, record.model())
     }
+}
+
+/// A column as the command line takes it.
+fn possible(column: UsageColumn) -> PossibleValue {
+    PossibleValue::new(column.name()).help(column.help())
 }
 
 /// Whether a value is wanted; every value is if none is named.

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use time::OffsetDateTime;
-use trilane_console::ledger::{Measure, Sum, UsageTotals};
-use trilane_console::store::usage_hours::UsageColumn;
+use trilane_console::ledger::{Measure, Sum, UsageColumn, UsageTotals};
 
 use super::args::UsageArgs;
-use super::column::Column;
 use super::groups::Groups;
 use super::pick::Pick;
 use super::report::UsageReport;
@@ -49,9 +47,9 @@ impl ConsoleSums {
     }
 
     /// The value of a column.
-    fn value(&self, column: Column) -> Option<String> {
+    fn value(&self, column: UsageColumn) -> Option<String> {
         match column {
-            Column::Currency => Some(self.currency.clone()),
+            UsageColumn::Currency => Some(self.currency.clone()),
             column => self.values.get(column.name()).cloned(),
         }
     }
@@ -117,12 +115,11 @@ pub fn read(
 }
 
 /// The columns as the console has them.
-fn columns(by: &[Column]) -> Result<String, Failure> {
+fn columns(by: &[UsageColumn]) -> Result<String, Failure> {
     let mut names = Vec::new();
-    for column in by.iter().filter(|column| **column != Column::Currency) {
+    for column in by.iter().filter(|column| **column != UsageColumn::Currency) {
         let name = column.name();
-        let mut known = UsageColumn::ALL.into_iter().map(UsageColumn::name);
-        if !known.any(|known| known == name) {
+        if !column.is_stored() {
             return Err(Failure::Usage(format!(
                 "--by {name}: a console adds up nothing by {name}; ledger files do"
             )));

@@ -1,9 +1,8 @@
 //! The totals of each group of records.
 
 use hashbrown::HashMap;
-use trilane_console::ledger::{LedgerRecord, Measure, UsageTotals};
+use trilane_console::ledger::{LedgerRecord, Measure, UsageColumn, UsageTotals};
 
-use super::column::Column;
 use super::report::{UsageReport, UsageRow};
 
 /// Ends a value in a map key of several. It is not a byte of UTF-8.
@@ -12,7 +11,7 @@ const END: u8 = 0xff;
 /// Adds up records. Memory grows by about a kilobyte for each combination of values that occurs, and by nothing else.
 #[derive(Debug)]
 pub struct Groups {
-    columns: Vec<Column>,
+    columns: Vec<UsageColumn>,
     /// By the values of the columns, then the currency, each ended by [`END`].
     groups: HashMap<Box<[u8]>, UsageTotals>,
     /// All records, by currency; the few that there are.
@@ -25,7 +24,7 @@ pub struct Groups {
 
 impl Groups {
     /// Begins without records.
-    pub fn new(columns: &[Column]) -> Self {
+    pub fn new(columns: &[UsageColumn]) -> Self {
         Self {
             columns: columns.to_vec(),
             groups: HashMap::new(),
@@ -81,7 +80,7 @@ impl Groups {
         let one_currency = self.one_currency();
         // Rows without a charge have no currency. They get the only one, if there is only one.
         let common = |currency: String| one_currency.clone().unwrap_or(currency);
-        let apart = self.columns.contains(&Column::Currency);
+        let apart = self.columns.contains(&UsageColumn::Currency);
 
         let rows = self.groups.into_iter().map(|(key, totals)| {
             let mut values: Vec<String> = key

@@ -6,7 +6,6 @@
 //! ([`console_sums`]).
 
 mod args;
-mod column;
 mod console_sums;
 mod filter_values;
 mod groups;

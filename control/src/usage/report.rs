@@ -1,8 +1,7 @@
 //! The totals, ready to be printed.
 
-use trilane_console::ledger::{Measure, UsageTotals};
+use trilane_console::ledger::{Measure, UsageColumn, UsageTotals};
 
-use super::column::Column;
 use super::pick::Pick;
 
 /// The totals of the records with the same values.
@@ -20,7 +19,7 @@ pub struct UsageRow {
 #[derive(Debug)]
 pub struct UsageReport {
     /// The properties that rows are grouped by.
-    pub columns: Vec<Column>,
+    pub columns: Vec<UsageColumn>,
     /// Sorted by their values. Where charges have several currencies, rows are of one currency each.
     pub rows: Vec<UsageRow>,
     /// The totals of all rows, one for each currency and at least one, without values.
@@ -39,7 +38,7 @@ impl UsageReport {
 
     /// Whether rows are grouped by currency.
     pub fn by_currency(&self) -> bool {
-        self.columns.contains(&Column::Currency)
+        self.columns.contains(&UsageColumn::Currency)
     }
 
     /// The number over all currencies.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import httpx
@@ -60,3 +61,45 @@ def test_the_page_is_what_the_api_says(site: SeededConsole, chromium: Browsers) 
         page.get_by_role("link", name="Clear").click()
         assert page.get_by_role("textbox", name="Account").input_value() == ""
         assert f"${sums['USD']:,}" in page.locator("tfoot").inner_text()
+
+
+def test_periods_and_three_columns(site: SeededConsole, chromium: Browsers) -> None:
+    month = datetime.now(UTC).strftime("%Y-%m")
+    with chromium.visitor(site.url, state=site.session("admin")) as visitor:
+        page = visitor.open("/usage")
+        assert not page.get_by_label("Month", exact=True).is_visible(), "only with a month of one's own"
+        page.get_by_label("Period").select_option("of-month")
+        page.get_by_label("Month", exact=True).fill(month)
+        for field, column in [("By", "team"), ("Then by", "entry"), ("And by", "model")]:
+            page.get_by_label(field, exact=True).select_option(column)
+        page.get_by_role("button", name="Show").click()
+        page.wait_for_url(f"**month={month}**")
+        heads = page.locator("thead").first.locator("th").all_inner_texts()
+        assert heads[:4] == ["Team", "API style", "Model", "Charge"], heads
+        assert page.get_by_role("link", name="Download CSV").get_attribute("href") == f"/usage.csv?by=team&then=entry&and=model&month={month}"
+        page.get_by_role("link", name="Yesterday").click()
+        page.wait_for_url("**period=yesterday**")
+        assert "by=team" in page.url
+    for path, name in [
+        ("/usage.csv?month=2026-11", "usage-2026-11"),
+        ("/usage.csv?since=2026-11-01&until=2026-11-08", "usage-2026-11-01_2026-11-07"),
+    ]:
+        assert read(site, "admin", path).headers["content-disposition"] == f'attachment; filename="{name}.csv"'
+
+
+def test_a_statement_prints_and_says_what_the_usage_says(site: SeededConsole, chromium: Browsers) -> None:
+    now = datetime.now(UTC)
+    since, month = now.strftime("%Y-%m-01"), now.strftime("%Y-%m")
+    sums = {item["currency"]: Decimal(item["charge"]) for item in site.api.get(f"/usage?owner=ann&since={since}")["items"]}
+    focus = list(csv.DictReader(io.StringIO(read(site, "ann", f"/statement.focus.csv?month={month}").text)))
+    assert sum((Decimal(row["BilledCost"]) for row in focus if row["BillingCurrency"] == "USD"), Decimal()) == sums["USD"]
+    with chromium.visitor(site.url, state=site.session("ann")) as visitor:
+        page = visitor.open("/usage")
+        page.get_by_role("link", name="Statement").click()
+        page.get_by_role("heading", name=f"Statement of {month}").wait_for()
+        assert f"${sums['USD']:,}" in page.locator("tfoot").first.inner_text()
+        page.emulate_media(media="print")
+        assert not page.get_by_role("navigation", name="Main").is_visible()
+        assert not page.get_by_role("link", name="Download CSV").is_visible()
+        assert page.get_by_role("heading", name="By model").is_visible()
+    assert read(site, "ann", "/statement?owner=Docs").status_code == 403

@@ -13,8 +13,9 @@ use crate::cases::hour_counts::CountPeriod;
 use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::rights::{self, Right};
 use crate::cases::usage::{UsageParams, UsageView};
-use crate::cases::usage_top::{self, TopColumn, TopParams};
+use crate::cases::usage_top::{self, TopParams};
 use crate::cases::{Caller, ConsoleState};
+use crate::ledger::UsageColumn;
 use crate::pages::chart::Chart;
 use crate::pages::usage::charts;
 use crate::pages::{
@@ -98,7 +99,7 @@ async fn top_keys(
     let mut found = Vec::new();
     for currency in charts.iter().filter_map(|chart| chart.currency.as_ref()) {
         let asked = TopParams {
-            by: TopColumn::Key,
+            by: UsageColumn::Key,
             currency: currency.clone(),
             since: Some(day.to_owned()),
             until: None,

@@ -65,6 +65,7 @@ struct PersonPage {
     all_keys: String,
     new_key: String,
     usage: String,
+    statement: String,
     requests: String,
     /// `None`: whoever looks sees the tokens of others as a number only.
     tokens: Option<Vec<TokenView>>,
@@ -211,6 +212,7 @@ pub(super) async fn show(
             all_keys: text::path_with("/keys", &of),
             new_key: text::path_with("/new-key", &of),
             usage: text::path_with("/usage", &of),
+            statement: text::path_with("/statement", &of),
             requests: text::path_with("/requests", &of),
             more_tokens: tokens.as_ref().is_some_and(|found| found.next.is_some()),
             tokens: tokens.map(|found| found.items),

@@ -58,6 +58,7 @@ struct TeamPage {
     may_manage: bool,
     keys: String,
     usage: String,
+    statement: String,
     form: Option<TeamForm>,
     /// The people that an admin may choose among.
     person: OwnerField,
@@ -209,6 +210,7 @@ async fn show_one(
         may_manage: form.is_some() || signed_in.caller.manages(Some(id)),
         keys: path_with("/keys", &[("team", id)]),
         usage: path_with("/usage", &[("team", id)]),
+        statement: path_with("/statement", &[("team", id)]),
         form,
         person,
         member,

@@ -1,11 +1,12 @@
 //! The query of the page, in its address.
 
+use super::period::UsagePeriod;
 use crate::cases::usage::UsageParams;
 use crate::pages::form::Fields;
 use crate::text;
 
 /// The columns that rows can be grouped by: the API's name, and the title.
-pub const COLUMNS: [(&str, &str); 12] = [
+pub const COLUMNS: [(&str, &str); 13] = [
     ("day", "Day"),
     ("month", "Month"),
     ("hour", "Hour"),
@@ -16,9 +17,13 @@ pub const COLUMNS: [(&str, &str); 12] = [
     ("model", "Model"),
     ("account", "Account"),
     ("source", "Source"),
-    ("entry", "Entry"),
+    ("entry", "API style"),
     ("outcome", "Outcome"),
+    ("currency", "Currency"),
 ];
+
+/// The fields of an address that choose the columns to group by.
+pub const GROUPINGS: [(&str, &str); 3] = [("by", "By"), ("then", "Then by"), ("and", "And by")];
 
 /// The columns that rows can be filtered by.
 pub const FILTERS: [(&str, &str); 6] = [
@@ -34,31 +39,36 @@ pub const FILTERS: [(&str, &str); 6] = [
 pub struct Asked {
     /// The fields, with what holds where nothing was said.
     pub fields: Fields,
+    /// The period.
+    pub period: UsagePeriod,
     /// The columns that rows are grouped by.
     pub by: Vec<&'static str>,
+    /// Whether every column of figures is shown.
+    pub is_wide: bool,
     /// The question to the API.
     pub params: UsageParams,
 }
 
 impl Asked {
-    /// Reads a query. Without a beginning it is this month's.
+    /// Reads a query. Without a period it is this month's.
     pub fn parse(query: &str, today: &str) -> Self {
-        let mut fields = Fields::parse(query.as_bytes());
-        if fields.all("since").next().is_none() {
-            let month = today.get(..7).unwrap_or_default();
-            fields = fields.with("since", format!("{month}-01"));
-        }
+        let fields = Fields::parse(query.as_bytes());
+        let period = UsagePeriod::of(&fields, today);
         let known = |name: &str| {
             let column = COLUMNS.into_iter().find(|(of, _)| *of == name);
             column.map(|(of, _)| of)
         };
-        let first = known(fields.get("by")).unwrap_or("day");
-        let second = known(fields.get("then")).filter(|name| *name != first);
-        let by: Vec<&str> = [Some(first), second].into_iter().flatten().collect();
+        let mut by: Vec<&'static str> = Vec::new();
+        for (field, _) in GROUPINGS {
+            by.extend(known(fields.get(field)).filter(|name| !by.contains(name)));
+        }
+        if by.is_empty() {
+            by.push("day");
+        }
         let params = UsageParams {
             by: by.join(","),
-            since: fields.given("since"),
-            until: fields.given("until"),
+            since: period.since.clone(),
+            until: period.until.clone(),
             key: fields.given("key"),
             owner: fields.given("owner"),
             team: fields.given("team"),
@@ -66,20 +76,42 @@ impl Asked {
             model: fields.given("model"),
             account: fields.given("account"),
         };
-        Self { fields, by, params }
+        Self {
+            is_wide: fields.get("columns") == "all",
+            fields,
+            period,
+            by,
+            params,
+        }
     }
 
     /// The path of this page, or of its file, with other values in place of those of some names.
     pub fn path(&self, page: &str, other: &[(&str, &str)]) -> String {
-        let names = ["by", "then", "since", "until"].into_iter();
-        let all = names.chain(FILTERS.map(|(name, _)| name)).map(|name| {
-            let changed = other.iter().find(|(of, _)| *of == name);
-            let value = changed.map_or_else(|| self.fields.get(name), |(_, value)| value);
+        let changed = |name: &str| other.iter().find(|(of, _)| *of == name);
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for (place, (field, _)) in GROUPINGS.into_iter().enumerate() {
+            // Days alone need not be said.
+            let is_usual = self.by == ["day"];
+            pairs.extend(
+                self.by
+                    .get(place)
+                    .filter(|_| !is_usual)
+                    .map(|name| (field, *name)),
+            );
+        }
+        let period = self.period.fields();
+        match changed("period") {
+            Some(other) => pairs.push(*other),
+            None => pairs.extend(period.iter().map(|(name, value)| (*name, value.as_str()))),
+        }
+        let kept = FILTERS.into_iter().map(|(name, _)| name).chain(["columns"]);
+        pairs.extend(kept.map(|name| {
+            let value = changed(name).map_or_else(|| self.fields.get(name), |(_, value)| value);
             (name, value)
-        });
+        }));
         // An empty beginning is one that was wanted so.
-        let all = all.filter(|(name, value)| !value.is_empty() || *name == "since");
-        text::path_with(page, &all.collect::<Vec<_>>())
+        pairs.retain(|(name, value)| !value.is_empty() || *name == "since");
+        text::path_with(page, &pairs)
     }
 
     /// Whether only a part of the usage is shown.
@@ -93,28 +125,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_address_asks_for() {
+    fn addresses() {
         for (query, by, since, path) in [
-            ("", "day", Some("2026-11-01"), "/usage?since=2026-11-01"),
-            ("since=", "day", None, "/usage?since="),
+            ("", "day", Some("2026-11-01"), "/usage?period=month"),
+            ("since=", "day", None, "/usage?period=all"),
+            (
+                "period=yesterday&since=2026-10-01",
+                "day",
+                Some("2026-11-24"),
+                "/usage?period=yesterday",
+            ),
             (
                 "by=key&then=model&since=",
                 "key,model",
                 None,
-                "/usage?by=key&then=model&since=",
+                "/usage?by=key&then=model&period=all",
             ),
             (
                 "by=key&then=key&since=",
                 "key",
                 None,
-                "/usage?by=key&then=key&since=",
+                "/usage?by=key&period=all",
             ),
-            ("by=person&since=", "day", None, "/usage?by=person&since="),
             (
-                "since=&model=a%26b",
+                "by=key&then=&and=day&since=",
+                "key,day",
+                None,
+                "/usage?by=key&then=day&period=all",
+            ),
+            (
+                "by=month&then=owner&and=entry&since=2026-01-01",
+                "month,owner,entry",
+                Some("2026-01-01"),
+                "/usage?by=month&then=owner&and=entry&since=2026-01-01",
+            ),
+            ("by=person&since=", "day", None, "/usage?period=all"),
+            (
+                "since=&model=a%26b&columns=all",
                 "day",
                 None,
-                "/usage?since=&model=a%26b",
+                "/usage?period=all&model=a%26b&columns=all",
             ),
         ] {
             let asked = Asked::parse(query, "2026-11-25");
@@ -122,10 +172,14 @@ mod tests {
             assert_eq!(asked.params.since.as_deref(), since, "{query}");
             assert_eq!(asked.path("/usage", &[]), path, "{query}");
         }
-        let asked = Asked::parse("since=&model=a", "2026-11-25");
+        let asked = Asked::parse("month=2026-10&model=a", "2026-11-25");
         assert_eq!(
             asked.path("/usage.csv", &[("model", "")]),
-            "/usage.csv?since="
+            "/usage.csv?month=2026-10"
+        );
+        assert_eq!(
+            asked.path("/usage", &[("period", "today")]),
+            "/usage?period=today&model=a"
         );
         assert!(asked.is_filtered());
     }

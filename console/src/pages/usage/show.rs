@@ -3,49 +3,23 @@
 use askama::Template;
 use axum::extract::RawQuery;
 use trilane::limits::SubjectKind;
+use trilane::protocol::Entry;
 
-use super::asked::{Asked, COLUMNS, FILTERS};
+use super::asked::{Asked, COLUMNS, FILTERS, GROUPINGS};
 use super::charts;
+use super::figures::{FigureCell, UsageFigure};
+use super::period::PERIODS;
 use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::pages::chart::Chart;
-use crate::pages::form::Fields;
-use crate::pages::{PageResult, PageShell, ShownAmount, Visit, page, text};
+use crate::pages::{PageResult, PageShell, Visit, page};
+use crate::text::path_with;
 use crate::timestamp::moment;
+use crate::vendors::protocol_style;
 
 /// The rows of a page.
 const ROWS: u16 = 100;
-
-/// A count: the API's name, and the title.
-type CountName = (&'static str, &'static str);
-
-/// The counts of every row, each with its parts, which are shown below it.
-const COUNTS: [(CountName, &[CountName]); 5] = [
-    (
-        ("requests", "Requests"),
-        &[("uncovered", "not covered by prices")],
-    ),
-    (("failed", "Failed"), &[]),
-    (
-        ("input", "Input tokens"),
-        &[
-            ("cache_read", "cache read"),
-            ("cache_write_5m", "cache write, 5 min"),
-            ("cache_write_1h", "cache write, 1 h"),
-        ],
-    ),
-    (("output", "Output tokens"), &[("reasoning", "reasoning")]),
-    (("images", "Images"), &[]),
-];
-
-/// A count with its parts.
-struct CountCell {
-    text: String,
-    parts: Vec<String>,
-    /// Whether it is of failures, and there are some.
-    is_bad: bool,
-}
 
 /// A value that rows are grouped by, and the page of only those.
 struct GroupingValue {
@@ -55,26 +29,74 @@ struct GroupingValue {
 
 struct UsageTableRow {
     values: Vec<GroupingValue>,
-    counts: Vec<CountCell>,
-    charge: ShownAmount,
-    estimated: Option<ShownAmount>,
-    /// Cost and margin, where they are known and shown.
-    costs: Vec<ShownAmount>,
+    figures: Vec<FigureCell>,
+}
+
+/// A period to choose: its title, and the page of it.
+struct PeriodChoice {
+    title: &'static str,
+    path: String,
+    is_chosen: bool,
+}
+
+/// A field to choose one of several values.
+struct ChoiceField {
+    name: &'static str,
+    title: &'static str,
+    options: Vec<ChoiceOption>,
+}
+
+struct ChoiceOption {
+    value: &'static str,
+    title: &'static str,
+    is_chosen: bool,
+}
+
+fn choice_options(
+    all: impl IntoIterator<Item = (&'static str, &'static str)>,
+    chosen: &str,
+) -> Vec<ChoiceOption> {
+    let options = all.into_iter().map(|(value, title)| ChoiceOption {
+        value,
+        title,
+        is_chosen: value == chosen,
+    });
+    options.collect()
+}
+
+/// The fields of the columns to group by.
+fn groupings(by: &[&'static str]) -> Vec<ChoiceField> {
+    let fields = GROUPINGS.into_iter().enumerate();
+    let fields = fields.map(|(place, (name, title))| {
+        let nothing = (place > 0).then_some(("", "Nothing"));
+        let chosen = by.get(place).copied().unwrap_or_default();
+        ChoiceField {
+            name,
+            title,
+            options: choice_options(nothing.into_iter().chain(COLUMNS), chosen),
+        }
+    });
+    fields.collect()
 }
 
 #[derive(Template)]
 #[template(path = "usage.html")]
 struct UsagePage {
     shell: PageShell,
-    fields: Fields,
-    by: Vec<&'static str>,
+    asked: Asked,
+    periods: Vec<PeriodChoice>,
+    choices: Vec<ChoiceOption>,
+    groupings: Vec<ChoiceField>,
     titles: Vec<&'static str>,
+    figures: Vec<&'static str>,
     rows: Vec<UsageTableRow>,
-    total: UsageTableRow,
+    total: Vec<FigureCell>,
     charts: Vec<Chart>,
     next: Option<String>,
     path: String,
     file: String,
+    /// The statement of the team or person whose usage is shown.
+    statement: Option<String>,
     all: String,
     is_filtered: bool,
     /// The names of what the filters name by an id.
@@ -83,97 +105,53 @@ struct UsagePage {
 }
 
 impl UsagePage {
-    fn columns(&self) -> [(&'static str, &'static str); COLUMNS.len()] {
-        COLUMNS
-    }
-
     fn filters(&self) -> [(&'static str, &'static str); FILTERS.len()] {
         FILTERS
     }
-
-    fn counts(&self) -> [&'static str; COUNTS.len()] {
-        COUNTS.map(|((_, title), _)| title)
-    }
-}
-
-/// A count of rows that are shown as one.
-pub fn count<'a>(views: impl IntoIterator<Item = &'a UsageView>, name: &str) -> u64 {
-    let counts = views.into_iter().map(|view| view.count(name));
-    counts.fold(0_u64, u64::saturating_add)
-}
-
-/// Charges of rows that are shown as one: each currency has its own.
-pub fn charges<'a>(views: impl IntoIterator<Item = &'a UsageView>) -> ShownAmount {
-    let charged = views.into_iter().filter(|view| !view.currency.is_empty());
-    ShownAmount::sum(charged.map(|view| (view.currency.as_str(), view.charge.as_str())))
-}
-
-/// The estimated parts of them.
-fn estimated(views: &[UsageView]) -> ShownAmount {
-    let estimated = views
-        .iter()
-        .filter(|view| !view.currency.is_empty() && view.estimated_charge != "0");
-    ShownAmount::sum(estimated.map(|view| (view.currency.as_str(), view.estimated_charge.as_str())))
-}
-
-/// Cost and margin, each currency for itself; nothing where no cost is known.
-fn costs(views: &[UsageView]) -> Vec<ShownAmount> {
-    let known = views.iter().filter_map(|view| {
-        let (charge, cost) = (view.costed_charge.as_ref()?, view.cost.as_ref()?);
-        let margin = view.margin.as_ref()?;
-        if cost == "0" && charge == "0" {
-            return None;
-        }
-        Some(ShownAmount::said(|write| {
-            let amount = |value: &str| write(&view.currency, value);
-            let of = if *charge == view.charge {
-                String::new()
-            } else {
-                format!(" of {}", amount(charge))
-            };
-            format!("cost {}, margin {}{of}", amount(cost), amount(margin))
-        }))
-    });
-    known.collect()
 }
 
 /// A row of the table: the API has one for each currency, and one more for what was not charged.
-fn row(asked: &Asked, names: &Names, views: &[UsageView], by: &[&'static str]) -> UsageTableRow {
-    let values = by.iter().map(|name| {
+fn row(
+    asked: &Asked,
+    names: &Names,
+    figures: &[UsageFigure],
+    views: &[UsageView],
+) -> UsageTableRow {
+    let values = asked.by.iter().map(|name| {
         let view = views.first();
         let text = view.and_then(|view| view.values.get(name)).cloned();
         let text = text.unwrap_or_default();
         let can_narrow = !text.is_empty() && FILTERS.iter().any(|(of, _)| of == name);
         GroupingValue {
             narrowed: can_narrow.then(|| asked.path("/usage", &[(name, &text)])),
-            name: match SubjectKind::named(name) {
-                Some(kind) => names.of(kind, &text),
-                None if *name == "hour" => Name::of_itself(&text.replace('T', " ")),
-                None => Name::of_itself(&text),
+            name: match (SubjectKind::named(name), *name) {
+                (Some(kind), _) => names.of(kind, &text),
+                (None, "hour") => Name::of_itself(&text.replace('T', " ")),
+                (None, "entry") => entry_name(text),
+                _ => Name::of_itself(&text),
             },
         }
     });
-    let counts = COUNTS.iter().map(|((name, _), parts)| {
-        let all = count(views, name);
-        let parts = parts
-            .iter()
-            .map(|(part, title)| (count(views, part), title));
-        let parts = parts.filter(|(count, _)| *count > 0);
-        CountCell {
-            text: text::count(all),
-            parts: parts
-                .map(|(count, title)| format!("{} {title}", text::count(count)))
-                .collect(),
-            is_bad: *name == "failed" && all > 0,
-        }
-    });
-    let estimated = estimated(views);
     UsageTableRow {
         values: values.collect(),
-        counts: counts.collect(),
-        charge: charges(views),
-        estimated: (!estimated.is_empty()).then_some(estimated),
-        costs: costs(views),
+        figures: cells(asked, figures, views),
+    }
+}
+
+fn cells(asked: &Asked, figures: &[UsageFigure], views: &[UsageView]) -> Vec<FigureCell> {
+    let cells = figures
+        .iter()
+        .map(|figure| figure.cell(views, asked.is_wide));
+    cells.collect()
+}
+
+/// An entry by the API style of its protocol.
+fn entry_name(id: String) -> Name {
+    let style = Entry::from_name(&id).map(|entry| protocol_style(entry.protocol()));
+    Name {
+        text: style.map_or_else(|| id.clone(), str::to_owned),
+        id,
+        ..Name::default()
     }
 }
 
@@ -212,6 +190,17 @@ fn named<'a>(
         .filter_map(|(name, id)| Some((SubjectKind::named(name)?, id)))
 }
 
+/// The path of the statement of the team or owner that an address names, or of a member; of the month that is shown, if it is one.
+fn statement(asked: &Asked, member: Option<&str>) -> Option<String> {
+    let of = ["team", "owner"].map(|name| (name, asked.fields.get(name)));
+    let mut pairs: Vec<_> = of.into_iter().filter(|(_, id)| !id.is_empty()).collect();
+    if pairs.is_empty() {
+        pairs.push(("owner", member?));
+    }
+    pairs.extend(asked.period.month().map(|month| ("month", month)));
+    Some(path_with("/statement", &pairs))
+}
+
 /// Usage as asked for.
 pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) -> PageResult {
     let now = moment(state.now());
@@ -234,18 +223,32 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         let column = COLUMNS.iter().find(|(of, _)| of == name);
         column.map_or(*name, |(_, title)| *title)
     });
+    let figures = UsageFigure::shown(&totals, asked.is_wide);
+    let periods = PERIODS.into_iter();
+    let periods = periods.filter(|(name, _)| !matches!(*name, "of-month" | "dates"));
     page(&UsagePage {
         shell: signed_in.shell("Usage"),
+        periods: periods
+            .map(|(name, title)| PeriodChoice {
+                title,
+                path: asked.path("/usage", &[("period", name)]),
+                is_chosen: asked.period.name == name,
+            })
+            .collect(),
+        choices: choice_options(PERIODS, asked.period.name),
+        groupings: groupings(&asked.by),
         titles: titles.collect(),
+        figures: figures.iter().map(|figure| figure.title()).collect(),
         rows: groups
             .iter()
-            .map(|views| row(&asked, &names, views, &asked.by))
+            .map(|views| row(&asked, &names, &figures, views))
             .collect(),
-        total: row(&asked, &names, &totals, &[]),
+        total: cells(&asked, &figures, &totals),
         charts: charts::charts(&state, &signed_in.caller, &asked.params, &now).await?,
         next,
         path: format!("{}&", asked.path("/usage", &[])),
         file: asked.path("/usage.csv", &[]),
+        statement: statement(&asked, signed_in.caller.only_owner()),
         all: asked.path("/usage", &FILTERS.map(|(name, _)| (name, ""))),
         is_filtered: asked.is_filtered(),
         filtered: FILTERS
@@ -256,28 +259,14 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
             })
             .collect(),
         is_everybodys: signed_in.caller.only_owner().is_none(),
-        by: asked.by,
-        fields: asked.fields,
+        asked,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::view;
     use super::*;
-
-    fn view(model: &str, currency: &str, charge: &str, requests: u64) -> UsageView {
-        UsageView {
-            values: [("model", model.to_owned())].into(),
-            place: vec![model.to_owned(), currency.to_owned()],
-            currency: currency.to_owned(),
-            counts: [("requests", requests), ("failed", requests / 2)].into(),
-            charge: charge.to_owned(),
-            estimated_charge: "0".to_owned(),
-            costed_charge: None,
-            cost: None,
-            margin: None,
-        }
-    }
 
     #[test]
     fn a_value_is_one_row() {
@@ -306,54 +295,29 @@ mod tests {
             let (found, next) = together(page);
             assert_eq!((found.len(), next), (groups, left), "{case}");
             let asked = Asked::parse("by=model&since=", "2026-11-25");
-            let row = row(&asked, &Names::default(), &found[0], &["model"]);
-            assert_eq!(row.charge.text, "0.00 EUR + $2.50", "{case}");
-            let counts: Vec<_> = row.counts.iter().map(|count| count.text.as_str()).collect();
-            assert_eq!(counts, ["7", "3", "0", "0", "0"], "{case}");
-            assert!(row.costs.is_empty(), "{case}");
-            assert!(row.counts[1].is_bad && !row.counts[0].is_bad && row.estimated.is_none());
+            let figures = UsageFigure::shown(&found[0], false);
+            let row = row(&asked, &Names::default(), &figures, &found[0]);
+            let cells: Vec<_> = row
+                .figures
+                .iter()
+                .map(|cell| cell.text.text.as_str())
+                .collect();
+            assert_eq!(cells, ["0.00 EUR + $2.50", "7", "3", "0", "0"], "{case}");
+            assert!(row.figures[2].is_bad && !row.figures[1].is_bad);
         }
     }
 
     #[test]
-    fn costs_are_shown_where_they_are_known() {
-        let costing = |charge: &str, [costed, cost, margin]: [&str; 3]| UsageView {
-            costed_charge: Some(costed.to_owned()),
-            cost: Some(cost.to_owned()),
-            margin: Some(margin.to_owned()),
-            ..view("a", "USD", charge, 1)
-        };
-        for (case, view, want) in [
-            ("not known", costing("2", ["0", "0", "0"]), &[][..]),
-            (
-                "all of it",
-                costing("2", ["2", "1.5", "0.5"]),
-                &["cost $1.50, margin $0.50"],
-            ),
-            (
-                "a part, at a loss",
-                costing("9", ["2", "3", "-1"]),
-                &["cost $3.00, margin $−1.00 of $2.00"],
-            ),
-            (
-                "for nothing",
-                costing("2", ["2", "0", "2"]),
-                &["cost $0.00, margin $2.00"],
-            ),
-            (
-                "charged nothing",
-                costing("0", ["0", "3", "-3"]),
-                &["cost $3.00, margin $−3.00"],
-            ),
+    fn an_entry_has_the_name_of_its_style() {
+        for (id, want) in [
+            ("responses", "OpenAI-style"),
+            ("vb_messages", "Anthropic-style"),
+            ("vc_generate_content", "Gemini-style"),
+            ("", ""),
+            ("other", "other"),
         ] {
-            assert_eq!(
-                costs(&[view]),
-                want.iter()
-                    .copied()
-                    .map(ShownAmount::plain)
-                    .collect::<Vec<_>>(),
-                "{case}"
-            );
+            let name = entry_name(id.to_owned());
+            assert_eq!((name.text.as_str(), name.id.as_str()), (want, id));
         }
     }
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use trilane_console::ledger::Sum;
+use trilane_console::ledger::{Sum, UsageColumn};
 
 fn line(key: &str, charge: Option<(&str, &str)>) -> String {
     let charge = charge.map_or(String::new(), |(charge, currency)| {
@@ -12,7 +12,7 @@ fn line(key: &str, charge: Option<(&str, &str)>) -> String {
     )
 }
 
-fn report(columns: &[Column], lines: &[String]) -> UsageReport {
+fn report(columns: &[UsageColumn], lines: &[String]) -> UsageReport {
     let mut groups = Groups::new(columns);
     for line in lines {
         groups.add(&LedgerRecord::parse(line.as_bytes()).unwrap());
@@ -43,7 +43,7 @@ fn currencies_are_never_added() {
         line("a", Some(("2", "USD"))),
         line("a", Some(("0.25", "USD"))),
     ];
-    let got = report(&[Column::Key], &mixed);
+    let got = report(&[UsageColumn::Key], &mixed);
     assert_eq!(
         shown(&got.rows),
         ["a||1|0", "a|EUR|1|0.5", "a|USD|2|2.25", "b|USD|1|1"]
@@ -59,11 +59,11 @@ fn what_has_no_charge_stands_beside_the_one_currency() {
         line("a", Some(("0.5", "EUR"))),
         line("b", None),
     ];
-    let got = report(&[Column::Key], &lines);
+    let got = report(&[UsageColumn::Key], &lines);
     assert_eq!(shown(&got.rows), ["a|EUR|2|0.5", "b|EUR|1|0"]);
     assert_eq!(shown(&got.totals), ["|EUR|3|0.5"]);
 
-    let got = report(&[Column::Currency], &lines);
+    let got = report(&[UsageColumn::Currency], &lines);
     assert_eq!(
         shown(&got.rows),
         ["||2|0", "EUR|EUR|1|0.5"],
@@ -75,12 +75,12 @@ fn what_has_no_charge_stands_beside_the_one_currency() {
 #[test]
 fn a_charge_without_a_currency_is_in_a_currency_of_its_own() {
     let got = report(
-        &[Column::Key],
+        &[UsageColumn::Key],
         &[line("a", Some(("1", ""))), line("a", Some(("2", "USD")))],
     );
     assert_eq!(shown(&got.rows), ["a||1|1", "a|USD|1|2"]);
     let got = report(
-        &[Column::Key],
+        &[UsageColumn::Key],
         &[line("a", Some(("1", ""))), line("a", Some(("2", "")))],
     );
     assert_eq!(shown(&got.rows), ["a||2|3"]);
@@ -88,7 +88,7 @@ fn a_charge_without_a_currency_is_in_a_currency_of_its_own() {
 
 #[test]
 fn no_records_have_one_total() {
-    let got = report(&[Column::Key], &[]);
+    let got = report(&[UsageColumn::Key], &[]);
     assert_eq!(shown(&got.rows), [""; 0]);
     assert_eq!(shown(&got.totals), ["||0|0"]);
 }
@@ -101,7 +101,7 @@ fn values_do_not_run_into_each_other() {
         )
     };
     let got = report(
-        &[Column::Key, Column::Group],
+        &[UsageColumn::Key, UsageColumn::Group],
         &[
             two("ab", "c"),
             two("a", "bc"),
@@ -129,7 +129,7 @@ proptest! {
         }).collect();
         let units = |row: &UsageRow| row.totals.charge.shown(15).replace('.', "").parse::<i128>().unwrap();
 
-        let got = report(&[Column::Key], &texts);
+        let got = report(&[UsageColumn::Key], &texts);
         let mut sum = Sum::default();
         for row in &got.rows {
             let key: usize = row.values[0].parse().unwrap();
@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(sum.text(), got.totals[0].totals.charge.text());
 
         let reversed: Vec<_> = texts.into_iter().rev().collect();
-        let again = report(&[Column::Key], &reversed);
+        let again = report(&[UsageColumn::Key], &reversed);
         prop_assert_eq!(shown(&again.rows), shown(&got.rows));
     }
 }

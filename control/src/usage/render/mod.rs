@@ -4,10 +4,9 @@ mod json;
 
 use std::io::{self, Write};
 
-use trilane_console::ledger::{Measure, SignedSum};
+use trilane_console::ledger::{Measure, SignedSum, UsageColumn};
 
 use super::args::UsageArgs;
-use super::column::Column;
 use super::pick::Pick;
 use super::report::{UsageReport, UsageRow};
 use super::tally::LineTally;
@@ -201,9 +200,11 @@ fn total_rows(report: &UsageReport) -> Vec<UsageRow> {
                 .enumerate()
                 .map(|(place, column)| match (place, column) {
                     // Here the currency has no column of its own.
-                    (0, Column::Currency) if several => format!("TOTAL {}", named(&row.currency)),
+                    (0, UsageColumn::Currency) if several => {
+                        format!("TOTAL {}", named(&row.currency))
+                    }
                     (0, _) => "TOTAL".to_owned(),
-                    (_, Column::Currency) => row.currency.clone(),
+                    (_, UsageColumn::Currency) => row.currency.clone(),
                     _ => String::new(),
                 });
         UsageRow {
