@@ -76,7 +76,7 @@ PAGES: list[tuple[str, str, str]] = [
     ("usage-by-owner-and-model", "/usage?by=owner&then=model", "admin"),
     ("usage-of-three-columns", "/usage?by=team&then=entry&and=model&columns=all", "admin"),
     ("usage-of-a-member", "/usage?by=key", "ann"),
-    ("statement", "/statement?team=blue", "admin"),
+    ("statement", "/statement?owner=ann", "admin"),
     ("statement-of-a-member", "/statement", "ann"),
     ("usage-none-like-that", "/usage?model=nothing", "admin"),
     ("requests", "/requests", "admin"),
