@@ -1,5 +1,6 @@
 //! Parts of pages that are sent again while somebody looks at them: how many at once, and that they end with the console.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,8 +29,8 @@ pub struct LiveParts {
     every: Duration,
     places: Arc<Semaphore>,
     ended: Arc<watch::Sender<bool>>,
-    /// The part that is the same for all who may see it, and since when it is.
-    shared: Arc<Mutex<Option<SharedPart>>>,
+    /// The parts that are the same for all who may see them, by name, and since when each is.
+    shared: Arc<Mutex<BTreeMap<&'static str, SharedPart>>>,
 }
 
 impl Default for LiveParts {
@@ -69,22 +70,23 @@ impl LiveParts {
         self.ended.send_replace(true);
     }
 
-    /// The part that all see alike: those who ask at the same time get the same one, as old as they look at it at most.
+    /// The part of a name, which all see alike: those who ask at the same time get the same one, as old as they look at it at most.
     ///
     /// # Errors
     /// Those of making it.
     pub async fn shared<E>(
         &self,
+        name: &'static str,
         make: impl AsyncFnOnce() -> Result<String, E>,
     ) -> Result<Arc<str>, E> {
         let mut shared = self.shared.lock().await;
-        if let Some((at, part)) = &*shared
+        if let Some((at, part)) = shared.get(name)
             && at.elapsed() < self.every
         {
             return Ok(Arc::clone(part));
         }
         let part: Arc<str> = make().await?.into();
-        *shared = Some((Instant::now(), Arc::clone(&part)));
+        shared.insert(name, (Instant::now(), Arc::clone(&part)));
         Ok(part)
     }
 }
@@ -132,14 +134,22 @@ mod tests {
             ("later", Duration::ZERO, ["first", "second"]),
         ] {
             let live = LiveParts::new(every);
-            let first = live.shared(async || Ok::<_, ()>("first".to_owned())).await;
-            let second = live.shared(async || Ok::<_, ()>("second".to_owned())).await;
+            let first = live
+                .shared("part", async || Ok::<_, ()>("first".to_owned()))
+                .await;
+            let second = live
+                .shared("part", async || Ok::<_, ()>("second".to_owned()))
+                .await;
             let parts = [first, second].map(|part| part.expect("a part").to_string());
             assert_eq!(parts, want, "{case}");
         }
         let live = LiveParts::default();
-        assert!(live.shared(async || Err(())).await.is_err());
-        let again = live.shared(async || Ok::<_, ()>("again".to_owned())).await;
+        let other = live.shared("other", async || Ok::<_, ()>("other".to_owned()));
+        assert_eq!(other.await.expect("a part").as_ref(), "other");
+        assert!(live.shared("part", async || Err(())).await.is_err());
+        let again = live
+            .shared("part", async || Ok::<_, ()>("again".to_owned()))
+            .await;
         assert_eq!(again.expect("a part").as_ref(), "again");
     }
 }

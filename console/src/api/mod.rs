@@ -6,6 +6,7 @@
 mod answers;
 mod audit;
 mod budgets;
+mod certificate;
 mod client_settings;
 mod credentials;
 mod documents;
@@ -24,6 +25,7 @@ mod problem;
 mod report;
 mod requests;
 mod routes;
+mod search;
 mod setup;
 mod sign_in;
 mod storage;

@@ -20,9 +20,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    audit, budgets, client_settings, credentials, documents, drafts, envoys, feed,
-    identity_providers, keys, ledger, me, oauth, people, report, requests, setup, sign_in, storage,
-    teams, tokens, usage, webhooks,
+    audit, budgets, certificate, client_settings, credentials, documents, drafts, envoys, feed,
+    identity_providers, keys, ledger, me, oauth, people, report, requests, search, setup, sign_in,
+    storage, teams, tokens, usage, webhooks,
 };
 use crate::cases::problem::PlacedProblem;
 use crate::cases::{ApiProblem, ConsoleState};
@@ -195,6 +195,8 @@ fn parts() -> (Router<ConsoleState>, Router<ConsoleState>, OpenApi) {
             client_settings::remove
         ))
         .routes(routes!(storage::get))
+        .routes(routes!(certificate::get))
+        .routes(routes!(search::find))
         .routes(routes!(envoys::list, envoys::create))
         .routes(routes!(envoys::get, envoys::revoke))
         .routes(routes!(envoys::let_enrol))

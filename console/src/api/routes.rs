@@ -378,6 +378,8 @@ pub const ROUTES: &[ApiRoute] = &[
     ),
     route(Method::POST, "/api/v1/vendors/models", rights::CHANGE_SETUP),
     route(Method::GET, "/api/v1/storage", rights::SEE_STORAGE),
+    route(Method::GET, "/api/v1/certificate", rights::SEE_STORAGE),
+    route(Method::GET, "/api/v1/search", rights::SEE_REQUESTS),
     route(
         Method::GET,
         "/api/v1/client-settings",

@@ -65,7 +65,7 @@ pub async fn get(
 }
 
 /// Whether a caller sees a request: all of them, its own, or one of a team that it manages.
-fn sees(caller: &Caller, found: &requests::StoredRequest) -> bool {
+pub(super) fn sees(caller: &Caller, found: &requests::StoredRequest) -> bool {
     let line = LedgerLine::parse(found.line.as_bytes());
     let text = |name: &str| line.as_ref().and_then(|line| line.text(name));
     let only = caller.only_owner_in(text("trilane.key.team"));

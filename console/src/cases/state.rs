@@ -1,6 +1,7 @@
 //! The state of the console that all requests share.
 
 use core::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use http::HeaderName;
@@ -33,6 +34,8 @@ pub struct ConsoleState {
     pub address: Option<String>,
     /// Whether browsers come over TLS, which a proxy ends.
     pub https: bool,
+    /// The file with the chain of the certificate with which this console ends TLS itself; `None`: it does not.
+    pub certificate: Option<PathBuf>,
     /// The proxies whose word is taken for where a request comes from.
     pub proxies: TrustedProxies,
     /// The file of the keys that seal credentials of accounts; `None`: this console stores no credentials.

@@ -14,6 +14,8 @@ use crate::store::usage_top::{self, TopQuery};
 
 /// The most values that are ranked.
 const MOST: u8 = 50;
+/// The most rows that are ranked for a page: some tenths of a second.
+const SOON: i64 = 300_000;
 
 /// The column and filters of a ranking.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
@@ -48,6 +50,26 @@ pub async fn list(
     caller: &Caller,
     asked: TopParams,
 ) -> Result<TopList, ApiProblem> {
+    let ranked = ranked(state, caller, asked, None).await?;
+    Ok(ranked.unwrap_or_else(|| TopList { items: Vec::new() }))
+}
+
+/// Ranks the same for a page that must not take long; `None`: there is too much to rank.
+pub(crate) async fn soon(
+    state: &ConsoleState,
+    caller: &Caller,
+    asked: TopParams,
+) -> Result<Option<TopList>, ApiProblem> {
+    ranked(state, caller, asked, Some(SOON)).await
+}
+
+/// Ranks, if there are no more rows than these.
+async fn ranked(
+    state: &ConsoleState,
+    caller: &Caller,
+    asked: TopParams,
+    most: Option<i64>,
+) -> Result<Option<TopList>, ApiProblem> {
     caller.must(rights::SEE_USAGE)?;
     let limit = asked.limit.unwrap_or(10);
     if !(1..=MOST).contains(&limit) {
@@ -75,10 +97,16 @@ pub async fn list(
         limit: limit.into(),
     };
     let mut transaction = state.store.read().await?;
+    if let Some(most) = most
+        && usage_top::has_more_rows(&mut transaction, &top, most).await?
+    {
+        transaction.rollback().await;
+        return Ok(None);
+    }
     let values = usage_top::values(&mut transaction, &top).await?;
     if values.is_empty() {
         transaction.rollback().await;
-        return Ok(TopList { items: Vec::new() });
+        return Ok(Some(TopList { items: Vec::new() }));
     }
     let query = UsageQuery {
         by: vec![by],
@@ -102,7 +130,7 @@ pub async fn list(
         .collect();
     sums.sort_by_key(rank);
     let items = sums.into_iter().map(|sums| view(&[by], sums, caller));
-    Ok(TopList {
+    Ok(Some(TopList {
         items: items.collect(),
-    })
+    }))
 }

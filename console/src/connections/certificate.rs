@@ -80,6 +80,14 @@ impl CertificateFiles {
     }
 }
 
+/// Returns the end of the first certificate in a file with PEM, in seconds since 1970; `None`: none can be read.
+pub fn certificate_end(chain: &Path) -> Option<i64> {
+    let text = fs::read(chain).ok()?;
+    let first = CertificateDer::pem_slice_iter(&text).next()?.ok()?;
+    let (_, certificate) = x509_parser::parse_x509_certificate(&first).ok()?;
+    Some(certificate.validity().not_after.timestamp())
+}
+
 impl ServerCertificate {
     /// Reads the certificate. What is wrong with it later is reported.
     ///

@@ -30,7 +30,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
-pub use certificate::{CertificateFiles, ServerCertificate};
+pub use certificate::{CertificateFiles, ServerCertificate, certificate_end};
 pub use connection_activity::ConnectionTimeouts;
 use connection_activity::{ActivityStream, ConnectionActivity};
 use guarded::GuardedBody;

@@ -14,6 +14,7 @@ use crate::store::account_answers::{AccountAnswers, AccountName, Refusal};
 use crate::store::erasures::Pseudonyms;
 use crate::store::hour_counts::{self, AttemptKey, FirstByteKey};
 use crate::store::lines_aside::AsideLine;
+use crate::store::request_ids;
 use crate::store::requests::StoredRequest;
 use crate::store::spend::SpendKey;
 use crate::store::spend_feed::ShareKey;
@@ -191,6 +192,7 @@ impl BatchSums {
             model: text(record.model()),
             status: record.status_code().to_string(),
             outcome: text(record.outcome()),
+            ids: record.ids().map(request_ids::digest),
             line: text(&String::from_utf8_lossy(line)),
         });
     }

@@ -248,6 +248,16 @@ impl<'a> LedgerRecord<'a> {
         present(&self.line.currency)
     }
 
+    /// The ids of the request: Envoy's, and the vendor's of its response and of the request there.
+    pub fn ids(&self) -> [&str; 3] {
+        let line = &self.line;
+        [
+            present(&line.request_id),
+            present(&line.response_id),
+            present(&line.upstream_request_id),
+        ]
+    }
+
     /// Returns the value that the record adds to a measure.
     pub fn amount(&self, measure: Measure) -> u64 {
         let line = &self.line;
@@ -293,6 +303,12 @@ impl<'a> LedgerRecord<'a> {
 struct LineMembers<'a> {
     #[serde(borrow)]
     timestamp: Option<LineText<'a>>,
+    #[serde(borrow)]
+    request_id: Option<LineText<'a>>,
+    #[serde(borrow, rename = "gen_ai.response.id")]
+    response_id: Option<LineText<'a>>,
+    #[serde(borrow, rename = "trilane.upstream_request_id")]
+    upstream_request_id: Option<LineText<'a>>,
     #[serde(rename = "http.response.status_code")]
     status_code: Option<u16>,
     #[serde(rename = "duration_ms")]

@@ -1,4 +1,4 @@
-//! Stacked bars, drawn on the server: whole numbers of thousandths of the picture, and the same numbers as a table.
+//! Stacked bars, drawn on the server: whole numbers of thousandths of their height, and the same numbers as a table.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::ledger::Sum;
 
 /// Series with a colour of their own; all others are one.
 const SERIES: usize = 4;
-/// Height and width of a picture.
+/// The height of a bar.
 const WHOLE: u64 = 1000;
 /// Units of one.
 const ONE: u128 = 10_u128.pow(Amount::PLACES);
@@ -51,8 +51,6 @@ pub struct BarSegment {
 pub struct Bar {
     /// The period.
     pub period: String,
-    /// The horizontal position of the left edge.
-    pub x: u64,
     /// The segments of the bar, from below.
     pub blocks: Vec<BarSegment>,
     /// The values of the bar, one for each series.
@@ -85,14 +83,20 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// The bars.
     pub bars: Vec<Bar>,
-    /// The width of each bar.
-    pub width: u64,
     /// The value at the upper end.
     pub top: ShownAmount,
     /// The first period.
     pub first: String,
     /// The last period.
     pub last: String,
+}
+
+impl Chart {
+    /// The only bar there is to draw: its figure says it all. `None`: there are several.
+    pub fn only_bar(&self) -> Option<&Bar> {
+        let mut drawn = self.bars.iter().filter(|bar| !bar.blocks.is_empty());
+        drawn.next().filter(|_| drawn.next().is_none())
+    }
 }
 
 /// Values by period and series.
@@ -158,18 +162,9 @@ pub fn in_order(
         return None;
     };
     let top = round_up(most);
-    let slots = u64::try_from(periods.len()).unwrap_or(u64::MAX);
-    let start = |place: usize| {
-        let place = u64::try_from(place).unwrap_or(u64::MAX);
-        place
-            .saturating_mul(WHOLE)
-            .checked_div(slots)
-            .unwrap_or_default()
-    };
-    let bars = rows.iter().zip(periods).enumerate();
-    let bars = bars.map(|(place, ((row, total), period))| Bar {
+    let bars = rows.iter().zip(periods);
+    let bars = bars.map(|((row, total), period)| Bar {
         period: period.replace('T', " "),
-        x: start(place),
         blocks: blocks(row, top),
         values: row.iter().map(|value| unit.text(value.value())).collect(),
         total: unit.text(total.value()),
@@ -210,11 +205,6 @@ pub fn in_order(
         ),
         series,
         bars,
-        // Of each slot a fifth stays free; a few bars do not become walls.
-        width: start(1)
-            .saturating_mul(4)
-            .checked_div(5)
-            .map_or(1, |width| width.clamp(1, 60)),
         top: unit.text(top),
         first: first.replace('T', " "),
         last: last.replace('T', " "),
@@ -326,11 +316,7 @@ mod tests {
             vec![],
         ];
         assert_eq!(shown, want);
-        let places: Vec<u64> = chart.bars.iter().map(|bar| bar.x).collect();
-        assert_eq!(
-            (places.as_slice(), chart.width),
-            (&[0, 250, 500, 750][..], 60)
-        );
+        assert!(chart.only_bar().is_none());
         assert_eq!(chart.top.text, "$10.00");
         let values = chart.bars[0].values.iter().map(|of| of.text.as_str());
         assert!(values.eq(["$4.00", "$2.00"]));
@@ -344,7 +330,13 @@ mod tests {
             &["1"],
             &[("1", "a", third), ("1", "b", third), ("1", "c", third)],
         );
-        let blocks = &chart.expect("something to draw").bars[0].blocks;
+        let chart = chart.expect("something to draw");
+        let only = chart.only_bar().expect("a bar");
+        assert_eq!(
+            (only.period.as_str(), only.total.text.as_str()),
+            ("1", "$1.00")
+        );
+        let blocks = &only.blocks;
         let height: u64 = blocks.iter().map(|block| block.height).sum();
         assert_eq!((height, blocks.len()), (1000, 3));
     }

@@ -52,6 +52,7 @@ mod provider_sign_in;
 mod proxy_user;
 mod render;
 mod requests;
+mod search;
 mod settings;
 mod shell;
 mod sign_in;
@@ -98,6 +99,7 @@ pub fn router(state: ConsoleState) -> Router {
         .route("/keys", get(keys::list).post(keys::create))
         .route("/find-keys", post(keys::search))
         .route("/change-keys", get(keys::ask_change).post(keys::change_all))
+        .route("/search", get(search::found).post(search::search))
         .route("/start", get(start::start))
         .route("/usage", get(usage::show))
         .route("/usage.csv", get(usage::table))

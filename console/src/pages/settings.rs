@@ -11,6 +11,7 @@ use super::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
     page, text,
 };
+use crate::cases::certificate::{self, CertificateView};
 use crate::cases::envoys::{self, EnrolmentView, EnvoyView, NewEnvoyBody};
 use crate::cases::paging::PageParams;
 use crate::cases::providers::settings::IdentityProviderView;
@@ -58,6 +59,7 @@ struct SettingsPage {
     clients: ClientSettingsForm,
     gateway: Option<String>,
     is_https: bool,
+    certificate: CertificateView,
     has_sealing_keys: bool,
     /// The size of the database, and the free room on its disk.
     room: String,
@@ -120,6 +122,7 @@ pub async fn show(
             clients,
             gateway: state.gateway.clone(),
             is_https: state.https,
+            certificate: certificate::get(state, &signed_in.caller).await?,
             has_sealing_keys: state.sealing_keys.is_some(),
             room: text::bytes(storage.bytes),
             free_room: storage.disk_free_bytes.map(text::bytes),

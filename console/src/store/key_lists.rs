@@ -21,7 +21,7 @@ pub enum KeyState {
 }
 
 /// A text that `LIKE` finds anywhere within another one.
-fn pattern(search: &str) -> String {
+pub(super) fn pattern(search: &str) -> String {
     let mut pattern = String::from("%");
     for letter in search.chars() {
         if matches!(letter, '%' | '_' | '\\') {
@@ -86,11 +86,7 @@ pub async fn list(
     range: KeyRange<'_>,
 ) -> Result<Vec<StoredKey>, StoreError> {
     let search = filter.search.map(pattern);
-    // In PostgreSQL the case of other letters depends on the database's locale.
-    let collation = match transaction {
-        Transaction::Sqlite(..) => "",
-        Transaction::Postgres(_) => " COLLATE \"C\"",
-    };
+    let collation = transaction.collation();
     let has_it = ["hint", "id", "owner", "label"]
         .map(|column| format!("lower({column}{collation}) LIKE {{}} ESCAPE '\\'"))
         .join(" OR ");

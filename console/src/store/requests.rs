@@ -9,6 +9,7 @@ use sqlx::{AssertSqlSafe, Postgres};
 use time::{Date, Duration};
 
 use super::old_rows::{Cutoff, OldRows};
+use super::request_ids::IdDigests;
 use super::sqlite_rows::{self, ROWS};
 use super::{Engine, Store, StoreError, Transaction, fetch, on_either};
 use crate::in_transaction;
@@ -40,6 +41,8 @@ pub struct StoredRequest {
     pub status: String,
     /// The outcome of the request, in the ledger's words.
     pub outcome: String,
+    /// The digests of its ids, by which a line is found; not read back.
+    pub ids: IdDigests,
     /// The line.
     pub line: String,
 }
@@ -123,8 +126,8 @@ pub async fn insert(
         Transaction::Sqlite(inner, _) => {
             for lines in lines.chunks(ROWS) {
                 let sql = format!(
-                    "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, line) {}",
-                    sqlite_rows::values(lines.len(), 14),
+                    "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, request_digest, response_digest, upstream_digest, line) {}",
+                    sqlite_rows::values(lines.len(), 17),
                 );
                 let mut insert = sqlx::query(AssertSqlSafe(sql)).persistent(lines.len() == ROWS);
                 for line in lines {
@@ -142,6 +145,9 @@ pub async fn insert(
                         .bind(&line.model)
                         .bind(&line.status)
                         .bind(&line.outcome)
+                        .bind(line.ids[0])
+                        .bind(line.ids[1])
+                        .bind(line.ids[2])
                         .bind(&line.line);
                 }
                 insert.execute(&mut **inner).await?;
@@ -149,10 +155,13 @@ pub async fn insert(
         }
         Transaction::Postgres(inner) => {
             let texts = |of: fn(&StoredRequest) -> &str| lines.iter().map(of).collect::<Vec<_>>();
+            let digests = |of: fn(IdDigests) -> Option<i64>| {
+                lines.iter().map(|line| of(line.ids)).collect::<Vec<_>>()
+            };
             sqlx::query(
-                "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, line) \
+                "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, request_digest, response_digest, upstream_digest, line) \
                  SELECT $1, * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], \
-                   $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])",
+                   $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::text[])",
             )
             .bind(&day)
             .bind(texts(|line| &line.envoy_id))
@@ -167,6 +176,9 @@ pub async fn insert(
             .bind(texts(|line| &line.model))
             .bind(texts(|line| &line.status))
             .bind(texts(|line| &line.outcome))
+            .bind(digests(|[id, _, _]| id))
+            .bind(digests(|[_, id, _]| id))
+            .bind(digests(|[_, _, id]| id))
             .bind(texts(|line| &line.line))
             .execute(&mut **inner)
             .await?;
@@ -305,11 +317,11 @@ pub struct FoundRequests {
 /// The most lines that one query looks at: what has no index is looked for among these.
 pub const SEARCHED: i64 = 10_000;
 
-/// The columns of a line, in the order of [`RequestRow`].
-const COLUMNS: &str = "envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome";
+/// The columns of a line, in the order of [`RequestColumns`].
+pub(super) const COLUMNS: &str = "envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome";
 
 /// A line, as it is read; without its text where it is not asked for.
-type RequestColumns = (
+pub(super) type RequestColumns = (
     String,
     String,
     i64,
@@ -325,7 +337,8 @@ type RequestColumns = (
     Option<String>,
 );
 
-fn wanted(row: RequestColumns) -> Option<StoredRequest> {
+/// The line of a row, if it is one that is asked for.
+pub(super) fn wanted(row: RequestColumns) -> Option<StoredRequest> {
     Some(StoredRequest {
         line: row.12?,
         envoy_id: row.0,
@@ -340,6 +353,7 @@ fn wanted(row: RequestColumns) -> Option<StoredRequest> {
         model: row.9,
         status: row.10,
         outcome: row.11,
+        ids: IdDigests::default(),
     })
 }
 

@@ -23,6 +23,14 @@ impl fmt::Debug for Transaction {
 }
 
 impl Transaction {
+    /// The collation by which texts have the case of ASCII letters alone: in PostgreSQL that of others depends on the database's locale.
+    pub(super) const fn collation(&self) -> &'static str {
+        match self {
+            Self::Sqlite(..) => "",
+            Self::Postgres(_) => " COLLATE \"C\"",
+        }
+    }
+
     /// Makes its changes last.
     ///
     /// # Errors

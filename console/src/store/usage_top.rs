@@ -26,6 +26,46 @@ pub struct TopQuery<'a> {
     pub limit: i64,
 }
 
+impl TopQuery<'_> {
+    /// The usage that is ranked.
+    fn usage(&self) -> UsageQuery {
+        UsageQuery {
+            by: vec![self.by],
+            since: self.since.map(str::to_owned),
+            until: self.until.map(str::to_owned),
+            owner: self.owner.map(str::to_owned),
+            ..UsageQuery::default()
+        }
+    }
+}
+
+/// Whether a ranking would read more rows than these. No more than these are counted.
+///
+/// # Errors
+/// Those of the database.
+pub async fn has_more_rows(
+    transaction: &mut Transaction,
+    asked: &TopQuery<'_>,
+    most: i64,
+) -> Result<bool, StoreError> {
+    let to = usage_days::rolled_up(transaction).await?;
+    let query = asked.usage();
+    let parts = UsageParts::of(&query);
+    let read = ["1 AS one".to_owned()];
+    let (rows, values) = usage_parts::rows_of_parts(&query, &parts, &to, &read, "");
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT 1 FROM ({rows}) AS parts LIMIT {}) AS counted",
+        most.saturating_add(1)
+    );
+    let count: i64 = fetch!(
+        transaction,
+        query_scalar.fetch_one,
+        AssertSqlSafe(sql),
+        [..values.iter().copied()]
+    );
+    Ok(count > most)
+}
+
 /// The values whose charges are the greatest, the greatest first; those with the same charge by requests.
 ///
 /// SQLite ranks by rounded sums: this is about places, and those who show amounts read the exact ones.
@@ -37,13 +77,7 @@ pub async fn values(
     asked: &TopQuery<'_>,
 ) -> Result<Vec<String>, StoreError> {
     let to = usage_days::rolled_up(transaction).await?;
-    let query = UsageQuery {
-        by: vec![asked.by],
-        since: asked.since.map(str::to_owned),
-        until: asked.until.map(str::to_owned),
-        owner: asked.owner.map(str::to_owned),
-        ..UsageQuery::default()
-    };
+    let query = asked.usage();
     let parts = UsageParts::of(&query);
     let charge = amount_columns("charge");
     let requests = format!("\"{}\"", Measure::Requests.name());

@@ -150,6 +150,7 @@ impl Api {
         let state = ConsoleState {
             store: store.clone(),
             https: false,
+            certificate: None,
             proxies: TrustedProxies::new(vec!["10.0.0.1".parse().unwrap()]),
             gateway: None,
             address: None,

@@ -69,6 +69,7 @@ mod requests;
 mod retention;
 mod rotation;
 mod rules;
+mod search;
 mod sessions;
 mod setup;
 mod speed;

@@ -148,6 +148,7 @@ impl RunningConsole {
             store: store.clone(),
             prices: settings.prices.clone(),
             https: settings.https,
+            certificate: settings.tls.as_ref().map(|tls| tls.files.chain.clone()),
             proxies: settings.proxies.clone(),
             gateway: settings.gateway.clone(),
             status: settings.status_page.then(StatusCache::default),

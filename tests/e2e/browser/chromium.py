@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import pytest
 from e2e.browser import fetch
-from playwright.sync_api import Browser, BrowserContext, Page, Request, Response, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, Response, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[3]
 #: A browser that asks nobody for anything, and runs as root and without a screen.
@@ -26,6 +26,11 @@ FLAGS = [
 WATCH = """
 addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`));
 """
+
+
+def exact_texts(elements: Locator) -> list[str]:
+    """The texts of elements, with the exact amount in place of a rounded one."""
+    return list(elements.evaluate_all("all => all.map((of) => of.querySelector('span[title]')?.title ?? of.innerText)"))
 
 
 def program() -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 
 import httpx
-from e2e.browser.chromium import ROOT, Browsers, Visitor
+from e2e.browser.chromium import ROOT, Browsers, Visitor, exact_texts
 from e2e.browser.seeded import SeededConsole, line
 from e2e.console.running import Console
 from playwright.sync_api import expect
@@ -38,33 +38,54 @@ def measured(visitor: Visitor, name: str) -> float:
 
 
 def test_the_page_is_what_the_api_says(site: SeededConsole, chromium: Browsers) -> None:
-    today = datetime.now(timezone.utc).date().isoformat()
-    sums = {item["currency"]: item for item in site.api.get(f"/usage?since={today}")["items"]}
+    since = (datetime.now(timezone.utc) - timedelta(hours=23)).strftime("%Y-%m-%dT%H")
+    sums = {item["currency"]: item for item in site.api.get(f"/usage?since={since}")["items"]}
     requests = sum(item["counts"]["requests"] for item in sums.values())
-    top = site.api.get(f"/usage/top?currency=USD&since={today}&limit=8")["items"]
+    top = site.api.get(f"/usage/top?currency=USD&since={since}&limit=8")["items"]
     with chromium.visitor(site.url, state=site.session("victor")) as visitor:
         page = visitor.open("/")
         # What all see alike may be some seconds old.
-        tile = page.locator(".tiles div", has_text="Requests today").locator("dd").first
+        tile = page.locator(".tiles div", has_text=re.compile("^Requests")).locator("dd").first
         expect(tile).to_have_text(f"{requests:,}", timeout=15_000)
-        tiles = dict(zip(page.locator(".tiles dt").all_inner_texts(), page.locator(".tiles dd:not(.sub)").all_inner_texts(), strict=True))
-        assert tiles["Requests today"] == f"{requests:,}"
-        assert Decimal(tiles["Spent today"].strip("$").replace(",", "")) == Decimal(sums["USD"]["charge"])
+        tiles = dict(zip(page.locator(".tiles dt").all_inner_texts(), exact_texts(page.locator(".tiles dd:not(.sub)")), strict=True))
+        assert tiles["Requests"] == f"{requests:,}"
+        assert Decimal(tiles["Spent"].strip("$").replace(",", "")) == Decimal(sums["USD"]["charge"])
         rows = page.get_by_role("region", name="Keys that spent the most").locator("tbody tr")
-        shown = [row.split("\t") for row in rows.all_inner_texts()]
+        cells = [exact_texts(row.locator("td")) for row in rows.all()]
         # Amounts have two places at least.
-        shown = [(key, Decimal(spent.strip("$").replace(",", "")), requests) for key, spent, requests in shown]
+        shown = [(key, Decimal(spent.strip("$").replace(",", "")), requests) for key, spent, requests in cells]
         labels = {item["values"]["key"]: site.api.get(f"/keys/{item['values']['key']}").get("label", item["values"]["key"]) for item in top}
         want = [(labels[item["values"]["key"]], Decimal(item["charge"]), str(item["counts"]["requests"])) for item in top]
         assert shown == want
-        for title in ("Spend by day and model", "Tokens by day and model", "Requests by day and how they ended", "How soon responses began, by day"):
-            assert page.get_by_role("img", name=title).count() == 1, title
+        for title in ("Spend by hour and model", "Tokens by hour and model", "Requests by hour and how they ended", "How soon responses began, by hour"):
+            assert page.get_by_role("heading", name=title).count() == 1, title
         # From a number to what it is made of.
         page.get_by_role("link", name=re.compile("requests: finished$")).click()
         page.wait_for_url("**/requests?outcome=finished&since=*")
     with chromium.visitor(site.url, state=site.session("ann")) as visitor:
         page = visitor.open("/")
         assert page.get_by_role("link", name="Overview").count() == 0, "a member sees what is their own"
+
+
+def test_ranges_and_bars(site: SeededConsole, chromium: Browsers) -> None:
+    """Each range is a link, and each bar says its value where the focus is, without a script."""
+    with chromium.visitor(site.url, state=site.session("victor")) as visitor:
+        page = visitor.open("/")
+        ranges = page.get_by_role("navigation", name="Time").get_by_role("link")
+        assert ranges.all_inner_texts() == ["Hour", "24 hours", "7 days", "30 days", "Month"]
+        for title, name in (("Hour", "hour"), ("7 days", "7d"), ("30 days", "30d"), ("Month", "month")):
+            page.get_by_role("navigation", name="Time").get_by_role("link", name=title, exact=True).click()
+            page.wait_for_url(f"**/?range={name}")
+            current = page.locator(".ranges a[aria-current]")
+            assert current.all_inner_texts() == [title]
+        page = visitor.open("/?range=30d")
+        chart = page.get_by_role("figure", name="Requests by day and how they ended")
+        bar = chart.locator("li[tabindex]").first
+        tip = bar.locator(".tip")
+        assert tip.evaluate("of => getComputedStyle(of).opacity") == "0"
+        bar.focus()
+        assert tip.evaluate("of => getComputedStyle(of).opacity") == "1"
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d: [\d,]+", tip.inner_text()) and bar.get_attribute("title") == tip.inner_text()
 
 
 def test_it_is_live(tmp_path: Path, chromium: Browsers) -> None:

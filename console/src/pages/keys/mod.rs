@@ -17,7 +17,7 @@ pub use list::list;
 pub use one::one;
 pub(super) use one::{ModelUse, by_model_only};
 pub use rotate::{confirm_rotate, end_old, rotate};
-pub use search::search;
+pub use search::{key_of_value, search};
 
 use super::me::sums;
 use super::text;

@@ -100,11 +100,13 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
         }
     }
     let refusing = account_refusals::list(state, caller).await?.items;
-    let refusing = refusing.iter().filter(|of| {
-        let mut in_force = groups.iter().filter(|(group, _)| *group == of.group);
-        in_force.any(|(_, accounts)| accounts.iter().any(|account| account.id == of.account))
+    let refusing = refusing.iter().filter_map(|of| {
+        let in_force = groups.iter().filter(|(group, _)| *group == of.group);
+        let mut accounts = in_force.flat_map(|(_, accounts)| accounts);
+        let account = accounts.find(|account| account.id == of.account)?;
+        Some(refused_by_vendor(of, &account.credential))
     });
-    let mut needs: Vec<Need> = refusing.map(refused_by_vendor).collect();
+    let mut needs: Vec<Need> = refusing.collect();
     let others = [
         unreadable.need(
             "bad",
@@ -136,8 +138,14 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
 }
 
 /// The need of an account that its vendor refuses.
-fn refused_by_vendor(of: &AccountRefusalView) -> Need {
+fn refused_by_vendor(of: &AccountRefusalView, credential: &str) -> Need {
     let since = utc(&of.since);
+    let (path, link) = if credential.is_empty() {
+        ("/accounts".to_owned(), "Accounts")
+    } else {
+        let path = format!("/accounts/credentials/{}", in_path(credential));
+        (path, "Its credential")
+    };
     Need {
         kind: "bad",
         text: format!(
@@ -146,8 +154,8 @@ fn refused_by_vendor(of: &AccountRefusalView) -> Need {
             of.account,
             of.words()
         ),
-        path: "/accounts".to_owned(),
-        link: "Accounts",
+        path,
+        link,
     }
 }
 

@@ -5,7 +5,9 @@ use time::Duration;
 use crate::cases::envoys::{self, EnvoyView};
 use crate::cases::paging::PageParams;
 use crate::cases::{Caller, ConsoleState, documents};
-use crate::pages::overview::{account_needs, budget_needs, uncovered_needs};
+use crate::pages::overview::{
+    account_needs, budget_needs, console_needs, uncovered_needs, unpriced_needs,
+};
 use crate::pages::{PageProblem, text};
 use crate::timestamp;
 
@@ -158,7 +160,9 @@ impl Fleet {
         }
         needs.extend(account_needs::read(state, caller).await?);
         needs.extend(budget_needs::read(state, caller).await?);
+        needs.extend(unpriced_needs::read(state, caller).await?);
         needs.extend(uncovered_needs::read(state, caller).await?);
+        needs.extend(console_needs::read(state, caller).await?);
         // What fails stands before what is going to.
         needs.sort_by_key(|need| need.kind != "bad");
         let envoys = known.into_iter();

@@ -13,23 +13,30 @@ const SERIES: [(&str, i64); 4] = [
     ("later", i64::MAX),
 ];
 
-/// The chart by day since one.
+/// The chart of these periods since an hour or a day.
 pub async fn chart(
     state: &ConsoleState,
     caller: &Caller,
     since: &str,
-    days: &[String],
+    length: CountPeriod,
+    periods: &[String],
 ) -> Result<Option<Chart>, PageProblem> {
     let asked = CountParams {
-        period: CountPeriod::Day,
+        period: length,
         since: Some(since.to_owned()),
         ..CountParams::default()
     };
     let counts = hour_counts::first_bytes(state, caller, asked).await?;
     let values = values(&counts.items);
     let names = SERIES.map(|(name, _)| name);
-    let title = "How soon responses began, by day";
-    Ok(chart::in_order(title, &Unit::Count, days, &values, &names))
+    let title = format!("How soon responses began, by {}", length.name());
+    Ok(chart::in_order(
+        title,
+        &Unit::Count,
+        periods,
+        &values,
+        &names,
+    ))
 }
 
 /// Counts responses by day and by their time to the first byte.

@@ -3,38 +3,40 @@
 use askama::Template;
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse as _, Redirect};
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 use trilane::limits::SubjectKind;
 
 use super::attention::Fleet;
 use super::first_bytes;
-use super::today::Today;
-use crate::cases::hour_counts::CountPeriod;
+use super::range::OverviewRange;
+use super::totals::RangeTotals;
 use crate::cases::names::{Name, Names, WantedNames};
+use crate::cases::paging::PageParams;
 use crate::cases::rights::{self, Right};
-use crate::cases::usage::{UsageParams, UsageView};
+use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::cases::usage_top::{self, TopParams};
 use crate::cases::{Caller, ConsoleState};
 use crate::ledger::UsageColumn;
 use crate::pages::chart::Chart;
+use crate::pages::form::Fields;
 use crate::pages::usage::charts;
 use crate::pages::{
     PageProblem, PageResult, PageShell, ShownAmount, Visit, live, page, periods, text,
 };
 use crate::timestamp;
-use crate::timestamp::moment;
 
-/// The days that charts go back.
-const DAYS: i64 = 30;
 /// The keys that are shown.
 const KEYS: u8 = 8;
+/// For so long what there is is young: it is drawn by hour in each range.
+const YOUNG: Duration = Duration::hours(47);
 
 /// The live part.
 #[derive(Template)]
 #[template(path = "overview_live.html")]
 struct OverviewPart {
-    today: Today,
+    totals: RangeTotals,
     fleet: Fleet,
+    range: OverviewRange,
 }
 
 /// A key with what it has spent.
@@ -49,8 +51,13 @@ struct TopKey {
 #[template(path = "overview.html")]
 struct OverviewPage {
     shell: PageShell,
+    range: OverviewRange,
+    /// The beginning of the range, as RFC 3339.
+    since: String,
     part: String,
-    keys: Vec<TopKey>,
+    /// `None`: too many keys were used in this time to rank them.
+    keys: Option<Vec<TopKey>>,
+    keys_path: String,
     charts: Vec<Chart>,
 }
 
@@ -63,15 +70,27 @@ const SEEN: [Right; 5] = [
     rights::SEE_USAGE,
 ];
 
-async fn part(state: &ConsoleState, caller: &Caller) -> Result<String, PageProblem> {
+impl OverviewPage {
+    fn ranges(&self) -> [OverviewRange; OverviewRange::ALL.len()] {
+        OverviewRange::ALL
+    }
+}
+
+async fn part(
+    state: &ConsoleState,
+    caller: &Caller,
+    range: OverviewRange,
+) -> Result<String, PageProblem> {
     let make = async || {
+        let since = range.since(state.time());
         let part = OverviewPart {
-            today: Today::read(state, caller).await?,
+            totals: RangeTotals::read(state, caller, &since).await?,
             fleet: Fleet::read(state, caller).await?,
+            range,
         };
         Ok::<_, PageProblem>(part.render()?)
     };
-    Ok(state.live.shared(make).await?.to_string())
+    Ok(state.live.shared(range.name(), make).await?.to_string())
 }
 
 /// The id of the key that a row is of.
@@ -89,28 +108,65 @@ fn key(view: &UsageView, names: &Names) -> TopKey {
     }
 }
 
-/// The keys that have spent most today, in each currency of the charts.
+/// The keys that have spent most since an hour or a day, in each currency of the charts; `None`: too many keys were used.
 async fn top_keys(
     state: &ConsoleState,
     caller: &Caller,
     charts: &[Chart],
-    day: &str,
-) -> Result<Vec<TopKey>, PageProblem> {
+    since: &str,
+) -> Result<Option<Vec<TopKey>>, PageProblem> {
     let mut found = Vec::new();
     for currency in charts.iter().filter_map(|chart| chart.currency.as_ref()) {
         let asked = TopParams {
             by: UsageColumn::Key,
             currency: currency.clone(),
-            since: Some(day.to_owned()),
+            since: Some(since.to_owned()),
             until: None,
             limit: Some(KEYS),
         };
-        found.extend(usage_top::list(state, caller, asked).await?.items);
+        match usage_top::soon(state, caller, asked).await? {
+            Some(of_currency) => found.extend(of_currency.items),
+            None => return Ok(None),
+        }
     }
     let mut wanted = WantedNames::default();
     wanted.all(SubjectKind::Key, found.iter().map(key_of));
     let names = wanted.find(state, caller).await?;
-    Ok(found.iter().map(|view| key(view, &names)).collect())
+    Ok(Some(found.iter().map(|view| key(view, &names)).collect()))
+}
+
+/// The charts since an hour or a day: by hour while what there is is young, else by day.
+async fn charts_since(
+    state: &ConsoleState,
+    caller: &Caller,
+    mut since: String,
+    now: OffsetDateTime,
+) -> Result<Vec<Chart>, PageProblem> {
+    let by_hour = UsageParams {
+        by: "hour".to_owned(),
+        since: Some(since.clone()),
+        ..UsageParams::default()
+    };
+    let first = usage::list(state, caller, by_hour, PageParams::first(1)).await?;
+    let first = first.items.first().and_then(|view| view.values.get("hour"));
+    let young = timestamp::hour(now.saturating_sub(YOUNG));
+    if let Some(first) = first
+        && *first >= young
+        && since < young
+    {
+        first.clone_into(&mut since);
+    }
+    let asked = UsageParams {
+        since: Some(since.clone()),
+        ..UsageParams::default()
+    };
+    let mut drawn = charts::charts(state, caller, &asked, &timestamp::text(now)).await?;
+    let first = periods::at(&since).unwrap_or(now);
+    let hours = now.unix_timestamp().saturating_sub(first.unix_timestamp());
+    let length = periods::length(hours.div_euclid(3600));
+    let of_charts = periods::between(first, now, length);
+    drawn.extend(first_bytes::chart(state, caller, &since, length, &of_charts).await?);
+    Ok(drawn)
 }
 
 /// The overview. Whoever may not see it begins with what is their own.
@@ -121,35 +177,36 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         let query = query.map_or_else(String::new, |query| format!("?{query}"));
         return Ok(Redirect::to(&format!("/me{query}")).into_response());
     }
-    let now = moment(state.now());
-    let today = timestamp::parse(&now).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let first = today.saturating_sub(time::Duration::days(DAYS.saturating_sub(1)));
-    let since = first.date().to_string();
-    let asked = UsageParams {
-        since: Some(since.clone()),
-        ..UsageParams::default()
-    };
-    let mut drawn = charts::charts(&state, caller, &asked, &now).await?;
-    let keys = top_keys(&state, caller, &drawn, now.get(..10).unwrap_or_default()).await?;
-    let end = today.saturating_add(time::Duration::DAY);
-    let days = periods::between(first, end, CountPeriod::Day);
-    drawn.extend(first_bytes::chart(&state, caller, &since, &days).await?);
+    let range = asked_range(query.as_deref());
+    let now = state.time();
+    let since = range.since(now);
+    let charts = charts_since(&state, caller, since.clone(), now).await?;
     page(&OverviewPage {
-        part: part(&state, caller).await?,
+        part: part(&state, caller, range).await?,
         shell: signed_in.shell("Overview"),
-        keys,
-        charts: drawn,
+        range,
+        keys: top_keys(&state, caller, &charts, &since).await?,
+        keys_path: text::path_with("/usage", &[("by", "key"), ("since", &since)]),
+        charts,
+        since: periods::at(&since).map_or(since, timestamp::text),
     })
 }
 
+/// The range that an address asks for.
+fn asked_range(query: Option<&str>) -> OverviewRange {
+    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+    OverviewRange::named(fields.get("range"))
+}
+
 /// The live part, again whenever it is another one.
-pub async fn live(Visit { state, signed_in }: Visit) -> PageResult {
+pub async fn live(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) -> PageResult {
+    let range = asked_range(query.as_deref());
     for right in SEEN {
         signed_in.caller.must(right)?;
     }
     let (of, who) = (state.clone(), signed_in.caller.clone());
     live::events(&state, signed_in, move || {
         let (state, caller) = (of.clone(), who.clone());
-        async move { part(&state, &caller).await }
+        async move { part(&state, &caller, range).await }
     })
 }

@@ -6,7 +6,7 @@ use trilane::limits::SubjectKind;
 use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::requests::RequestView;
 use crate::cases::{Caller, ConsoleState};
-use crate::explain::LedgerLine;
+use crate::explain::{LedgerLine, cause_of};
 use crate::pages::{PageProblem, ShownAmount, text};
 
 /// The members of a line that name subjects.
@@ -47,6 +47,10 @@ pub struct RequestRow {
     pub account: String,
     /// The kind of the ending (`good`, `warn` or `bad`), and the status with the outcome.
     pub state: (&'static str, String),
+    /// The reason of a failure, in words; empty for a success.
+    pub reason: String,
+    /// The endpoint that was asked.
+    pub endpoint: String,
     /// Input and output tokens.
     pub tokens: String,
     /// The charge, if there is one.
@@ -99,6 +103,8 @@ impl RequestRow {
                 .to_owned(),
             account: text_at("trilane.account"),
             state: state(line),
+            reason: reason(line),
+            endpoint: text_at("trilane.endpoint").replace('_', " "),
             tokens: tokens(line),
             charge: charge(line),
             first: first(line),
@@ -134,6 +140,18 @@ pub fn ending(status: u64, outcome: &str) -> (&'static str, String) {
         status => format!("{status} {outcome}"),
     };
     (kind, text)
+}
+
+/// The reason of a failure, in words; empty for a success.
+fn reason(line: &LedgerLine) -> String {
+    let Some(cause) = cause_of(line) else {
+        return String::new();
+    };
+    let limit = line.text("trilane.limit").map(|limit| {
+        let scope = line.text("trilane.limit.scope").unwrap_or("key");
+        format!("{} of the {scope}: ", limit.replace('_', " "))
+    });
+    format!("{}{}", limit.unwrap_or_default(), cause.why)
 }
 
 /// Input and output tokens; empty where there are none.

@@ -95,6 +95,13 @@ pub const FILLED: &[(&str, &str)] = &[
     ("requests", "/requests"),
     ("requests-none-like-that", "/requests?model=nothing"),
     ("requests-refused", "/requests?status=429"),
+    ("overview-of-30-days", "/?range=30d"),
+    ("search", "/search"),
+    ("search-several", "/search?text=a"),
+    (
+        "search-whole-key-in-address",
+        "/search?text=tl-01234567890123456789",
+    ),
     ("request", "/requests/{request}"),
     ("request-refused", "/requests/{refused}"),
     ("request-estimated", "/requests/{estimated}"),
@@ -372,6 +379,12 @@ pub const SENT: &[(&str, &str, &str, FormFields)] = &[
         "admin",
         "/find-keys",
         &[("search", "tl-01234567890123456789")],
+    ),
+    (
+        "search-no-such-value",
+        "admin",
+        "/search",
+        &[("text", "tl-01234567890123456789")],
     ),
     (
         "me-key-wrong",

@@ -1,9 +1,10 @@
-//! The requests and spend of today (UTC).
+//! The requests and spend of a span of time.
 
 use std::collections::BTreeMap;
 
 use trilane::limits::Window;
 
+use super::range::local;
 use crate::cases::hour_counts::{self, AttemptsView, CountParams, is_failure};
 use crate::cases::paging::PageParams;
 use crate::cases::usage::{self, UsageParams, UsageView};
@@ -35,7 +36,7 @@ pub struct OutcomeLine {
 }
 
 /// An upstream account.
-pub struct AccountToday {
+pub struct AccountLine {
     /// The id of the account.
     pub id: String,
     /// The id of its group: accounts of several groups may have one id.
@@ -52,9 +53,9 @@ pub struct AccountToday {
     pub state: (&'static str, String),
 }
 
-/// The requests and spend of today (UTC).
-pub struct Today {
-    /// The amounts spent today, one for each currency.
+/// The requests and spend of a span of time.
+pub struct RangeTotals {
+    /// The amounts spent, one for each currency.
     pub spent: ShownAmount,
     /// The amounts spent this month, one for each currency.
     pub spent_this_month: ShownAmount,
@@ -71,7 +72,7 @@ pub struct Today {
     /// The outcomes of requests, the most frequent first.
     pub outcomes: Vec<OutcomeLine>,
     /// The accounts, those with the most failures first.
-    pub accounts: Vec<AccountToday>,
+    pub accounts: Vec<AccountLine>,
 }
 
 async fn sums(
@@ -118,7 +119,7 @@ fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-fn outcomes(rows: &[UsageView], day: &str) -> Vec<OutcomeLine> {
+fn outcomes(rows: &[UsageView], since: &str) -> Vec<OutcomeLine> {
     let mut counts: Vec<(String, u64)> = Vec::new();
     for row in rows {
         let outcome = row.values.get("outcome").cloned().unwrap_or_default();
@@ -130,8 +131,10 @@ fn outcomes(rows: &[UsageView], day: &str) -> Vec<OutcomeLine> {
     }
     counts.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     let lines = counts.into_iter().map(|(outcome, count)| {
-        let since = format!("{day}T00:00");
-        let query = path_with("/requests", &[("outcome", &outcome), ("since", &since)]);
+        let query = path_with(
+            "/requests",
+            &[("outcome", &outcome), ("since", &local(since))],
+        );
         OutcomeLine {
             kind: kind(&outcome),
             text: if outcome.is_empty() {
@@ -156,7 +159,7 @@ fn mostly(view: &AttemptsView) -> String {
     })
 }
 
-fn account(view: &AttemptsView, day: &str) -> AccountToday {
+fn account(view: &AttemptsView, since: &str) -> AccountLine {
     let [attempts, failed] =
         [view.attempts, view.failed].map(|count| u64::try_from(count).unwrap_or_default());
     let share = failed.saturating_mul(100).checked_div(attempts);
@@ -169,8 +172,8 @@ fn account(view: &AttemptsView, day: &str) -> AccountToday {
         "good" => "Answers".to_owned(),
         _ => format!("{} failed{}", percent(failed, attempts), mostly(view)),
     };
-    let path = path_with("/usage", &[("since", day), ("account", &view.name)]);
-    AccountToday {
+    let path = path_with("/usage", &[("since", since), ("account", &view.name)]);
+    AccountLine {
         id: view.name.clone(),
         group: view.source.clone(),
         path,
@@ -181,18 +184,21 @@ fn account(view: &AttemptsView, day: &str) -> AccountToday {
     }
 }
 
-impl Today {
-    /// Reads it.
+impl RangeTotals {
+    /// Reads those since an hour or a day.
     ///
     /// # Errors
     /// Those of the use case.
-    pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Self, PageProblem> {
-        let day = &state.period(Window::Day).to_string();
+    pub async fn read(
+        state: &ConsoleState,
+        caller: &Caller,
+        since: &str,
+    ) -> Result<Self, PageProblem> {
         let month = state.period(Window::Month).first_day().to_string();
-        let rows = sums(state, caller, "outcome", day).await?;
+        let rows = sums(state, caller, "outcome", since).await?;
         let of_month = sums(state, caller, "", &month).await?;
         let counted = CountParams {
-            since: Some(day.to_owned()),
+            since: Some(since.to_owned()),
             ..CountParams::default()
         };
         let first = hour_counts::first_bytes(state, caller, counted.clone()).await?;
@@ -220,8 +226,8 @@ impl Today {
                 [view.half_within_ms, view.p95_within_ms]
                     .map(|within| text::duration(u64::try_from(within).unwrap_or_default()))
             }),
-            outcomes: outcomes(&rows, day),
-            accounts: attempts.iter().map(|view| account(view, day)).collect(),
+            outcomes: outcomes(&rows, since),
+            accounts: attempts.iter().map(|view| account(view, since)).collect(),
         })
     }
 }
