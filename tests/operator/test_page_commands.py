@@ -27,7 +27,7 @@ RUN_BY: dict[str, tuple[str, int] | dict[str, tuple[str, ...]]] = {
     "docs/client-sign-in.md": {"tests/e2e/console/test_client_sign_in.py": ("trilane login", "trilane token")},
     "docs/compose.md": ("tests/compose/compose_page.py", 19),
     "docs/console-api.md": ("tests/e2e/guides/test_console_pages.py", 7),
-    "docs/console-people.md": ("tests/e2e/guides/test_console_pages.py", 7),
+    "docs/console-people.md": ("tests/e2e/guides/test_console_pages.py", 8),
     "docs/console-running.md": {
         "tests/e2e/console/backed_up.py": ("backup", "pg_dump", "console.db*", "pg_restore"),
         "tests/e2e/guides/test_running_guide.py": ("--admin-token-file", "approve"),

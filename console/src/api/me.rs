@@ -17,6 +17,7 @@ use crate::cases::me::keys::{self, OwnKeyBody, OwnKeyChangeBody, OwnKeyView};
 use crate::cases::me::models;
 use crate::cases::me::teams::{self, OwnTeamView};
 use crate::cases::me::{self, MeView};
+use crate::cases::notice_choices::{self, NoticeChoicesBody, NoticeChoicesView};
 use crate::cases::once::IdempotentResponse;
 use crate::cases::ordered_keys::{self, KeyOrderView};
 use crate::cases::paging::{ItemPage, PageParams};
@@ -78,6 +79,16 @@ handlers! {
     #[utoipa::path(delete, operation_id = "end_own_old_values", path = "/api/v1/me/keys/{id}/old-values", tag = "me", params(("id" = String, Path)),
         responses((status = 200, body = EndedOldValues)))]
     end_old(id: InPath<String>) -> Json<EndedOldValues> = keys::end_old(&id);
+
+    /// The notices that one is mailed, and to which address.
+    #[utoipa::path(get, operation_id = "get_own_notices", path = "/api/v1/me/notices", tag = "me",
+        responses((status = 200, body = NoticeChoicesView)))]
+    notices() -> Json<NoticeChoicesView> = notice_choices::own();
+
+    /// Changes the notices that one is mailed, and to which address.
+    #[utoipa::path(patch, operation_id = "change_own_notices", path = "/api/v1/me/notices", tag = "me", request_body = NoticeChoicesBody,
+        responses((status = 200, body = NoticeChoicesView)))]
+    change_notices(asked: Body<NoticeChoicesBody>) -> Json<NoticeChoicesView> = notice_choices::change_own(asked);
 
     /// One's own clients that are signed in, such as coding agents, the latest used first.
     #[utoipa::path(get, operation_id = "list_own_sign_ins", path = "/api/v1/me/sign-ins", tag = "me",

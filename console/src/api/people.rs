@@ -6,6 +6,7 @@ use super::answers::{Accepted, Created, Done};
 use super::parts::{Body, InPath, OnceKey, Params, handlers};
 use crate::cases::client_sign_ins::list::{self, ClientSignInList};
 use crate::cases::erasures::{self, ErasureView};
+use crate::cases::notice_choices::{self, NoticeChoicesBody, NoticeChoicesView};
 use crate::cases::once::IdempotentResponse;
 use crate::cases::ordered_keys::{self, KeyOrderBody, KeyOrderView};
 use crate::cases::paging::{ItemPage, PageParams};
@@ -84,6 +85,16 @@ handlers! {
     #[utoipa::path(delete, operation_id = "cancel_ordered_key", path = "/api/v1/people/{id}/ordered-keys/{order}", tag = "people",
         params(("id" = String, Path), ("order" = String, Path)), responses((status = 204)))]
     cancel_ordered_key(ids: InPath<(String, String)>) -> Done = ordered_keys::remove(&ids.0, &ids.1);
+
+    /// The notices that a person is mailed, and to which address.
+    #[utoipa::path(get, operation_id = "get_person_notices", path = "/api/v1/people/{id}/notices", tag = "people",
+        params(("id" = String, Path)), responses((status = 200, body = NoticeChoicesView)))]
+    notices(id: InPath<String>) -> Json<NoticeChoicesView> = notice_choices::of(&id);
+
+    /// Changes the notices that a person is mailed, and to which address.
+    #[utoipa::path(patch, operation_id = "change_person_notices", path = "/api/v1/people/{id}/notices", tag = "people",
+        params(("id" = String, Path)), request_body = NoticeChoicesBody, responses((status = 200, body = NoticeChoicesView)))]
+    change_notices(id: InPath<String>, asked: Body<NoticeChoicesBody>) -> Json<NoticeChoicesView> = notice_choices::change(&id, asked);
 
     /// The clients of a person that are signed in, such as coding agents, the latest used first.
     #[utoipa::path(get, operation_id = "list_sign_ins", path = "/api/v1/people/{id}/sign-ins", tag = "people",

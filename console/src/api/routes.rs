@@ -55,6 +55,12 @@ pub const ROUTES: &[ApiRoute] = &[
         "/api/v1/me/keys/{id}/old-values",
         rights::CHANGE_OWN_KEYS,
     ),
+    route(Method::GET, "/api/v1/me/notices", rights::SEE_OWN_NOTICES),
+    route(
+        Method::PATCH,
+        "/api/v1/me/notices",
+        rights::CHANGE_OWN_NOTICES,
+    ),
     route(Method::GET, "/api/v1/me/sign-ins", rights::SEE_OWN_KEYS),
     route(
         Method::DELETE,
@@ -205,6 +211,16 @@ pub const ROUTES: &[ApiRoute] = &[
         Method::DELETE,
         "/api/v1/people/{id}/ordered-keys/{order}",
         rights::CHANGE_KEYS,
+    ),
+    route(
+        Method::GET,
+        "/api/v1/people/{id}/notices",
+        rights::SEE_NOTICES,
+    ),
+    route(
+        Method::PATCH,
+        "/api/v1/people/{id}/notices",
+        rights::CHANGE_PEOPLE,
     ),
     route(
         Method::GET,

@@ -40,6 +40,7 @@ pub(crate) mod member_budgets;
 pub(crate) mod model_health;
 pub(crate) mod names;
 pub(crate) mod nearly_spent;
+pub(crate) mod notice_choices;
 pub(crate) mod once;
 pub(crate) mod one_request;
 pub(crate) mod ordered_keys;

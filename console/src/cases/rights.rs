@@ -59,6 +59,9 @@ pub const SEE_ONESELF: Right = Right {
 };
 pub const SEE_OWN_KEYS: Right = see(PEOPLE, Area::Keys);
 pub const CHANGE_OWN_KEYS: Right = change(OWNING, Area::Keys);
+/// The notices that one is mailed.
+pub const SEE_OWN_NOTICES: Right = see(PEOPLE, Area::Budgets);
+pub const CHANGE_OWN_NOTICES: Right = change(PEOPLE, Area::Budgets);
 pub const SEE_KEYS: Right = see(PEOPLE, Area::Keys);
 pub const CHANGE_KEYS: Right = change(ADMIN, Area::Keys);
 /// Of one key: a member changes some of those of a team that it manages.
@@ -80,6 +83,8 @@ pub const CHANGE_MEMBERS: Right = change(OWNING, Area::People);
 pub const CHANGE_TEAMS: Right = change(ADMIN, Area::People);
 pub const SEE_PEOPLE: Right = see(SEEING, Area::People);
 pub const CHANGE_PEOPLE: Right = change(ADMIN, Area::People);
+/// The e-mail address of another person.
+pub const SEE_NOTICES: Right = see(ADMIN, Area::People);
 pub const SEE_SIGN_IN: Right = see(SEEING, Area::People);
 pub const CHANGE_SIGN_IN: Right = change(ADMIN, Area::People);
 pub const SEE_AUDIT: Right = see(SEEING, Area::Audit);

@@ -44,6 +44,7 @@ mod me;
 mod models;
 mod nearly_spent;
 mod notice;
+mod notice_choices;
 mod overview;
 mod owner_field;
 mod people;
@@ -149,6 +150,7 @@ fn own_router() -> Router<ConsoleState> {
         .route("/models", get(models::show).post(models::run))
         .route("/device", get(device::ask).post(device::decide))
         .route("/me/sign-ins/{id}/end", post(me::end_sign_in))
+        .route("/me/notices", post(me::save_notices))
         .route("/me/key", get(me::ask).post(me::show))
         .route("/me/new-key", get(me::new))
         .route("/me/ordered-keys", get(me::waiting))
@@ -221,6 +223,7 @@ fn admin_router() -> Router<ConsoleState> {
         .route("/people/{id}/link", post(people::link))
         .route("/people/{id}", get(people::one))
         .route("/people/{id}/change", post(people::change))
+        .route("/people/{id}/notices", post(people::save_notices))
         .route(
             "/people/{id}/disable",
             get(people::confirm_disable).post(people::disable),

@@ -56,6 +56,7 @@ struct SettingsPage {
     webhooks: Vec<WebhookView>,
     kinds: Vec<(&'static str, &'static str)>,
     kind_hint: &'static str,
+    has_mail_server: bool,
     clients: ClientSettingsForm,
     gateway: Option<String>,
     is_https: bool,
@@ -114,6 +115,7 @@ pub async fn show(
             next: found.next,
             webhooks: hooks.items,
             kinds: KINDS.to_vec(),
+            has_mail_server: state.sender.has_mail(),
             kind_hint: if state.sender.has_mail() {
                 ""
             } else {

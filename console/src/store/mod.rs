@@ -59,6 +59,7 @@ pub mod nearly_spent;
 pub mod old_rows;
 pub mod ordered_keys;
 pub mod own_terms;
+pub mod owner_notices;
 pub mod passwords;
 pub mod people;
 mod pools;

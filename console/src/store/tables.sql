@@ -261,6 +261,16 @@ CREATE TABLE memberships (
 );
 CREATE INDEX memberships_by_person ON memberships (person_id, team_id);
 
+-- The notices that a person is mailed, and where to.
+CREATE TABLE notice_choices (
+  person_id TEXT NOT NULL PRIMARY KEY REFERENCES people (id) ON DELETE CASCADE,
+  -- NULL: the person has none, and no identity provider sets one again.
+  email     TEXT,
+  budgets   BOOLEAN NOT NULL,
+  expiring  BOOLEAN NOT NULL,
+  unused    BOOLEAN NOT NULL
+) {by key};
+
 -- === What people and programs did.
 
 -- Who changed what.
@@ -592,9 +602,12 @@ CREATE TABLE webhook_watch (
 );
 INSERT INTO webhook_watch (one, version) VALUES (1, 0);
 
--- Messages, each once for a subject, a period and a threshold.
+-- Messages, each once for a receiver, a subject, a period and a threshold.
 CREATE TABLE webhook_events (
-  webhook_id   TEXT NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+  -- The id of the webhook, or of the person, who is mailed.
+  receiver     TEXT NOT NULL,
+  webhook_id   TEXT REFERENCES webhooks (id) ON DELETE CASCADE,
+  person_id    TEXT REFERENCES people (id) ON DELETE CASCADE,
   kind         TEXT NOT NULL,
   subject      TEXT NOT NULL,
   period       TEXT NOT NULL,
@@ -607,8 +620,12 @@ CREATE TABLE webhook_events (
   delivered_at BIGINT,
   -- What was in the way last.
   problem      TEXT,
-  PRIMARY KEY (webhook_id, kind, subject, period, threshold)
+  -- Of a message for a person: a day has a bounded number of them.
+  made_at      BIGINT,
+  PRIMARY KEY (receiver, kind, subject, period, threshold)
 );
+CREATE INDEX webhook_events_of_person ON webhook_events (person_id, made_at) WHERE person_id IS NOT NULL;
+CREATE INDEX webhook_events_of_webhook ON webhook_events (webhook_id) WHERE webhook_id IS NOT NULL;
 CREATE INDEX webhook_events_due ON webhook_events (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX webhook_events_over ON webhook_events (period) WHERE next_at IS NULL;
 

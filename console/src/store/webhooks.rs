@@ -47,13 +47,14 @@ impl fmt::Debug for Webhook {
 /// The cause of a message, of which each webhook gets one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageCause<'a> {
-    /// The kind of the subject: `key`, `owner`, `team` or `group` of a budget; or `envoy` or `account`.
+    /// The kind of the subject: `key`, `member`, `owner`, `team` or `group` of a budget; or `envoy` or `account`; or of a key `expiring` or
+    /// `unused`.
     pub kind: &'a str,
     /// The id.
     pub subject: &'a str,
-    /// The day or month; or since when an Envoy is away.
+    /// The day or month; or since when an Envoy is away; or when a key expires, or since when it is not used.
     pub period: &'a str,
-    /// The percent of the budget that was reached; else 0.
+    /// The percent of the budget that was reached, or the days before the end of a key; else 0.
     pub threshold: u32,
 }
 
@@ -62,9 +63,9 @@ pub struct MessageCause<'a> {
 pub struct ClaimedMessage {
     /// The id.
     pub id: String,
-    /// The id of its webhook.
+    /// The id of its webhook, or of its person.
     pub webhook: String,
-    /// The kind of that, by name.
+    /// The kind of that, by name; of a person `email`.
     pub kind: String,
     /// The URL that it is sent to, as it may be shown.
     pub url: String,
@@ -253,8 +254,8 @@ pub async fn add_message(
 ) -> Result<(), StoreError> {
     execute!(
         transaction,
-        "INSERT INTO webhook_events (webhook_id, kind, subject, period, threshold, id, body, attempts, next_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8) ON CONFLICT DO NOTHING",
+        "INSERT INTO webhook_events (receiver, webhook_id, kind, subject, period, threshold, id, body, attempts, next_at) \
+         VALUES ($1, $1, $2, $3, $4, $5, $6, $7, 0, $8) ON CONFLICT DO NOTHING",
         (
             webhook,
             cause.kind,
@@ -281,9 +282,10 @@ pub async fn claim(
         format!(
             "UPDATE webhook_events SET next_at = $2, attempts = attempts + 1 WHERE id = \
              (SELECT id FROM webhook_events WHERE next_at <= $1 ORDER BY next_at LIMIT 1 {skip}) \
-             RETURNING id, webhook_id, (SELECT kind FROM webhooks WHERE webhooks.id = webhook_id), \
-               (SELECT url FROM webhooks WHERE webhooks.id = webhook_id), \
-               (SELECT secret FROM webhooks WHERE webhooks.id = webhook_id), body, attempts"
+             RETURNING id, receiver, COALESCE((SELECT kind FROM webhooks WHERE webhooks.id = webhook_id), 'email'), \
+               COALESCE((SELECT url FROM webhooks WHERE webhooks.id = webhook_id), \
+                 (SELECT 'mailto:' || c.email FROM notice_choices c WHERE c.person_id = webhook_events.person_id), ''), \
+               COALESCE((SELECT secret FROM webhooks WHERE webhooks.id = webhook_id), ''), body, attempts"
         )
     };
     let skip = match transaction {
@@ -352,10 +354,10 @@ pub async fn note_attempt(
 }
 
 /// Messages, delivered or given up, of periods before a day. Those of a period that is not over are what keeps a message from
-/// being sent twice.
+/// being sent twice; that a key is not used is told once as long as there is the key.
 pub const OVER: OldRows = OldRows {
     table: "webhook_events",
     key: "id",
-    condition: "next_at IS NULL AND period < $1",
+    condition: "next_at IS NULL AND (period < $1 OR (period >= 'since ' AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.id = subject)))",
     lock: None,
 };

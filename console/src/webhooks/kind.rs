@@ -56,9 +56,17 @@ impl WebhookKind {
 
 /// The sentence in a message.
 pub fn text(message: &str) -> String {
+    member(message, "text").unwrap_or_default()
+}
+
+/// The text of the mail that a message is sent as: that of a person has its own, any other is the sentence.
+pub fn mail_text(message: &str) -> String {
+    member(message, "mail").unwrap_or_else(|| format!("{}\n", text(message)))
+}
+
+fn member(message: &str, name: &str) -> Option<String> {
     let body: Value = serde_json::from_str(message).unwrap_or_default();
-    let text = body.get("text").and_then(Value::as_str);
-    text.unwrap_or_default().to_owned()
+    body.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Names in it are texts of people, so nothing is markup: no name calls a channel or is a link.

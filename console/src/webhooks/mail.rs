@@ -88,22 +88,28 @@ impl MailServer {
         })
     }
 
-    /// Sends a line to the addresses of a URL.
+    /// Sends a text with this subject to the addresses of a URL.
     ///
     /// # Errors
     /// The failure, as the server or the network tells it.
-    pub async fn send(&self, id: &str, url: &str, line: &str) -> Result<(), String> {
+    pub async fn send(
+        &self,
+        id: &str,
+        url: &str,
+        subject: &str,
+        text: String,
+    ) -> Result<(), String> {
         let automatic = HeaderName::new_from_ascii_str("Auto-Submitted");
         let mut message = Message::builder()
             .from(self.from.clone())
-            .subject(line)
+            .subject(subject)
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
             .raw_header(HeaderValue::new(automatic, "auto-generated".to_owned()))
             .header(ContentType::TEXT_PLAIN);
         for address in addresses(url)? {
             message = message.to(Mailbox::new(None, address));
         }
-        let message = message.body(format!("{line}\n"));
+        let message = message.body(text);
         let message = message.map_err(|error| error.to_string())?;
         match timeout(self.patience, self.transport.send(message)).await {
             Ok(Ok(_)) => Ok(()),
@@ -208,9 +214,14 @@ mod tests {
     async fn is_taken() {
         let (port, lines) = stand_in("127.0.0.1", Conduct::Accepts);
         let mail = mail(&format!("smtp://ann%40example.com@127.0.0.1:{port}"));
-        mail.send("event_1", TO, "Budget of key ä: 80 %")
-            .await
-            .unwrap();
+        mail.send(
+            "event_1",
+            TO,
+            "Budget of key ä: 80 %",
+            "first\n\nsecond\n".to_owned(),
+        )
+        .await
+        .unwrap();
         drop(mail);
         let lines = lines.join().unwrap();
         // printf '\0ann@example.com\0secret' | base64
@@ -221,6 +232,8 @@ mod tests {
             "RCPT TO:<bob@example.com>",
             "Message-ID: <event_1@example.com>",
             "Auto-Submitted: auto-generated",
+            "first",
+            "second",
         ] {
             assert!(lines.iter().any(|line| line == want), "{want}: {lines:#?}");
         }
@@ -241,7 +254,10 @@ mod tests {
             let (port, _lines) = stand_in("127.0.0.1", conduct);
             let mut mail = mail(&format!("smtp://127.0.0.1:{port}"));
             mail.patience = Duration::from_secs(1);
-            let why = mail.send("event_1", TO, "line").await.unwrap_err();
+            let why = mail
+                .send("event_1", TO, "line", String::new())
+                .await
+                .unwrap_err();
             assert!(why.contains(want), "{conduct:?}: {why}");
         }
     }
@@ -252,7 +268,10 @@ mod tests {
             let (port, lines) = stand_in("127.0.0.2", Conduct::Accepts);
             let mut mail = mail(&format!("{scheme}://ann@127.0.0.2:{port}"));
             mail.patience = Duration::from_secs(2);
-            let why = mail.send("event_1", TO, "line").await.unwrap_err();
+            let why = mail
+                .send("event_1", TO, "line", String::new())
+                .await
+                .unwrap_err();
             drop(mail);
             let said = lines.join().unwrap();
             let told = |line: &String| line.starts_with("AUTH") || line.starts_with("MAIL");

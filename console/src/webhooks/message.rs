@@ -20,7 +20,6 @@ pub fn new(
     facts: &[(&str, Value)],
     now: OffsetDateTime,
 ) -> Result<NewMessage, StoreError> {
-    let id = format!("event_{}", secret::new_id().map_err(StoreError::Value)?);
     let text = |value: &Value| {
         value
             .as_str()
@@ -30,11 +29,25 @@ pub fn new(
         let found = facts.iter().find(|(of, _)| *of == name);
         found.map(|(_, value)| text(value)).unwrap_or_default()
     };
+    of(of_type, &sentence(of_type, fact), facts, now)
+}
+
+/// Creates a message of this type, with this sentence for people and these facts.
+///
+/// # Errors
+/// The system gives no randomness.
+pub fn of(
+    of_type: &str,
+    sentence: &str,
+    facts: &[(&str, Value)],
+    now: OffsetDateTime,
+) -> Result<NewMessage, StoreError> {
+    let id = format!("event_{}", secret::new_id().map_err(StoreError::Value)?);
     let head = [
         ("id", json!(id)),
         ("type", json!(of_type)),
         ("at", json!(timestamp::text(now))),
-        ("text", json!(sentence(of_type, fact))),
+        ("text", json!(sentence)),
     ];
     let all = head.iter().chain(facts);
     let body: Map<String, Value> = all

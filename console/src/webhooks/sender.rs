@@ -10,7 +10,7 @@ use ureq::tls::RootCerts;
 use ureq::unversioned::transport::DefaultConnector;
 
 use super::delivery::DueMessage;
-use super::kind::{WebhookKind, text};
+use super::kind::{WebhookKind, mail_text, text};
 use super::mail::{self, MailServer};
 use crate::outgoing::{self, AllowedAddresses, GuardedResolver, NoAddress};
 
@@ -99,7 +99,12 @@ impl WebhookSender {
             let mail = self.mail.as_ref();
             let mail = mail.ok_or("this console has no mail server (--smtp-url)")?;
             return mail
-                .send(&message.id, &message.url, &text(&message.body))
+                .send(
+                    &message.id,
+                    &message.url,
+                    &text(&message.body),
+                    mail_text(&message.body),
+                )
                 .await;
         }
         let (sender, message) = (self.clone(), message.clone());

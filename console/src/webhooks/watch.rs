@@ -9,6 +9,7 @@ use trilane::limits::{Period, SubjectKind, Window};
 use trilane::money::Amount;
 
 use super::message;
+use super::owner_mail::{self, OwnerMails};
 use crate::store::nearly_spent as notes;
 use crate::store::spend_feed::{self, SpendChange};
 use crate::store::webhooks::{self, MessageCause, Webhook};
@@ -27,9 +28,19 @@ pub const MOST: i64 = 100;
 pub struct BudgetWatch {
     /// The digest of the document, and its budgets.
     document: (String, WrittenBudgets),
+    /// The mails to people; `None`: nobody is mailed.
+    owners: Option<OwnerMails>,
 }
 
 impl BudgetWatch {
+    /// Looks at budgets for people as well, if there are mails.
+    pub fn new(owners: Option<OwnerMails>) -> Self {
+        Self {
+            owners,
+            ..Self::default()
+        }
+    }
+
     /// Looks at the budgets whose spend has changed: notes those that are nearly spent, and puts messages for webhooks into the
     /// database. Whether there is more to look at.
     ///
@@ -55,7 +66,7 @@ impl BudgetWatch {
             let keys = budgets_of_keys(transaction, &changes).await?;
             for change in &changes {
                 for (period, budget) in self.of_subject(change, &keys, now) {
-                    self.tell(transaction, &hooks, change, (&period, budget), now)
+                    self.tell(transaction, &hooks, change, (period, budget), now)
                         .await?;
                 }
             }
@@ -83,7 +94,7 @@ impl BudgetWatch {
         change: &SpendChange,
         keys: &BTreeMap<String, BudgetDocument>,
         now: OffsetDateTime,
-    ) -> Vec<(String, Amount)> {
+    ) -> Vec<(Period, Amount)> {
         let document = &self.document.1;
         let subject = &change.subject;
         let written = match change.kind {
@@ -93,7 +104,7 @@ impl BudgetWatch {
         };
         let budget = |window: Window| {
             let amount = nearly_spent::amount(written?, window)?;
-            Some((Period::of(window, now.date()).to_string(), amount))
+            Some((Period::of(window, now.date()), amount))
         };
         Window::ALL.into_iter().filter_map(budget).collect()
     }
@@ -104,9 +115,11 @@ impl BudgetWatch {
         transaction: &mut Transaction,
         hooks: &[Webhook],
         change: &SpendChange,
-        (period, budget): (&str, Amount),
+        (at, budget): (Period, Amount),
         now: OffsetDateTime,
     ) -> Result<(), StoreError> {
+        let period = at.to_string();
+        let period = period.as_str();
         let currency = &self.document.1.currency;
         let place = (period.to_owned(), currency.clone());
         let Some(spent) = change.spent.get(&place).map(|spent| spent.total) else {
@@ -114,6 +127,18 @@ impl BudgetWatch {
         };
         if is_reached(spent.value(), budget, nearly_spent::PERCENT) {
             notes::note(transaction, period, change.kind, &change.subject).await?;
+        }
+        if let Some(mails) = &self.owners {
+            let amounts = (spent.value(), budget, currency.as_str());
+            owner_mail::tell_budget(
+                transaction,
+                mails,
+                (change.kind, &change.subject),
+                at,
+                amounts,
+                now,
+            )
+            .await?;
         }
         for hook in hooks {
             for threshold in &hook.thresholds {

@@ -69,6 +69,7 @@ on_both! {
             (post.clone(), "people/bulk", v1("people/bulk"), json!({"people": [{"id": "bea", "name": "Bea", "role": "member"}]}), "person.create"),
             (patch.clone(), "people/{id}", v1("people/ann"), json!({"name": "Anne"}), "person.change"),
             (post.clone(), "people/{id}/sign-in-link", v1("people/ann/sign-in-link"), none(), "person.link"),
+            (patch.clone(), "people/{id}/notices", v1("people/ann/notices"), json!({"email": "ann@example.com"}), "person.notices"),
             (delete.clone(), "people/{id}/sign-in-link", v1("people/ann/sign-in-link"), none(), "person.link.revoke"),
             (post.clone(), "teams", v1("teams"), json!({"id": "red", "allowance": allowance}), "team.create"),
             (patch.clone(), "teams/{id}", v1("teams/red"), json!({"name": "Red"}), "team.change"),
@@ -135,6 +136,7 @@ on_both! {
         let own = v1(&format!("me/keys/{}", made["key"]["id"].as_str().unwrap()));
         act(&mia, "mia", (patch.clone(), "me/keys/{id}", own.clone(), json!({"label": "mine"}), "key.change")).await;
         act(&mia, "mia", (post.clone(), "me/keys/{id}/rotate", format!("{own}/rotate"), json!({"overlap_seconds": 3600}), "key.rotate")).await;
+        act(&mia, "mia", (patch.clone(), "me/notices", v1("me/notices"), json!({"unused": false}), "person.notices")).await;
         act(&mia, "mia", (delete.clone(), "me/keys/{id}/old-values", format!("{own}/old-values"), none(), "key.change")).await;
         database.execute("INSERT INTO client_sign_ins VALUES ('c-mia', 'mia', 'r1', 'c', '', '', 1, 1, 1, 1, 9000000000000000)").await.unwrap();
         act(&mia, "mia", (delete.clone(), "me/sign-ins/{id}", v1("me/sign-ins/c-mia"), none(), "client.sign-out")).await;

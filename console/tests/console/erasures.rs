@@ -183,6 +183,11 @@ async fn fill(api: &Api, root: &str) -> (String, NewSecret) {
     .expect(201);
     let hook = json!({"url": "https://example.com/hook"});
     call(api, root, post, "webhooks", hook).await.expect(201);
+    let notices = format!("people/{IN_PATH}/notices");
+    let email = json!({"email": "ann@example.com"});
+    call(api, root, Method::PATCH, &notices, email)
+        .await
+        .expect(200);
     let budget = format!("budgets/owner/{IN_PATH}");
     call(api, root, put, &budget, json!({"per_month": "0.001"}))
         .await
@@ -227,7 +232,7 @@ on_both! {
         // All that may have something of a person has it, so that the end shows something.
         let filled = [
             "api_tokens", "audit", "credentials", "documents", "drafts", "idempotency", "key_changes", "keys", "lines_aside", "memberships",
-            "nearly_spent", "passwords", "people", "requests", "sessions", "sign_in_devices", "sign_in_links", "spend", "spend_shares",
+            "nearly_spent", "notice_choices", "passwords", "people", "requests", "sessions", "sign_in_devices", "sign_in_links", "spend", "spend_shares",
             "spend_subjects", "usage_by_day", "usage_by_hour", "webhook_events",
         ];
         assert_eq!(traces(database).await, filled.map(str::to_owned).into());

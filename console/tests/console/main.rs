@@ -58,6 +58,7 @@ mod nearly_spent;
 mod notices;
 mod openapi;
 mod ordered_keys;
+mod owner_notices;
 mod page_security;
 mod page_snapshots;
 mod postgres;

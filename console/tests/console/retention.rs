@@ -193,6 +193,7 @@ on_both! {
         let mut sql = "INSERT INTO people VALUES ('p', 'P', 'admin', FALSE, 0, NULL, NULL);\n\
             INSERT INTO identity_providers VALUES ('i', 1, 'https://i.example', 'c', NULL, '{}', TRUE, 0);\n\
             INSERT INTO webhooks (id, kind, url, secret, thresholds, created_at) VALUES ('w', 'webhook', 'https://a.example', '', '[80]', 0);\n".to_owned();
+        sql.push_str(&format!("INSERT INTO keys (sha256, id, group_id) VALUES ('{}', 'of', 'g');\n", "ab".repeat(32)));
         // (the row's name, whether it stays, the row)
         let mut wanted: Vec<String> = Vec::new();
         for (table, name, stays, values) in [
@@ -221,13 +222,15 @@ on_both! {
             ("webhook_events", "message-waiting", true, format!("'w', 'key', 'k', '{}', 80, 'message-waiting', '', 1, 5, NULL, NULL", day(200))),
             ("webhook_events", "message-delivered", false, format!("'w', 'key', 'k', '{}', 80, 'message-delivered', '', 1, NULL, 1, NULL", day(91))),
             ("webhook_events", "message-given-up", false, format!("'w', 'key', 'k', '{}', 100, 'message-given-up', '', 14, NULL, NULL, 'no'", day(91))),
+            ("webhook_events", "message-unused", true, "'w', 'unused', 'of', 'since 2020', 0, 'message-unused', '', 1, NULL, 1, NULL".to_owned()),
+            ("webhook_events", "message-of-no-key", false, "'w', 'unused', 'gone', 'since 2020', 0, 'message-of-no-key', '', 1, NULL, 1, NULL".to_owned()),
             ("nearly_spent", "nearly-today", true, format!("'{}', 'key', 'nearly-today'", day(0))),
             ("nearly_spent", "nearly-old", false, format!("'{}', 'key', 'nearly-old'", day(91))),
             ("audit", "audit-old", true, "1, 1, 'p', '', 'audit-old', '', NULL, NULL".to_owned()),
             ("spend", "spend-old", true, "'key', 'spend-old', '2020-01', 'USD', 0, 0, 0, 10, 0".to_owned()),
         ] {
             let columns = if table == "webhook_events" {
-                " (webhook_id, kind, subject, period, threshold, id, body, attempts, next_at, delivered_at, problem)"
+                " (receiver, kind, subject, period, threshold, id, body, attempts, next_at, delivered_at, problem)"
             } else {
                 ""
             };

@@ -142,7 +142,9 @@ impl RunningConsole {
         let sender = WebhookSender::new(settings.private_webhooks, settings.mail.clone());
         let exporting = audit.map(|audit| tokio::spawn(audit.go_on(background.clone(), printer)));
         let keys = settings.sealing_keys.clone();
-        let telling = tokio::spawn(webhooks::go_on(sender.clone(), background, keys, printer));
+        let address = settings.address.as_ref().map(ConsoleUrl::to_string);
+        let telling = webhooks::go_on(sender.clone(), background, keys, address.clone(), printer);
+        let telling = tokio::spawn(telling);
         let live = LiveParts::default();
         let state = ConsoleState {
             store: store.clone(),
@@ -152,7 +154,7 @@ impl RunningConsole {
             proxies: settings.proxies.clone(),
             gateway: settings.gateway.clone(),
             status: settings.status_page.then(StatusCache::default),
-            address: settings.address.as_ref().map(ConsoleUrl::to_string),
+            address,
             sealing_keys: settings.sealing_keys.clone(),
             vendors: settings.vendors.clone(),
             providers: settings.providers.clone(),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import email
 import hashlib
 import hmac
 import json
+import re
 import socketserver
 import sqlite3
 import threading
-from datetime import datetime, timezone
+import time
+from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -104,14 +107,15 @@ class MailServer:
         self._server.server_close()
 
 
-def spend(api: Api, key: str, now: datetime) -> None:
+def spend(api: Api, key: str, now: datetime, owner: str | None = None) -> None:
     """A new key spends most of its budget."""
-    api.new_key(key, "b-official", limits={"budget": {"per_month": "10"}})
+    api.new_key(key, "b-official", limits={"budget": {"per_month": "10"}}, owner=owner)
     line = {
         **{"timestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "duration_ms": 0, "http.response.status_code": 200},
         **{"trilane.usage.status": "complete", "trilane.key.id": key, "trilane.group": "b-official"},
         **{"trilane.charge": "8.5", "trilane.currency": "USD", "trilane.instance": "one"},
         **{"trilane.spent.key.day": "8.5", "trilane.spent.key.month": "8.5"},
+        **({"trilane.key.owner": owner} if owner else {}),
     }
     api.take_in(f"edge-of-{key}", json.dumps(line) + "\n")
 
@@ -220,3 +224,40 @@ def test_people_are_told_by_mail(tmp_path: Path) -> None:
             assert set(mail.signed_in) == {"PLAIN " + base64.b64encode(b"\0ann@example.com\0mail-secret").decode()}
             assert console.api.get("/webhooks")["items"][0]["delivered_at"]
             assert "mail-secret" not in console.log.read_text()
+
+
+def test_owners_are_mailed(tmp_path: Path) -> None:
+    """An owner and nobody else, once although two consoles look: of a budget, and of a key that ends; with a link to the console."""
+    place = tmp_path / "console"
+    with MailServer() as mail:
+        options = ("--smtp-url", mail.url.replace("ann%40example.com@", ""), "--smtp-from", "trilane@example.com")
+        console = Console(place, "--import-document", str(SAMPLE_DOCUMENT), *options, "--console-url", "https://console.example.com")
+        with console:
+            api = console.api
+            for person in ("ann", "bob"):
+                api.post("/people", {"id": person, "name": person.title(), "role": "member"})
+                changed = api.call("PATCH", f"/people/{person}/notices", {"email": f"{person}@example.com"})
+                assert changed.status_code == 200 and changed.json()["has_mail_server"], changed.text
+            now = datetime.now(timezone.utc)
+            end = (now + timedelta(days=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+            api.new_key("ending", "b-official", owner="ann", label="laptop", expires_at=end)
+            spend(api, "spender", now, "ann")
+            until(lambda: mail.taken, 20)
+            # Made two days ago.
+            console.stop()
+            with sqlite3.connect(place / "console.db") as database:
+                database.execute("UPDATE keys SET created_at = ? WHERE id = 'ending'", ((now - timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%SZ"),))
+            database.close()
+            console.start()
+            until(lambda: len(mail.taken) == 2, 30)
+            console.stop()
+            console.start()
+            time.sleep(3)
+            assert len(mail.taken) == 2, mail.taken
+        assert [to for to, _ in mail.taken] == [["TO:<ann@example.com>"]] * 2
+        budget, ending = (email.message_from_string(text) for _, text in mail.taken)
+        assert re.search(r"budget of your key \S+ is 80 % spent: \$8.50 of \$10.00\.", str(budget["Subject"]).replace("\n", "")), budget["Subject"]
+        body = budget.get_payload(decode=True)
+        assert isinstance(body, bytes)
+        assert "See https://console.example.com/me" in body.decode() and "gateways refuse requests that need it until" in body.decode()
+        assert "Your key laptop expires at" in ending["Subject"] and "laptop" not in console.log.read_text()

@@ -104,6 +104,8 @@ def test_people_and_teams(desk: Desk) -> None:
     assert members == {"ann", "ann@example.com", "bob@example.com"}
     put, told = desk.does("console-people", "/budgets/owner/ann")
     assert put["budget"] == told["budget"] == {"per_month": "50"} and {"today", "this_month"} <= told.keys()
+    (chosen,) = desk.does("console-people", "/me/notices")
+    assert chosen == {"email": "ann@example.com", "budgets": True, "expiring": True, "unused": False, "has_mail_server": False}
 
 
 def test_why_requests_fail(desk: Desk, key: str) -> None:

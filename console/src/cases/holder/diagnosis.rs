@@ -36,7 +36,7 @@ pub struct Diagnosis {
     pub(crate) reason: Option<&'static str>,
     /// The same for people, in one sentence.
     pub(crate) text: String,
-    /// What to do about it, in one sentence.
+    /// The advice what to do about it, in one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub(crate) advice: Option<&'static str>,

@@ -15,7 +15,7 @@ pub struct FailedRequest {
     pub reason: &'static str,
     /// For people: a sentence.
     pub text: String,
-    /// What to do about it: a sentence.
+    /// The advice what to do about it: a sentence.
     pub advice: &'static str,
     /// For how long it says something of the present.
     pub lasts: FailureAge,

@@ -5,7 +5,7 @@ use super::settings::ProviderSettings;
 use crate::cases::people;
 use crate::cases::problem::ApiProblem;
 use crate::cases::role::Role;
-use crate::cases::{fields, team_members};
+use crate::cases::{fields, notice_choices, team_members};
 use crate::identity_providers::Claims;
 use crate::store::audit::{self, Actor};
 use crate::store::erasures::Pseudonyms;
@@ -186,6 +186,9 @@ async fn admitted(
         now,
     )
     .await?;
+    if vouched.signs_in {
+        notice_choices::offer(transaction, &actor, &actor.id, &email, now).await?;
+    }
     follow_teams(
         transaction,
         &actor,

@@ -12,7 +12,7 @@ pub struct LeftShown {
     pub name: String,
     /// The diagnosis of requests: its kind for the eye, and a sentence.
     pub requests: (&'static str, String),
-    /// What to do about it; empty: nothing.
+    /// The advice what to do about it; empty: none.
     pub advice: &'static str,
     /// The budgets that bind the key.
     pub budgets: Vec<LeftBudget>,

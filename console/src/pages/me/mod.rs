@@ -13,7 +13,7 @@ pub use act::{confirm_disable, confirm_rotate, disable, end_old, end_sign_in, ro
 pub use by_key::{ask, show};
 pub use new_key::{create, new};
 pub use ordered_keys::{take, waiting};
-pub use own::{own, sums, wants_first_key};
+pub use own::{own, save_notices, sums, wants_first_key};
 
 /// The path of what is done to one's own key.
 pub(super) fn path_of(id: &str, act: &str) -> String {

@@ -13,6 +13,7 @@ use crate::cases::key_models;
 use crate::cases::me::teams::OwnTeamView;
 use crate::cases::me::{keys as own_keys, teams};
 use crate::cases::names::WantedNames;
+use crate::cases::notice_choices as choices;
 use crate::cases::ordered_keys;
 use crate::cases::paging::PageParams;
 use crate::cases::requests::{self, RequestParams};
@@ -24,9 +25,13 @@ use crate::pages::allowed;
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
 use crate::pages::keys::{SOME_KEY, gateway};
+use crate::pages::notice_choices::{self, NoticeChoicesForm};
 use crate::pages::requests::RequestRow;
 use crate::pages::text::path_with;
-use crate::pages::{PageProblem, PageResult, PageShell, ShownAmount, SignedIn, Visit, page, text};
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, ShownAmount, SignedForm, SignedIn,
+    Visit, done, form_page, text,
+};
 use crate::timestamp::moment;
 
 /// The keys and the requests of the page.
@@ -67,7 +72,7 @@ struct MePage {
     month: ShownAmount,
     /// The remaining amounts of one's own budgets of the day and the month, for all keys together.
     left: Vec<OwnBudget>,
-    /// How several keys do.
+    /// The verdict on several keys.
     verdict: Option<(&'static str, String)>,
     keys: Vec<OwnKey>,
     spend: SpendShown,
@@ -85,6 +90,7 @@ struct MePage {
     may_change: bool,
     /// Whether a key that was ordered waits.
     is_awaited: bool,
+    choices: NoticeChoicesForm,
 }
 
 /// Formats the amounts spent, by currency.
@@ -217,9 +223,32 @@ async fn setup(
 
 /// One's own page.
 pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult {
+    show(&state, &signed_in, &asked, None).await
+}
+
+/// Changes the notices that one is mailed.
+pub async fn save_notices(sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
+    let asked = notice_choices::changes(&fields);
+    match choices::change_own(&state, &signed_in.caller, asked).await {
+        Ok(_) => Ok(done("/me", Notice::Saved)),
+        Err(problem) => {
+            let sent = Some((fields, FieldProblems::of(problem)?));
+            show(&state, &signed_in, &Fields::default(), sent).await
+        }
+    }
+}
+
+/// The page, with the form of notices if that was sent and is not good.
+async fn show(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    asked: &Fields,
+    sent: Option<(Fields, FieldProblems)>,
+) -> PageResult {
     signed_in.caller.must(rights::SEE_OWN_KEYS)?;
     let place = PageParams::at(asked.given("cursor"), KEYS);
-    let found = own_keys::list(&state, &signed_in.caller, place).await?;
+    let found = own_keys::list(state, &signed_in.caller, place).await?;
     let now = moment(state.now());
     let mut wanted = WantedNames::default();
     for own in &found.items {
@@ -229,53 +258,60 @@ pub async fn own(Visit { state, signed_in }: Visit, asked: Fields) -> PageResult
             wanted.add(of.kind, &of.id);
         }
     }
-    let names = wanted.find(&state, &signed_in.caller).await?;
+    let names = wanted.find(state, &signed_in.caller).await?;
     let keys = OwnKey::all(&found.items, &names, &now);
     let of_me = RequestParams {
         owner: Some(signed_in.caller.id.clone()),
         ..RequestParams::default()
     };
     let few = PageParams::first(REQUESTS);
-    let latest = requests::list(&state, &signed_in.caller, of_me, few);
+    let latest = requests::list(state, &signed_in.caller, of_me, few);
     let latest = latest.await?.items;
-    let teams = own_teams(&state, &signed_in).await?;
-    let sign_ins = sign_ins::own(&state, &signed_in.caller).await?.items;
+    let teams = own_teams(state, signed_in).await?;
+    let sign_ins = sign_ins::own(state, &signed_in.caller).await?.items;
     let may_change = signed_in.caller.may(rights::CHANGE_OWN_KEYS);
-    let signs_in = sign_ins::are_possible(&state, &signed_in.caller).await?;
-    let setup = setup(&state, &signed_in.caller, &keys, asked.get("key")).await?;
-    let used = used(&state, &signed_in.caller).await?;
+    let signs_in = sign_ins::are_possible(state, &signed_in.caller).await?;
+    let setup = setup(state, &signed_in.caller, &keys, asked.get("key")).await?;
+    let used = used(state, &signed_in.caller).await?;
     let shell = signed_in.shell("Me");
     let name = shell.person.as_ref().map(|(_, name)| name.clone());
-    page(&MePage {
-        name: name.unwrap_or_default(),
-        today: spent(&state, &signed_in.caller, Window::Day).await?,
-        month: spent(&state, &signed_in.caller, Window::Month).await?,
-        left: left(&state, &signed_in).await?,
-        verdict: verdict(&keys),
-        setup,
-        sign_in_lines: (signs_in && state.gateway.is_some())
-            .then(|| format!("trilane login {}\ntrilane run claude", gateway(&state))),
-        is_address_known: state.gateway.is_some(),
-        spend: SpendShown::of(&state, &used),
-        keys,
-        next: found.next,
-        all_requests: path_with("/requests", &[("owner", &signed_in.caller.id)]),
-        requests: RequestRow::all(&state, &signed_in.caller, &latest).await?,
-        may_create: may_change && teams.iter().any(has_room),
-        may_change,
-        is_awaited: ordered_keys::waits(&state, &signed_in.caller.id).await?,
-        sign_ins,
-        teams: teams
-            .iter()
-            .map(|team| OwnTeam {
-                name: team.name.clone(),
-                page: signed_in
-                    .caller
-                    .manages(Some(&team.id))
-                    .then(|| format!("/teams/{}", team.id)),
-                allows: allows(team),
-            })
-            .collect(),
-        shell,
-    })
+    let failed = sent.is_some();
+    let chosen = choices::own(state, &signed_in.caller).await?;
+    let choices = NoticeChoicesForm::new("/me/notices".to_owned(), &chosen, sent);
+    form_page(
+        &MePage {
+            name: name.unwrap_or_default(),
+            today: spent(state, &signed_in.caller, Window::Day).await?,
+            month: spent(state, &signed_in.caller, Window::Month).await?,
+            left: left(state, signed_in).await?,
+            verdict: verdict(&keys),
+            setup,
+            sign_in_lines: (signs_in && state.gateway.is_some())
+                .then(|| format!("trilane login {}\ntrilane run claude", gateway(state))),
+            is_address_known: state.gateway.is_some(),
+            spend: SpendShown::of(state, &used),
+            keys,
+            next: found.next,
+            all_requests: path_with("/requests", &[("owner", &signed_in.caller.id)]),
+            requests: RequestRow::all(state, &signed_in.caller, &latest).await?,
+            may_create: may_change && teams.iter().any(has_room),
+            may_change,
+            is_awaited: ordered_keys::waits(state, &signed_in.caller.id).await?,
+            sign_ins,
+            teams: teams
+                .iter()
+                .map(|team| OwnTeam {
+                    name: team.name.clone(),
+                    page: signed_in
+                        .caller
+                        .manages(Some(&team.id))
+                        .then(|| format!("/teams/{}", team.id)),
+                    allows: allows(team),
+                })
+                .collect(),
+            shell,
+            choices,
+        },
+        failed,
+    )
 }

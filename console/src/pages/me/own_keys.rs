@@ -27,7 +27,7 @@ pub struct OwnKey {
     pub rotate: String,
     pub disable: String,
     pub left: LeftShown,
-    /// How its requests do; `None`: the key is disabled or has expired.
+    /// The state of its requests; `None`: the key is disabled or has expired.
     requests: Option<RequestsState>,
 }
 
@@ -83,7 +83,7 @@ impl OwnKey {
     }
 }
 
-/// How several keys do, in a sentence with its kind for the eye; `None`: there is one key or none, which says it itself.
+/// The verdict on several keys, in a sentence with its kind for the eye; `None`: there is one key or none, which says it itself.
 pub fn verdict(keys: &[OwnKey]) -> Option<(&'static str, String)> {
     let usable = || keys.iter().filter(|key| key.is_usable());
     let all = usable().count();

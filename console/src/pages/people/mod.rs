@@ -4,7 +4,9 @@ mod invite_many;
 mod one;
 
 pub use self::invite_many::{invite_many, invite_many_form};
-pub use self::one::{cancel_key, confirm_disable, disable, enable, end_sign_in, one, unlink};
+pub use self::one::{
+    cancel_key, confirm_disable, disable, enable, end_sign_in, one, save_notices, unlink,
+};
 
 use askama::Template;
 use axum::extract::Path;

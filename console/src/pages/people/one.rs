@@ -8,6 +8,7 @@ use super::{ROLES, page_of, path_of};
 use crate::cases::client_sign_ins::list::{self as sign_ins, ClientSignInView};
 use crate::cases::keys::{self as all_keys, KeyListParams, KeyView};
 use crate::cases::names::{Name, Names, WantedNames};
+use crate::cases::notice_choices as choices;
 use crate::cases::ordered_keys;
 use crate::cases::paging::PageParams;
 use crate::cases::people::{self, PersonAccessView, PersonChangeBody, PersonView};
@@ -21,6 +22,7 @@ use crate::pages::form::Fields;
 use crate::pages::keys::terms::addresses_text;
 use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
 use crate::pages::me::sums;
+use crate::pages::notice_choices::{self, NoticeChoicesForm};
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageResult, PageShell, ShownAmount, SignedForm, SignedIn,
     Visit, done, form_page, page, text,
@@ -79,6 +81,8 @@ struct PersonPage {
     identities: Vec<IdentityView>,
     may_change: bool,
     may_create: bool,
+    /// The notices that the person is mailed, for admins.
+    choices: Option<NoticeChoicesForm>,
     fields: Fields,
     problems: FieldProblems,
     roles: Vec<(&'static str, &'static str)>,
@@ -143,6 +147,29 @@ pub(super) async fn show(
     id: &str,
     sent: Option<(Option<Fields>, FieldProblems)>,
 ) -> PageResult {
+    let sent = SentForms {
+        person: sent,
+        choices: None,
+    };
+    show_with(state, signed_in, id, sent).await
+}
+
+/// The forms that were sent and are not good.
+#[derive(Default)]
+struct SentForms {
+    person: Option<(Option<Fields>, FieldProblems)>,
+    choices: Option<(Fields, FieldProblems)>,
+}
+
+async fn show_with(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    id: &str,
+    SentForms {
+        person: sent,
+        choices: choices_sent,
+    }: SentForms,
+) -> PageResult {
     let caller = &signed_in.caller;
     let person = people::get(state, caller, id).await?;
     let first = || PageParams::first(ROWS);
@@ -193,7 +220,7 @@ pub(super) async fn show(
             .with("addresses", addresses_text(person.addresses.as_deref()))
     };
     let fields = fields.unwrap_or_else(stored);
-    let failed = !problems.is_empty();
+    let failed = !problems.is_empty() || choices_sent.is_some();
     let of = [("owner", person.id.as_str())];
     form_page(
         &PersonPage {
@@ -223,6 +250,7 @@ pub(super) async fn show(
             sign_ins,
             sign_out: path_of("sign-ins/", &person.id),
             identities,
+            choices: choices_form(state, signed_in, &person, choices_sent).await?,
             may_change: caller.may(rights::CHANGE_PEOPLE) && person.role != Role::Agent.name(),
             may_create: caller.may(rights::CHANGE_KEYS) && !person.disabled,
             fields,
@@ -232,6 +260,37 @@ pub(super) async fn show(
         },
         failed,
     )
+}
+
+/// The form of the notices that a person is mailed; `None`: whoever looks changes nobody, or it is an agent.
+async fn choices_form(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    person: &PersonView,
+    sent: Option<(Fields, FieldProblems)>,
+) -> Result<Option<NoticeChoicesForm>, PageProblem> {
+    if !signed_in.caller.may(rights::CHANGE_PEOPLE) || person.role == Role::Agent.name() {
+        return Ok(None);
+    }
+    let stored = choices::of(state, &signed_in.caller, &person.id).await?;
+    let action = path_of("notices", &person.id);
+    Ok(Some(NoticeChoicesForm::new(action, &stored, sent)))
+}
+
+/// Changes the notices that a person is mailed.
+pub async fn save_notices(Path(id): Path<String>, sent: SignedForm) -> PageResult {
+    let (state, signed_in, fields) = sent.parts();
+    let asked = notice_choices::changes(&fields);
+    match choices::change(&state, &signed_in.caller, &id, asked).await {
+        Ok(_) => Ok(done(&page_of(&id), Notice::Saved)),
+        Err(problem) => {
+            let sent = SentForms {
+                choices: Some((fields, FieldProblems::of(problem)?)),
+                ..SentForms::default()
+            };
+            show_with(&state, &signed_in, &id, sent).await
+        }
+    }
 }
 
 /// One person.

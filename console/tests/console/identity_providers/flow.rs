@@ -33,6 +33,9 @@ on_both! {
         assert!(!browser.cookies.contains_key("trilane-authorization"), "the cookie of the request is gone");
         let person = api.get(&admin, "/api/v1/people/ann@example.com").await.expect(200);
         assert_eq!((&person["role"], &person["name"]), (&json!("member"), &json!("Ann A.")));
+        let notices = "/api/v1/people/ann@example.com/notices";
+        assert_eq!(api.get(&admin, notices).await.expect(200)["email"], "ann@example.com", "the verified address");
+        api.call(&admin, Method::PATCH, notices, &[], &json!({"email": null})).await.expect(200);
         let identities = api.get(&admin, "/api/v1/people/ann@example.com/identities").await.expect(200);
         assert_eq!(identities["items"][0]["subject"], "s-1");
         assert_eq!(identities["items"][0]["is_asked"], true);
@@ -41,6 +44,7 @@ on_both! {
         let mut other = Browser::default();
         other.sign_in(&api, &provider, "s-1").await;
         assert!(other.is_in(&api).await && browser.is_in(&api).await);
+        assert_eq!(api.get(&admin, notices).await.expect(200).get("email"), None, "what was taken away stays away");
         api.get(&admin, "/api/v1/people/ann.new@example.com").await.problem(404);
         let audit = api.get(&admin, "/api/v1/audit?limit=500").await.expect(200).to_string();
         assert!(audit.contains(r#""by":"idp""#) && audit.contains("person.create"), "{audit}");

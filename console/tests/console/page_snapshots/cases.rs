@@ -253,6 +253,18 @@ pub const SENT: &[(&str, &str, &str, FormFields)] = &[
             ("again", "correct horse"),
         ],
     ),
+    (
+        "me-notices-wrong",
+        "member",
+        "/me/notices",
+        &[("email", "ann"), ("budgets", "yes")],
+    ),
+    (
+        "me-notices",
+        "member",
+        "/me/notices",
+        &[("email", "ann@example.com"), ("budgets", "yes")],
+    ),
     ("held-key", "nobody", "/me/key", &[("key", "{value}")]),
     (
         "held-key-unknown",
@@ -703,6 +715,12 @@ pub const SENT: &[(&str, &str, &str, FormFields)] = &[
         "admin",
         "/people/carl/change",
         &[("name", "two\nlines"), ("role", "member")],
+    ),
+    (
+        "person-notices-wrong",
+        "admin",
+        "/people/carl/notices",
+        &[("email", "carl, ann"), ("unused", "yes")],
     ),
     (
         "person-erased",
