@@ -55,6 +55,7 @@ impl VendorTestView {
     pub(super) fn of(
         vendor: &Vendor,
         has_credential: bool,
+        may_choose: bool,
         answer: &Result<Vec<ListedModel>, ListFailure>,
     ) -> Self {
         match answer {
@@ -67,7 +68,10 @@ impl VendorTestView {
             },
             Err(failure) => Self {
                 status: failure.status(),
-                ..Self::untested(failure.name(), console_sentence(vendor, failure))
+                ..Self::untested(
+                    failure.name(),
+                    console_sentence(vendor, failure, may_choose),
+                )
             },
         }
     }
@@ -153,7 +157,8 @@ pub async fn test(
         Ok(credential) => {
             let asked = asked(protocol, &found, credential)?;
             let vendor = asked.vendor.clone();
-            VendorTestView::of(&vendor, true, &state.vendors.list(asked).await)
+            let may_choose = state.vendors.may_choose();
+            VendorTestView::of(&vendor, true, may_choose, &state.vendors.list(asked).await)
         }
         Err(untested) => untested,
     };
@@ -222,5 +227,7 @@ fn asked(
             .as_ref()
             .map(trilane::config::origin::Origin::site),
         ca: account.ca.clone(),
+        // It is in force: its gateway calls it already.
+        is_private: true,
     })
 }

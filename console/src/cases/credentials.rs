@@ -12,6 +12,7 @@ use super::paging::ItemPage;
 use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
+use super::{documents, drafts};
 use crate::account_credentials::{self, CredentialError, GivenCredential, NewCredential};
 use crate::credentials::{
     CredentialDestination, SealingKeyFile, SealingKeys, ValueFault, check_value, is_name,
@@ -145,6 +146,25 @@ pub async fn list(
     })
 }
 
+/// Checks the name of a credential, and itself. Returns what is kept of it.
+///
+/// # Errors
+/// One of them is none.
+pub(crate) fn check<'a>(name: &str, value: &'a str) -> Result<&'a [u8], ApiProblem> {
+    if !is_name(name) {
+        let reason =
+            "must be 1 to 128 letters, digits or any of - _ . and begin with none of the latter";
+        return Err(ApiProblem::invalid("name", reason));
+    }
+    check_value(value.as_bytes()).map_err(|fault| {
+        let reason = match fault {
+            ValueFault::Empty => "is empty",
+            ValueFault::Invalid(reason) => reason,
+        };
+        ApiProblem::invalid("value", reason)
+    })
+}
+
 /// Keeps a credential, in the place of what had its name. It is never shown again.
 pub async fn put(
     state: &ConsoleState,
@@ -154,18 +174,7 @@ pub async fn put(
 ) -> Result<ItemPage<CredentialView>, ApiProblem> {
     caller.must(rights::CHANGE_CREDENTIALS)?;
     let value = Zeroizing::new(body.value);
-    if !is_name(name) {
-        let reason =
-            "must be 1 to 128 letters, digits or any of - _ . and begin with none of the latter";
-        return Err(ApiProblem::invalid("name", reason));
-    }
-    let value = check_value(value.as_bytes()).map_err(|fault| {
-        let reason = match fault {
-            ValueFault::Empty => "is empty",
-            ValueFault::Invalid(reason) => reason,
-        };
-        ApiProblem::invalid("value", reason)
-    })?;
+    let value = check(name, &value)?;
     let destinations = body.destinations.map(|all| {
         let all = all.into_iter().enumerate().map(|(i, view)| {
             let DestinationView { url, proxy, ca } = view;
@@ -191,6 +200,34 @@ pub async fn put(
         items: items.collect(),
         next: None,
     })
+}
+
+/// Lists the destinations that a credential is to be kept for: those that the document in force sends it to, and those of a draft.
+///
+/// # Errors
+/// The role may not change credentials; there is no such draft; those of the database.
+pub(crate) async fn destinations(
+    state: &ConsoleState,
+    caller: &Caller,
+    name: &str,
+    draft: Option<&str>,
+) -> Result<Vec<DestinationView>, ApiProblem> {
+    caller.must(rights::CHANGE_CREDENTIALS)?;
+    let current = documents::in_force(state, caller).await?;
+    let sent =
+        current.and_then(|current| CredentialDestination::of_document(current.served.as_bytes()));
+    let mut all = sent
+        .and_then(|mut sent| sent.remove(name))
+        .unwrap_or_default();
+    if let Some(draft) = draft {
+        let draft = drafts::read(state, caller, draft).await?;
+        let document = serde_json::from_str(&draft.body).unwrap_or_default();
+        all.extend(CredentialDestination::written(&document, name));
+    }
+    let all = all.into_iter();
+    let views =
+        all.map(|CredentialDestination { url, proxy, ca }| DestinationView { url, proxy, ca });
+    Ok(views.collect())
 }
 
 /// Removes a credential. Its accounts serve nothing from then on, as soon as the agents know.

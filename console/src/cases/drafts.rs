@@ -133,6 +133,44 @@ pub async fn create(
     })
 }
 
+/// The most drafts of one's own that are looked at.
+const OWN: i64 = 20;
+
+/// Returns the draft that a change goes into, and whether it was begun for it: one's own of what is in force that `has` what is to be
+/// changed, the latest changed, or a new one.
+///
+/// # Errors
+/// The role may not change documents; what is in force does not have it; those of the database.
+pub(crate) async fn own(
+    state: &ConsoleState,
+    caller: &Caller,
+    has: impl Fn(&Value) -> bool,
+) -> Result<(Draft, bool), ApiProblem> {
+    caller.must(rights::CHANGE_DOCUMENTS)?;
+    let new = NewDraft {
+        id: format!("draft_{}", secret::new_id().map_err(ApiProblem::internal)?),
+        body: None,
+        note: String::new(),
+    };
+    let (actor, now) = (caller.actor(), state.now());
+    in_transaction!(state.store, transaction => {
+        // Who presses twice gets one draft.
+        documents::lock(transaction).await?;
+        let current = documents::current(transaction).await?;
+        let version = current.as_ref().map_or(0, |current| current.version);
+        let own = drafts::of_author(transaction, &actor.id, version, OWN).await?;
+        let fits = |draft: &Draft| serde_json::from_str(&draft.body).is_ok_and(|text| has(&text));
+        if let Some(found) = own.into_iter().find(fits) {
+            return Ok((found, false));
+        }
+        let in_force = current.and_then(|current| serde_json::from_str(&current.body).ok());
+        if !in_force.as_ref().is_some_and(&has) {
+            return Err(ApiProblem::not_found());
+        }
+        Ok((life::begin(transaction, &new, &actor, now).await?, true))
+    })
+}
+
 /// One draft; its ETag is what changes of it name.
 pub async fn get(state: &ConsoleState, caller: &Caller, id: &str) -> Result<DraftView, ApiProblem> {
     caller.must(rights::SEE_DOCUMENTS)?;
@@ -190,7 +228,7 @@ pub async fn check(
 ) -> Result<CheckView, ApiProblem> {
     caller.must(rights::SEE_DOCUMENTS)?;
     let draft = read(state, caller, id).await?;
-    document_check::of(state, &draft.body).await
+    document_check::of(state, caller, &draft.body).await
 }
 
 /// The differences between a draft and the version in force.

@@ -17,7 +17,7 @@ use super::problem::ApiProblem;
 use super::rights;
 use super::role::Role;
 use super::state::ConsoleState;
-use super::vendor_models::{VendorModel, destination, vendor_of};
+use super::vendor_models::{VendorModel, destination, vendor_of, way};
 use crate::account_credentials::{self, NewCredential};
 use crate::documents::{self as life, NewDraft};
 use crate::in_transaction;
@@ -60,6 +60,12 @@ pub struct SetupVendorView {
     pub(crate) protocol: String,
     /// The base address of the vendor.
     pub(crate) url: String,
+    /// The HTTP proxy on the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) proxy: Option<String>,
+    /// The file of authorities that its certificate must come from; none for the system's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ca: Option<String>,
     /// Whether a credential is kept here for it.
     pub(crate) has_credential: bool,
     /// The models of the vendor.
@@ -90,6 +96,12 @@ pub struct SetupVendorBody {
     /// It asks for no credential.
     #[serde(default)]
     pub(crate) no_credential: bool,
+    /// The HTTP proxy on the way; empty: none. By default the one that it has in the draft, or that of this console's environment.
+    #[schema(max_length = 1024)]
+    pub(crate) proxy: Option<String>,
+    /// The file of authorities that its certificate must come from; empty: the system's. By default the one that it has in the draft.
+    #[schema(max_length = 1024)]
+    pub(crate) ca: Option<String>,
     /// The vendor's `revision` when it was looked at; missing: it was not there. If it is another one by now, nothing is changed (412).
     pub(crate) revision: Option<String>,
 }
@@ -111,13 +123,15 @@ fn count_groups(document: &Value) -> usize {
 
 fn view(group: &VendorGroup, document: &Value, kept: &[StoredCredential]) -> SetupVendorView {
     let vendor = &group.vendor;
-    let place = destination(vendor, group.proxy.clone());
+    let place = destination(vendor, group.proxy.clone(), group.ca.clone());
     let (account, id) = (vendor.account(), vendor.group.clone());
     SetupVendorView {
         vendor: vendor.preset.name,
         title: vendor.preset.title,
         protocol: vendor.protocol.to_string(),
         url: vendor.url.clone(),
+        proxy: group.proxy.clone(),
+        ca: group.ca.clone(),
         has_credential: kept
             .iter()
             .any(|one| one.name == account && one.destination == place),
@@ -195,12 +209,16 @@ pub async fn put(
     in_transaction!(state.store, transaction => {
         let run = FirstRun::open(transaction, &actor, now).await?;
         let known = run.own(group, body.revision.as_deref())?;
+        let of_draft = known.as_ref().map(|known| (known.proxy.as_deref(), known.ca.as_deref()));
+        // What it has in the draft stays, also if that is none.
+        let (proxy, ca) = of_draft.map_or((None, None), |(proxy, ca)| (proxy.or(Some("")), ca));
+        let place = way(&vendor, body.proxy.as_deref().or(proxy), body.ca.as_deref().or(ca))?;
         let models = models.clone().or_else(|| known.map(|known| known.models));
         let put = VendorGroup {
             vendor: vendor.clone(),
             models: models.unwrap_or_default(),
-            proxy: vendors::environment_proxy(&vendor),
-            ca: None,
+            proxy: place.proxy.clone(),
+            ca: place.ca.clone(),
         };
         let text = vendors::with_vendor(&run.draft.body, &put, run.is_first());
         let document = run.write(transaction, text, &actor, now).await?;
@@ -208,7 +226,7 @@ pub async fn put(
             let new = NewCredential {
                 name: vendor.account(),
                 value: Zeroizing::new(credential.reveal().as_bytes().to_vec()),
-                destinations: Some([destination(&vendor, put.proxy.clone())].into()),
+                destinations: Some([place].into()),
             };
             account_credentials::put(transaction, &new, keys, &actor, now).await?;
         }

@@ -16,8 +16,8 @@ use crate::in_transaction;
 use crate::prices::{PriceCatalogue, protocol_named};
 use crate::store::{audit, documents};
 use crate::vendors::{
-    AskedVendor, ChosenModel, LeftOut, ListedModel, MIXED, ModelPricing, Offer, PRESETS,
-    PriceSource, Vendor, VendorCredential, VendorPreset, environment_proxy,
+    AskedVendor, ChosenModel, LeftOut, ListFailure, ListedModel, MIXED, ModelPricing, Offer,
+    PRESETS, PriceSource, Vendor, VendorCredential, VendorPreset, environment_proxy,
 };
 
 /// The longest id of a vendor's group.
@@ -45,6 +45,15 @@ pub struct VendorAskBody {
     /// It asks for no credential.
     #[serde(default)]
     pub(crate) no_credential: bool,
+    /// The HTTP proxy on the way: `http://host:port`; empty: none. By default that of this console's environment.
+    #[schema(max_length = 1024)]
+    pub(crate) proxy: Option<String>,
+    /// The file of authorities that its certificate must come from; by default the system's.
+    #[schema(max_length = 1024)]
+    pub(crate) ca: Option<String>,
+    /// Whether it is in one's own network. Only a console that nobody but its own machine reaches allows that.
+    #[serde(default)]
+    pub(crate) own_network: bool,
 }
 
 /// A model of a vendor, as a document has it.
@@ -91,7 +100,7 @@ pub struct OfferedModel {
 pub struct VendorModelsView {
     /// The outcome of the request to the vendor.
     pub(crate) test: VendorTestView,
-    /// Whether the address may well serve models, but lists none, so that they have to be named.
+    /// Whether the address may well serve models, but lists none, or none that this console can ask for, so that they have to be named.
     pub(crate) lists_nothing: bool,
     /// The models of the vendor, in the order of its list.
     pub(crate) models: Vec<OfferedModel>,
@@ -198,16 +207,25 @@ pub async fn list(
         (None, true) => "none",
         (None, false) => "kept",
     };
+    let place = way(&vendor, body.proxy.as_deref(), body.ca.as_deref())?;
     let credential = match value {
         Some(credential) => Ok(credential),
         None if body.no_credential => Ok(VendorCredential::none()),
-        None => {
-            let place = destination(&vendor, environment_proxy(&vendor));
-            kept(state, &vendor.account(), &place).await?
-        }
+        None => kept(state, &vendor.account(), &place).await?,
     };
     let view = match credential {
-        Ok(credential) => ask(state, vendor.clone(), credential, kind != "none").await?,
+        Ok(credential) => {
+            let asked = AskedVendor {
+                vendor: vendor.clone(),
+                credential,
+                header: None,
+                proxy: place.proxy,
+                ca: place.ca,
+                // Where its credential is kept, somebody has chosen so before.
+                is_private: body.own_network || kind == "kept",
+            };
+            ask(state, asked, kind != "none").await?
+        }
         Err(test) => VendorModelsView {
             test,
             lists_nothing: false,
@@ -224,36 +242,53 @@ pub async fn list(
     Ok(view)
 }
 
-/// Returns the destination that a vendor's credential may be sent to, through its account's proxy.
-pub(super) fn destination(vendor: &Vendor, proxy: Option<String>) -> CredentialDestination {
+/// Returns the destination that a vendor's credential may be sent to, through its account's proxy and with its authorities.
+pub(super) fn destination(
+    vendor: &Vendor,
+    proxy: Option<String>,
+    ca: Option<String>,
+) -> CredentialDestination {
     CredentialDestination {
         url: vendor.origin.site(),
         proxy,
-        ca: None,
+        ca,
     }
+}
+
+/// The way to a vendor as a request says it: through the proxy of the environment unless it names one or none.
+///
+/// # Errors
+/// The proxy is no address, or the file has no name.
+pub(super) fn way(
+    vendor: &Vendor,
+    proxy: Option<&str>,
+    ca: Option<&str>,
+) -> Result<CredentialDestination, ApiProblem> {
+    let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let proxy = proxy.map_or_else(|| environment_proxy(vendor), named);
+    let wanted = destination(vendor, proxy, ca.and_then(named));
+    wanted
+        .normal()
+        .map_err(|(member, reason)| ApiProblem::invalid(member, reason))
 }
 
 async fn ask(
     state: &ConsoleState,
-    vendor: Vendor,
-    credential: VendorCredential,
+    asked: AskedVendor,
     has_credential: bool,
 ) -> Result<VendorModelsView, ApiProblem> {
-    let asked = AskedVendor {
-        proxy: environment_proxy(&vendor),
-        vendor: vendor.clone(),
-        credential,
-        header: None,
-        ca: None,
-    };
+    let vendor = asked.vendor.clone();
+    let has_own_authorities = asked.ca.is_some();
     let answer = state.vendors.list(asked).await;
-    let test = VendorTestView::of(&vendor, has_credential, &answer);
+    let may_choose = state.vendors.may_choose();
+    let test = VendorTestView::of(&vendor, has_credential, may_choose, &answer);
     let listed = match answer {
         Ok(listed) => listed,
         Err(failure) => {
             return Ok(VendorModelsView {
                 test,
-                lists_nothing: failure.lists_nothing(),
+                lists_nothing: failure.lists_nothing()
+                    || has_own_authorities && matches!(failure, ListFailure::Authorities(_)),
                 models: Vec::new(),
                 left_out: Vec::new(),
             });

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use trilane::config::account::Account;
 use trilane::config::origin::Origin;
@@ -42,6 +43,24 @@ impl CredentialDestination {
         compiled
             .ok()
             .map(|compiled| Self::of_policy(&compiled.policy))
+    }
+
+    /// Those of the accounts with this credential in a document that need not be valid. An account whose address is none has none.
+    pub fn written(document: &Value, credential: &str) -> BTreeSet<Self> {
+        let list = |of: &Value, name: &str| of.get(name).and_then(Value::as_array).cloned();
+        let groups = list(document, "groups").unwrap_or_default().into_iter();
+        let accounts = groups.flat_map(|group| list(&group, "accounts").unwrap_or_default());
+        let found = accounts.filter_map(|account| {
+            let text = |name: &str| Some(account.get(name)?.as_str()?.to_owned());
+            let destination = Self {
+                url: text("url")?,
+                proxy: text("proxy"),
+                ca: text("ca"),
+            };
+            let is_of = text("credential").as_deref() == Some(credential);
+            is_of.then(|| destination.normal().ok()).flatten()
+        });
+        found.collect()
     }
 
     /// Those of all accounts that a policy has.

@@ -10,6 +10,8 @@ mod difference;
 mod life;
 pub mod model_changes;
 mod named_files;
+pub mod price_changes;
+pub mod setting_changes;
 
 pub use check::{CheckedDocument, check};
 pub use difference::{Difference, differences};

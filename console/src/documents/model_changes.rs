@@ -8,7 +8,9 @@ use trilane::keys::KeyAccess;
 use trilane::money::Multiplier;
 
 use super::budget_losses::own_access;
-use crate::store::{StoreError, Transaction, group_keys};
+use crate::store::group_keys::{self, GroupKeys};
+use crate::store::{StoreError, Transaction};
+use crate::vendors::api_style;
 
 /// The most models that a sentence names.
 const NAMED: usize = 20;
@@ -108,7 +110,7 @@ impl ModelChange {
             if is_plain {
                 id.clone()
             } else {
-                format!("{id} (protocol {protocol})")
+                format!("{id} ({})", api_style(protocol.encode_utf8(&mut [0; 4])))
             }
         };
         let change = Self {
@@ -120,17 +122,7 @@ impl ModelChange {
 
     /// Says it, with the keys that it concerns.
     pub fn sentence(&self, keys: &ChangedKeys) -> String {
-        let named = keys.named.join(", ");
-        let named = match keys.count.saturating_sub(keys.named.len() as u64) {
-            0 => format!(" ({named})"),
-            _ if named.is_empty() => String::new(),
-            more => format!(" ({named} and {more} more)"),
-        };
-        let (s, es) = if keys.count == 1 {
-            ("", "s")
-        } else {
-            ("s", "")
-        };
+        let es = if keys.count == 1 { "s" } else { "" };
         let parts = [
             (format!("gain{es}"), &self.gained),
             (format!("lose{es}"), &self.lost),
@@ -139,15 +131,45 @@ impl ModelChange {
         let parts: Vec<String> = parts
             .map(|(verb, models)| format!("{verb} {}", some_of(models, NAMED)))
             .collect();
-        format!("{} key{s}{named} {}", keys.count, parts.join(", and "))
+        format!("{} {}", keys.words(), parts.join(", and "))
     }
 }
 
 impl ChangedKeys {
-    fn add(&mut self, count: u64, ids: impl IntoIterator<Item = String>) {
+    /// How many they are, and the names of the first of them where these are known.
+    pub fn words(&self) -> String {
+        let s = if self.count == 1 { "" } else { "s" };
+        let named = self.named.join(", ");
+        let named = match self.count.saturating_sub(self.named.len() as u64) {
+            0 => format!(" ({named})"),
+            _ if named.is_empty() => String::new(),
+            more => format!(" ({named} and {more} more)"),
+        };
+        format!("{} key{s}{named}", self.count)
+    }
+
+    /// The same keys, counted only.
+    pub fn counted(&self) -> Self {
+        Self {
+            count: self.count,
+            named: Vec::new(),
+        }
+    }
+
+    /// Adds keys, with the ids of some of them.
+    pub fn add(&mut self, count: u64, ids: impl IntoIterator<Item = String>) {
         self.count = self.count.saturating_add(count);
         let room = NAMED.saturating_sub(self.named.len());
         self.named.extend(ids.into_iter().take(room));
+    }
+}
+
+/// The models and multipliers that keys have of their own.
+pub fn access_of(keys: &GroupKeys) -> KeyAccess {
+    let own = keys.multiplier.as_deref();
+    KeyAccess {
+        multiplier: own.and_then(|own| Multiplier::parse(own).ok()),
+        ..own_access(keys.models.as_deref(), keys.max_multiplier.as_deref())
     }
 }
 
@@ -193,7 +215,7 @@ pub async fn of_all(
             continue;
         }
         for keys in group_keys::of(transaction, group).await? {
-            let own = own_access(keys.models.as_deref(), keys.max_multiplier.as_deref());
+            let own = access_of(&keys);
             let had = before.models(group, Some(&own));
             if let Some(change) = ModelChange::new(&had, &after.models(group, Some(&own))) {
                 changes
@@ -254,7 +276,7 @@ mod tests {
             (
                 "at another protocol too",
                 document(&["x", "y"], &["m", "x"]),
-                &["1 key (mixed) gains x (protocol B)"],
+                &["1 key (mixed) gains x (Anthropic-style)"],
             ),
         ] {
             let changes = of_named(&before, &after);

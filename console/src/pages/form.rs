@@ -69,6 +69,13 @@ impl Fields {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
+    /// Takes a field out, and returns its text without surrounding blanks if it is not blank.
+    pub fn take(&mut self, name: &str) -> Option<String> {
+        let value = self.given(name);
+        self.0.retain(|(of, _)| of != name);
+        value
+    }
+
     /// Whether the form has the field, filled in or not.
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(of, _)| of == name)

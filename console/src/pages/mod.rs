@@ -110,6 +110,8 @@ pub fn router(state: ConsoleState) -> Router {
         .route("/requests", get(requests::list))
         .route("/live/overview", get(overview::live))
         .route("/live/requests", get(requests::live))
+        .route("/live/start", get(start::live))
+        .route("/live/keys/{id}", get(keys::waiting::live))
         .route("/requests/{id}", get(requests::one))
         .route("/new-key", get(keys::new))
         .route("/keys/{id}", get(keys::one))
@@ -172,6 +174,7 @@ fn documents_router() -> Router<ConsoleState> {
     Router::new()
         .route("/groups", get(documents::groups))
         .route("/groups/{id}", get(documents::group))
+        .route("/edit", post(documents::edit))
         .route("/drafts", post(documents::begin))
         .route("/drafts/{id}", get(documents::draft))
         .route("/drafts/{id}/note", post(documents::save_note))
@@ -190,6 +193,10 @@ fn documents_router() -> Router<ConsoleState> {
         .route(
             "/drafts/{id}/account",
             get(documents::account).post(documents::save_account),
+        )
+        .route(
+            "/drafts/{id}/limits",
+            get(documents::limits).post(documents::save_limits),
         )
         .route("/drafts/{id}/rebase", post(documents::rebase))
         .route("/drafts/{id}/publish", post(documents::publish))

@@ -41,9 +41,13 @@ pub enum Notice {
     ClientDenied,
     /// A client was signed out.
     ClientSignedOut,
+    /// A draft was begun for a change.
+    DraftBegun,
+    /// A change goes into one's own draft.
+    DraftUsed,
 }
 
-const ALL: [Notice; 18] = [
+const ALL: [Notice; 20] = [
     Notice::Saved,
     Notice::Removed,
     Notice::Published,
@@ -62,6 +66,8 @@ const ALL: [Notice; 18] = [
     Notice::ClientApproved,
     Notice::ClientDenied,
     Notice::ClientSignedOut,
+    Notice::DraftBegun,
+    Notice::DraftUsed,
 ];
 
 impl Notice {
@@ -85,6 +91,8 @@ impl Notice {
             Self::ClientApproved => "client-approved",
             Self::ClientDenied => "client-denied",
             Self::ClientSignedOut => "client-signed-out",
+            Self::DraftBegun => "draft-begun",
+            Self::DraftUsed => "draft-used",
         }
     }
 
@@ -112,6 +120,12 @@ impl Notice {
             Self::ClientDenied => "The client is refused.",
             Self::ClientSignedOut => {
                 "The client is signed out: gateways refuse its key within a second."
+            }
+            Self::DraftBegun => {
+                "A draft was begun for you. Nothing is in force until you publish it."
+            }
+            Self::DraftUsed => {
+                "This goes into your open draft. Nothing is in force until you publish it."
             }
             Self::LinkRevoked => "The link is revoked: it signs nobody in.",
             Self::KeyRemoved => "The key is removed. Its usage and spend stay.",

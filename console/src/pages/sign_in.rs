@@ -208,8 +208,6 @@ pub async fn by_link(
             let (_, passwords) = providers::sign_in::offered(&state).await?;
             let to = if !session.has_password && passwords {
                 "/me/password"
-            } else if ordered_keys::waits(&state, &session.person.id).await? {
-                WAITING
             } else {
                 "/"
             };
@@ -235,6 +233,8 @@ pub(super) async fn begin(
         sessions::end(&state.store, &before).await?;
     }
     let to = match Role::parse(&session.person.role) {
+        // Whoever was invited has come for a key.
+        Some(_) if to == "/" && ordered_keys::waits(state, &session.person.id).await? => WAITING,
         Some(role) if to == "/" => start::home(state, role).await?,
         _ => to,
     };

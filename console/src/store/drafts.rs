@@ -104,6 +104,26 @@ pub async fn list(
     Ok(rows.into_iter().map(of).collect())
 }
 
+/// Drafts that a person has changed last and that go on from a version, the latest first.
+///
+/// # Errors
+/// Those of the database.
+pub async fn of_author(
+    transaction: &mut Transaction,
+    author: &str,
+    based_on: i64,
+    limit: i64,
+) -> Result<Vec<Draft>, StoreError> {
+    let rows: Vec<DraftRow> = fetch!(
+        transaction,
+        query_as.fetch_all,
+        "SELECT id, revision, based_on, body, author, note, created_at, changed_at FROM drafts \
+         WHERE author = $1 AND based_on = $2 ORDER BY changed_at DESC, id LIMIT $3",
+        (author, based_on, limit)
+    );
+    Ok(rows.into_iter().map(of).collect())
+}
+
 /// Puts a changed draft in the place of one.
 ///
 /// # Errors

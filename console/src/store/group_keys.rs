@@ -1,12 +1,14 @@
-//! The keys of a group, by the models and the greatest multiplier that they have of their own.
+//! The keys of a group, by the models and the multipliers that they have of their own.
 
 use super::{StoreError, Transaction, fetch};
 
-/// Keys of a group with the same models and the same greatest multiplier of their own.
+/// Keys of a group with the same models and the same multipliers of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupKeys {
     /// The models of the group that they may use, a JSON list; `None`: all.
     pub models: Option<String>,
+    /// The final multiplier of their requests, whichever source serves them; `None`: that of the source.
+    pub multiplier: Option<String>,
     /// The greatest final multiplier that they pay; `None`: any.
     pub max_multiplier: Option<String>,
     /// The number of these keys.
@@ -23,28 +25,32 @@ const MOST: i64 = 1000;
 /// # Errors
 /// Those of the database.
 pub async fn of(transaction: &mut Transaction, group: &str) -> Result<Vec<GroupKeys>, StoreError> {
-    let counts: Vec<(Option<String>, Option<String>, i64)> = fetch!(
+    let counts: Vec<(Option<String>, Option<String>, Option<String>, i64)> = fetch!(
         transaction,
         query_as.fetch_all,
-        "SELECT models, max_multiplier, COUNT(*) FROM keys WHERE group_id = $1 GROUP BY models, max_multiplier \
-         ORDER BY models, max_multiplier LIMIT $2",
+        "SELECT models, multiplier, max_multiplier, COUNT(*) FROM keys WHERE group_id = $1 \
+         GROUP BY models, multiplier, max_multiplier ORDER BY models, multiplier, max_multiplier LIMIT $2",
         (group, MOST)
     );
-    let names: Vec<(String, Option<String>, Option<String>)> = fetch!(
+    let names: Vec<(String, Option<String>, Option<String>, Option<String>)> = fetch!(
         transaction,
         query_as.fetch_all,
-        "SELECT id, models, max_multiplier FROM keys WHERE group_id = $1 ORDER BY id LIMIT $2",
+        "SELECT id, models, multiplier, max_multiplier FROM keys WHERE group_id = $1 ORDER BY id LIMIT $2",
         (group, MOST)
     );
-    let keys = counts.into_iter().map(|(models, max_multiplier, count)| {
-        let named = names.iter();
-        let named = named.filter(|(_, own, most)| *own == models && *most == max_multiplier);
-        GroupKeys {
-            named: named.map(|(id, ..)| id.clone()).collect(),
-            count: count.try_into().unwrap_or_default(),
-            models,
-            max_multiplier,
-        }
-    });
+    let keys = counts
+        .into_iter()
+        .map(|(models, multiplier, max_multiplier, count)| {
+            let named = names.iter().filter(|(_, own, factor, most)| {
+                *own == models && *factor == multiplier && *most == max_multiplier
+            });
+            GroupKeys {
+                named: named.map(|(id, ..)| id.clone()).collect(),
+                count: count.try_into().unwrap_or_default(),
+                models,
+                multiplier,
+                max_multiplier,
+            }
+        });
     Ok(keys.collect())
 }

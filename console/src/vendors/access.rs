@@ -25,6 +25,8 @@ const AT_ONCE: usize = 4;
 #[derive(Debug, Clone)]
 pub struct VendorAccess {
     addresses: AllowedAddresses,
+    /// Whether people may choose that a vendor is in their own network.
+    may_choose: bool,
     pub(super) system_ca: PathBuf,
     turns: Arc<Semaphore>,
 }
@@ -42,6 +44,8 @@ pub struct AskedVendor {
     pub proxy: Option<String>,
     /// The file of authorities that its certificate must come from.
     pub ca: Option<String>,
+    /// Whether somebody has chosen that it is in one's own network. It is of no effect where nobody may choose that.
+    pub is_private: bool,
 }
 
 impl VendorAccess {
@@ -54,9 +58,24 @@ impl VendorAccess {
         };
         Self {
             addresses,
+            may_choose: false,
             system_ca,
             turns: Arc::new(Semaphore::new(AT_ONCE)),
         }
+    }
+
+    /// The same for a console that only its own machine reaches: people may choose that a vendor is in their own network.
+    #[must_use]
+    pub fn on_own_machine(self, is_own: bool) -> Self {
+        Self {
+            may_choose: is_own,
+            ..self
+        }
+    }
+
+    /// Whether people may choose that a vendor is in their own network.
+    pub fn may_choose(&self) -> bool {
+        self.may_choose && self.addresses == AllowedAddresses::Public
     }
 
     /// Asks a vendor for its models. Nothing is charged for that.
@@ -67,7 +86,12 @@ impl VendorAccess {
         let failed = |why: &str| ListFailure::NotReached(why.to_owned());
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         let turn = turn.map_err(|_| failed("the console ends"))?;
-        let (addresses, system_ca) = (self.addresses, self.system_ca.clone());
+        let addresses = if asked.is_private && self.may_choose() {
+            AllowedAddresses::Private
+        } else {
+            self.addresses
+        };
+        let system_ca = self.system_ca.clone();
         let listed = spawn_blocking(move || {
             // Held until the request is over, also where nobody waits for it any more.
             let _turn = turn;
@@ -120,9 +144,15 @@ fn ask(
     })
 }
 
-/// A failure at a vendor, in sentences for the console's pages and its API.
-pub fn console_sentence(vendor: &Vendor, failure: &ListFailure) -> String {
+/// A failure at a vendor, in sentences for the console's pages and its API. `may_choose`: whether people may choose that it is in their
+/// own network.
+pub fn console_sentence(vendor: &Vendor, failure: &ListFailure, may_choose: bool) -> String {
     let refused = match failure {
+        ListFailure::NoAddress(NoAddress::NotAllowed { address, .. })
+            if AllowedAddresses::Private.has(*address) && may_choose =>
+        {
+            "If that is a server of yours, tick “It is in my own network”"
+        }
         ListFailure::NoAddress(NoAddress::NotAllowed { address, .. })
             if AllowedAddresses::Private.has(*address) =>
         {
@@ -146,5 +176,43 @@ pub fn works(vendor: &Vendor, has_credential: bool, models: usize) -> String {
     } else {
         let host = vendor.origin.authority();
         format!("{host} answers; {models} model{s}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vendor::VendorPreset;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_private_address_is_a_choice_on_ones_own_machine() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        // Nobody listens there any more.
+        drop(listener);
+        for (case, allowed, is_own_machine, chosen, want) in [
+            ("not chosen", false, true, false, "address_refused"),
+            ("chosen", false, true, true, "not_reached"),
+            ("chosen elsewhere", false, false, true, "address_refused"),
+            ("allowed", true, false, false, "not_reached"),
+        ] {
+            let access = VendorAccess::new(allowed, PathBuf::new()).on_own_machine(is_own_machine);
+            let url = format!("http://127.0.0.1:{port}/v1");
+            let preset = VendorPreset::named("compatible").unwrap();
+            let asked = AskedVendor {
+                vendor: Vendor::new(preset, Some(&url), None, None).unwrap(),
+                credential: VendorCredential::none(),
+                header: None,
+                proxy: None,
+                ca: None,
+                is_private: chosen,
+            };
+            let vendor = asked.vendor.clone();
+            let failure = access.list(asked).await.unwrap_err();
+            assert_eq!(failure.name(), want, "{case}: {failure:?}");
+            let said = console_sentence(&vendor, &failure, access.may_choose());
+            let is_told = said.contains("tick “It is in my own network”");
+            assert_eq!(is_told, case == "not chosen", "{said}");
+        }
     }
 }

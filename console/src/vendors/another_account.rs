@@ -49,12 +49,7 @@ pub fn with_another_account(document: &[u8], group: &str) -> Option<AnotherAccou
     let before: Vec<String> = accounts(of_group)
         .filter_map(|account| Some(account.get("id")?.as_str()?.to_owned()))
         .collect();
-    let named = names(&parsed);
-    let id = (2_usize..)
-        .map(|number| format!("{group}-{number}"))
-        .find(|id| !named.contains(id))?;
-    let priorities = accounts(of_group).map(|account| account.get("priority")?.as_u64());
-    let last = priorities.map(Option::unwrap_or_default).max()?;
+    let (id, priority) = place(&parsed, group)?;
     let groups = json_span::elements(document, &groups_of(document)?)?;
     let at = groups.iter().find(|at| has_id(document, at, group))?;
     let list = member(document, at, "accounts")?;
@@ -69,10 +64,7 @@ pub fn with_another_account(document: &[u8], group: &str) -> Option<AnotherAccou
         format!("\"id\": {}", json!(id)),
         kept.collect::<Vec<_>>().join(", "),
         format!("\"credential\": {}", json!(id)),
-        format!(
-            "\"priority\": {}",
-            last.saturating_add(1).min(LAST_PRIORITY)
-        ),
+        format!("\"priority\": {priority}"),
     ];
     let (first, rest) = document.split_at_checked(places.last()?.end)?;
     Some(AnotherAccount {
@@ -80,6 +72,29 @@ pub fn with_another_account(document: &[u8], group: &str) -> Option<AnotherAccou
         id,
         before,
     })
+}
+
+/// The account that [`with_another_account`] adds.
+pub fn another_account(document: &Value, group: &str) -> Option<Value> {
+    let (id, priority) = place(document, group)?;
+    let mut account = accounts(group_of(document, group)?).next()?.clone();
+    let members = account.as_object_mut()?;
+    members.insert("id".to_owned(), id.as_str().into());
+    members.insert("credential".to_owned(), id.into());
+    members.insert("priority".to_owned(), priority.into());
+    Some(account)
+}
+
+/// The id of another account of a group, and its priority: behind all others. `None`: the group has no accounts.
+fn place(document: &Value, group: &str) -> Option<(String, u64)> {
+    let named = names(document);
+    let id = (2_usize..)
+        .map(|number| format!("{group}-{number}"))
+        .find(|id| !named.contains(id))?;
+    let accounts = accounts(group_of(document, group)?);
+    let priorities = accounts.map(|account| account.get("priority")?.as_u64());
+    let last = priorities.map(Option::unwrap_or_default).max()?;
+    Some((id, last.saturating_add(1).min(LAST_PRIORITY)))
 }
 
 fn member(document: &[u8], object: &Range<usize>, name: &str) -> Option<Range<usize>> {
@@ -123,6 +138,13 @@ mod tests {
             before: vec!["o-1".to_owned()],
         };
         assert_eq!(once, want);
+        let parsed: Value = serde_json::from_str(&document).unwrap();
+        let added: Value = serde_json::from_slice(&once.document).unwrap();
+        let another = another_account(&parsed, "o").unwrap();
+        assert_eq!(
+            another, added["groups"][1]["accounts"][1],
+            "the same by a form"
+        );
         let twice = with_another_account(&once.document, "o").unwrap();
         assert_eq!(twice.before, ["o-1", "o-2"]);
         let third = r#", {"id": "o-3", "url": "https://a.example", "ca": "/own.pem", "credential": "o-3", "priority": 2}"#;

@@ -23,7 +23,7 @@ mod unserved;
 mod vendor;
 
 pub use access::{AskedVendor, VendorAccess, console_sentence, works};
-pub use another_account::{AnotherAccount, group_at, with_another_account};
+pub use another_account::{AnotherAccount, another_account, group_at, with_another_account};
 pub use chosen::{ChosenModel, LeftOut, MOST_USUAL, ModelPricing, Offer, PriceSource};
 pub use credential::VendorCredential;
 pub use failure::{ListFailure, ListHints, ListSentence};
@@ -38,4 +38,6 @@ pub use mixed_group::{MIXED, MixedSource, add as add_to_mixed, mixed, text as mi
 pub use own_price::OwnPrice;
 pub use setup_text::{group_of, vendor_groups, with_vendor, without_vendor};
 pub use uncached::uncached;
-pub use vendor::{COMPATIBLE, PRESETS, Vendor, VendorPreset, api_style, protocol_style};
+pub use vendor::{
+    COMPATIBLE, PRESETS, Vendor, VendorPreset, api_style, protocol_style, protocol_title, styles,
+};

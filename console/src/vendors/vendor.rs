@@ -124,6 +124,22 @@ pub const fn protocol_style(protocol: Protocol) -> &'static str {
     }
 }
 
+/// Returns the same with the APIs that it has.
+pub const fn protocol_title(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::A => "OpenAI-style (Responses, Chat Completions)",
+        Protocol::B => "Anthropic-style (Messages)",
+        Protocol::C => "Gemini-style (generateContent)",
+    }
+}
+
+/// The API styles to choose from: each protocol as a document has it, with its title.
+pub fn styles() -> Vec<(&'static str, &'static str)> {
+    let all = [("A", Protocol::A), ("B", Protocol::B), ("C", Protocol::C)];
+    all.map(|(name, protocol)| (name, protocol_title(protocol)))
+        .to_vec()
+}
+
 /// Returns the API style of a group for people, by its protocol as a document has it.
 pub fn api_style(protocol: &str) -> &'static str {
     match (protocol_named(protocol), protocol) {

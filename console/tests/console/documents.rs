@@ -203,3 +203,49 @@ on_both! {
         }
     }
 }
+
+on_both! {
+    /// A draft says in words what it does: prices and limits, and accounts whose credential is not here.
+    async fn what_a_draft_does(database: &TestDatabase) {
+        let api = Api::new(database).await;
+        let admin = api.person("root", Role::Admin).await;
+        let document = |input: &str, multiplier: &str, second: bool| {
+            let mut accounts = vec![json!({"id": "one", "url": "https://one.example", "credential": "one"})];
+            if second {
+                accounts.push(json!({"id": "two", "url": "https://two.example", "credential": "two"}));
+            }
+            json!({"groups": [{"id": "g", "name": "Group", "protocol": "A", "multiplier": multiplier, "accounts": accounts,
+                "models": [{"id": "x", "prices": {"input": input, "output": "8"}}]}], "keys": []}).to_string()
+        };
+        publish_one(&api, &admin, &document("1", "1", false)).await;
+        for (id, multiplier) in [("k1", Value::Null), ("k2", Value::Null), ("own", json!("2"))] {
+            api.post(&admin, "/api/v1/keys", &json!({"id": id, "group": "g", "multiplier": multiplier})).await.expect(201);
+        }
+        for (case, text, prices, nobody, settings, missing) in [
+            ("the same", document("1", "1", false), json!([]), true, json!([]), json!([["one", false]])),
+            ("a price", document("1.5", "1", false), json!([
+                ["The price of x rises for 1 key (own): input from 2.00 to 3.00", "rises"],
+                ["The price of x rises for 2 keys (k1, k2): input from 1.00 to 1.50", "rises"],
+            ]), false, json!([]), json!([["one", false]])),
+            ("a multiplier, and an account", document("1", "0.5", true), json!([
+                ["The price of x falls for 2 keys (k1, k2): input from 1.00 to 0.50; output from 8.00 to 4.00", "falls"],
+            ]), true, json!([
+                "Requests of Group are charged at 0.5 times the list price instead of 1.",
+                "The account two of Group is new. It shares the requests with the others.",
+            ]), json!([["one", false], ["two", true]])),
+        ] {
+            let draft = api.post(&admin, "/api/v1/drafts", &json!({"body": text})).await.expect(201);
+            let path = format!("/api/v1/drafts/{}/check", draft["id"].as_str().unwrap());
+            let check = api.get(&admin, &path).await.expect(200);
+            let mut told: Vec<Value> = check["price_changes"].as_array().unwrap().iter()
+                .map(|one| json!([one["sentence"], one["direction"]])).collect();
+            told.sort_by_key(|one| !one[0].to_string().contains("own"));
+            assert_eq!(json!(told), prices, "{case}");
+            assert_eq!(check["nobody_pays_more"], nobody, "{case}");
+            assert_eq!(check["setting_changes"], settings, "{case}");
+            let lacking: Vec<Value> = check["missing_credentials"].as_array().unwrap().iter()
+                .map(|one| json!([one["account"], one["is_new"]])).collect();
+            assert_eq!(json!(lacking), missing, "{case}");
+        }
+    }
+}

@@ -9,7 +9,8 @@ use crate::envoy_program::FetchingArg;
 use crate::key::LimitArgs;
 use crate::models::ClientProtocol;
 use crate::system_ca::SystemCaArg;
-use trilane_console::vendors::OwnPrice;
+use trilane::protocol::Protocol;
+use trilane_console::vendors::{OwnPrice, protocol_style};
 
 /// Makes a document, credentials and a first key for real vendors.
 #[derive(Debug, clap::Args)]
@@ -44,8 +45,8 @@ pub struct InitArgs {
     #[arg(long = "vendor", value_name = "NAME[=URL]", value_parser = VendorArg::parse)]
     pub vendors: Vec<VendorArg>,
 
-    /// The protocol of a compatible address: A (OpenAI-style), B (Anthropic-style), C (Gemini-style) [default: A]
-    #[arg(long, value_name = "PROTOCOL", requires = "vendors")]
+    /// The protocol of a compatible address.
+    #[arg(long, value_name = "PROTOCOL", requires = "vendors", help = protocol_help())]
     pub protocol: Option<ClientProtocol>,
 
     /// The id of the vendor's group [default: the vendor's name]
@@ -141,4 +142,14 @@ impl CredentialArgs {
         let file = self.credential_file.clone().map(CredentialSource::File);
         file.or_else(|| self.credential_env.clone().map(CredentialSource::Variable))
     }
+}
+
+/// Says which protocols a compatible address may have.
+fn protocol_help() -> String {
+    let all = [Protocol::A, Protocol::B, Protocol::C];
+    let all = all.map(|protocol| format!("{protocol} ({})", protocol_style(protocol)));
+    format!(
+        "The protocol of a compatible address: {} [default: A]",
+        all.join(", ")
+    )
 }

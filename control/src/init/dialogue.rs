@@ -7,6 +7,7 @@ use dialoguer::theme::Theme;
 use dialoguer::{Confirm, Input, MultiSelect, Password, Select};
 use trilane::money::Amount;
 use trilane::protocol::Protocol;
+use trilane_console::vendors::protocol_title;
 use trilane_console::vendors::{
     COMPATIBLE, ChosenModel, MOST_USUAL, ModelPricing, Offer, OwnPrice, PRESETS, Vendor,
     VendorCredential, VendorPreset,
@@ -55,16 +56,10 @@ impl Dialogue {
         }
         loop {
             let url = self.text("Its base address", Some("http://127.0.0.1:11434/v1"))?;
-            let protocols = [
-                "OpenAI-style (Responses, Chat Completions)",
-                "Anthropic-style (Messages)",
-                "Gemini-style (generateContent)",
-            ];
-            let protocol = match self.select("What does it speak?", &protocols, 0)? {
-                0 => Protocol::A,
-                1 => Protocol::B,
-                _ => Protocol::C,
-            };
+            let protocols = [Protocol::A, Protocol::B, Protocol::C];
+            let titles = protocols.map(protocol_title);
+            let chosen = self.select("What does it speak?", &titles, 0)?;
+            let protocol = protocols.get(chosen).copied().unwrap_or(Protocol::A);
             let group = self.text("A name for it", Some("local"))?;
             match Vendor::new(preset, Some(&url), Some(protocol), Some(&group)) {
                 Ok(vendor) => return Ok(vendor),

@@ -1,6 +1,7 @@
 //! The options of `trilane models`.
 
 use trilane::protocol::Protocol;
+use trilane_console::vendors::protocol_title;
 
 use crate::document::DocumentArg;
 use crate::gateway::KeyHolderArgs;
@@ -40,11 +41,14 @@ pub struct ModelsArgs {
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 #[value(rename_all = "verbatim")]
 pub enum ClientProtocol {
-    /// OpenAI-style (Responses, Chat Completions)
+    /// The protocol of OpenAI.
+    #[value(help = protocol_title(Protocol::A))]
     A,
-    /// Anthropic-style (Messages)
+    /// The protocol of Anthropic.
+    #[value(help = protocol_title(Protocol::B))]
     B,
-    /// Gemini-style (generateContent)
+    /// The protocol of Gemini.
+    #[value(help = protocol_title(Protocol::C))]
     C,
 }
 

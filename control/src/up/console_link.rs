@@ -184,6 +184,8 @@ async fn start_console(
     let directory = plan.data.console();
     let database = directory.to_string_lossy();
     let local: ConsoleUrl = format!("http://{address}").parse().map_err(Failure::Data)?;
+    // Whoever reaches it is on this machine, and could call its network without it.
+    let is_own_machine = console.public.is_none() && console.tls.is_none() && peers.is_none();
     let settings = ConsoleSettings {
         database: DatabaseAddress::parse(&database),
         admin_token_file: (!token.exists()).then(|| token.to_owned()),
@@ -204,7 +206,8 @@ async fn start_console(
         status_page: console.status_page,
         mail: console.mail.as_deref().cloned(),
         peers,
-        vendors: VendorAccess::new(console.private_accounts, plan.system_ca.clone()),
+        vendors: VendorAccess::new(console.private_accounts, plan.system_ca.clone())
+            .on_own_machine(is_own_machine),
         providers: ProviderAccess::new(console.private_accounts, plan.system_ca.clone()),
         user_header: None,
     };

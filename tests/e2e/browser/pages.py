@@ -40,6 +40,8 @@ PAGES: list[tuple[str, str, str]] = [
     ("draft-group-new", "/drafts/{draft}/group", "admin"),
     ("draft-model", "/drafts/{draft}/model?group=a-official&model=gpt-5.1", "admin"),
     ("draft-account", "/drafts/{draft}/account?group=a-official&account=a-official-1", "admin"),
+    ("draft-account-second", "/drafts/{draft}/account?group=a-official&like=first&then=draft", "admin"),
+    ("draft-limits", "/drafts/{draft}/limits?group=a-official&then=draft", "admin"),
     ("draft-discard", "/drafts/{draft}/discard", "admin"),
     ("documents", "/documents", "admin"),
     ("document-old", "/documents/1", "admin"),

@@ -113,9 +113,10 @@ def test_two_admins_at_once(site: SeededConsole, chromium: Browsers) -> None:
         other.page.get_by_role("button", name="Save").click()
         alert = other.page.get_by_role("alert")
         assert "Somebody else has changed this key" in alert.inner_text()
-        assert other.page.get_by_label("Label").input_value() == "First", "theirs is shown"
+        assert "label: First" in alert.inner_text(), "theirs is told"
+        assert other.page.get_by_label("Owner").input_value() == "Second", "what was typed stays"
         assert "owner" not in site.api.get("/keys/both"), "nothing was changed over it"
-        other.page.get_by_label("Owner").fill("Second")
+        other.page.get_by_label("Label").fill("First")
         other.page.get_by_role("button", name="Save").click()
         # Nobody is called that: it is confirmed.
         look_at(other.page, "key-new-owner")

@@ -56,9 +56,9 @@ def answer(url: str, key: str, kind: str) -> str:
 
 
 @contextmanager
-def waiting(data: Path) -> Iterator[Up]:
+def waiting(data: Path, *options: str) -> Iterator[Up]:
     """A gateway that waits for its first document."""
-    up = Up(data, "--console", "--console-port", "0", PRIVATE)
+    up = Up(data, "--console", "--console-port", "0", *options)
     try:
         up.begin().until("sign in    ")
         assert "nothing is served yet" in up.said
@@ -73,7 +73,7 @@ def test_from_an_empty_directory_to_a_request(tmp_path: Path, chromium: Browsers
     with (
         OpenAIVendor(CREDENTIAL) as a,
         AnthropicVendor(CREDENTIAL) as b,
-        waiting(tmp_path / "data") as up,
+        waiting(tmp_path / "data", PRIVATE) as up,
     ):
         link = up.said.split("sign in    ", 1)[1].split()[0]
         origin, _, path = link.partition("/sign-in")
@@ -102,8 +102,18 @@ def test_from_an_empty_directory_to_a_request(tmp_path: Path, chromium: Browsers
                 assert any(text.startswith(client) for text in clients), clients
             lines = page.locator("details.client code").all_text_contents()
             assert any(f"export ANTHROPIC_BASE_URL={up.url}\nexport ANTHROPIC_API_KEY={key}" in text for text in lines), lines
-        until(lambda: answer(up.url, key, "A") == "pong", 30)
-        until(lambda: answer(up.url, key, "B") == "pong", 30)
+            page.get_by_text("No request of this key has arrived yet.").wait_for()
+            until(lambda: answer(up.url, key, "A") == "pong", 30)
+            until(lambda: answer(up.url, key, "B") == "pong", 30)
+            if scripts:
+                # It arrives while one looks.
+                page.get_by_text("A request has arrived").wait_for(timeout=30_000)
+
+            def arrived() -> bool:
+                return "The latest request arrived" in visitor.open("/start").content()
+
+            until(arrived, 30)
+            page.get_by_text("All steps are done.").wait_for()
         assert key not in str(a.asked) + str(b.asked) and CREDENTIAL not in up.said
         api = Api(origin, (up.data / "admin.token").read_text().strip())
         charges = {"gpt-6-luna": "0.0000292", "claude-haiku-4-5": "0.000292"}
@@ -115,8 +125,51 @@ def test_from_an_empty_directory_to_a_request(tmp_path: Path, chromium: Browsers
         until(charged, 15)
 
 
+def test_a_server_of_ones_own_by_a_choice(tmp_path: Path, chromium: Browsers) -> None:
+    """On one's own machine a private address is a choice; what was typed stays where it was not made."""
+    with LocalServer("any") as local, waiting(tmp_path / "data") as up:
+        link = up.said.split("sign in    ", 1)[1].split()[0]
+        origin, _, path = link.partition("/sign-in")
+        with chromium.visitor(origin) as visitor:
+            visitor.expected = {422}
+            visitor.sign_in(f"/sign-in{path}")
+            page = visitor.open("/start")
+            page.get_by_role("link", name="Add an address of your own").click()
+            page.get_by_label("Base address").fill(local.url)
+            page.get_by_label("It asks for no credential").check()
+            page.get_by_label("Name", exact=True).fill("mine")
+            page.get_by_role("button", name="Test and go on").click()
+            page.get_by_role("alert").get_by_text("tick “It is in my own network”").wait_for()
+            typed = [page.get_by_label("Base address").input_value(), page.get_by_label("Name", exact=True).input_value()]
+            assert typed == [local.url, "mine"], "what was typed stays"
+            assert local.asked == []
+            page.get_by_label("It is in my own network").check()
+            page.get_by_role("button", name="Test and go on").click()
+            page.get_by_role("heading", name="Models of mine").wait_for()
+            page.get_by_label("Free, llama3.2:3b").check()
+            page.get_by_role("button", name="Take these models").click()
+            page.get_by_role("status").wait_for()
+
+            # Authorities of one's own are the gateway's to check: the models are named, and the file stays in the form.
+            page.get_by_role("link", name="Add an address of your own").click()
+            page.get_by_label("Base address").fill("https://models.invalid/v1")
+            page.get_by_label("It asks for no credential").check()
+            page.get_by_text("Proxy and authorities").click()
+            page.get_by_label("File of authorities").fill("own.pem")
+            page.get_by_role("button", name="Test and go on").click()
+            page.get_by_role("alert").get_by_text("only the gateway can check").wait_for()
+            assert page.get_by_label("File of authorities").input_value() == "own.pem"
+            page.get_by_label("Its models").fill("llama")
+            page.get_by_role("button", name="Test and go on").click()
+            page.get_by_role("heading", name="Models of local").wait_for()
+            page.get_by_role("button", name="Take these models").click()
+            page.get_by_role("status").wait_for()
+            vendors = Api(origin, (up.data / "admin.token").read_text().strip()).get("/setup")["vendors"]
+            assert [vendor.get("ca") for vendor in vendors] == [None, "own.pem"]
+
+
 def test_a_gateway_that_waits_ends_by_a_signal(tmp_path: Path) -> None:
-    with waiting(tmp_path / "data") as up:
+    with waiting(tmp_path / "data", PRIVATE) as up:
         up.send(signal.SIGTERM)
         assert up.ended() == 0
 

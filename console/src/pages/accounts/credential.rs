@@ -5,13 +5,15 @@ use axum::extract::Path;
 use trilane::limits::SubjectKind;
 use zeroize::Zeroizing;
 
-use super::in_force::{self, origin};
+use super::in_force;
 use crate::cases::ConsoleState;
 use crate::cases::account_test::{self, AccountTestBody};
 use crate::cases::credentials::{self, CredentialView, NewCredentialBody};
 use crate::cases::names::{Name, WantedNames};
 use crate::cases::rights;
 use crate::pages::confirm::Confirm;
+use crate::pages::form::Fields;
+use crate::pages::text::in_path;
 use crate::pages::{
     FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
     form_page, page,
@@ -24,25 +26,29 @@ struct CredentialPage {
     path: String,
     known: Vec<(CredentialView, Name)>,
     destinations: Vec<String>,
+    /// Whether an account in force has it, which it can be tested at.
+    is_in_force: bool,
+    /// The draft whose accounts it is for, too; empty where it is none.
+    draft: String,
+    back: String,
     problems: FieldProblems,
 }
 
 async fn form(
     state: &ConsoleState,
     signed_in: &SignedIn,
-    name: &str,
+    (name, draft): (&str, &str),
     problems: FieldProblems,
 ) -> PageResult {
     signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
+    let wanted = draft_of(draft);
+    let all = credentials::destinations(state, &signed_in.caller, name, wanted).await?;
+    let mut destinations: Vec<String> = all.into_iter().map(|of| of.url).collect();
+    destinations.dedup();
     let kept = credentials::list(state, &signed_in.caller).await?.items;
     let groups = in_force::groups(state, &signed_in.caller).await?;
-    let accounts = groups.iter().flat_map(|(_, accounts)| accounts);
-    let mut destinations: Vec<String> = accounts
-        .filter(|account| account.credential == name)
-        .map(|account| origin(&account.url).to_owned())
-        .collect();
-    destinations.sort();
-    destinations.dedup();
+    let mut accounts = groups.iter().flat_map(|(_, accounts)| accounts);
+    let is_in_force = accounts.any(|account| account.credential == name);
     let mut wanted = WantedNames::default();
     wanted.all(
         SubjectKind::Owner,
@@ -61,15 +67,36 @@ async fn form(
             path: format!("/accounts/credentials/{name}"),
             known: known.collect(),
             destinations,
+            is_in_force,
+            back: back(draft),
+            draft: draft.to_owned(),
             problems,
         },
         failed,
     )
 }
 
+/// The draft that a field names.
+fn draft_of(field: &str) -> Option<&str> {
+    (!field.is_empty()).then_some(field)
+}
+
+/// The path of the page that a form came from.
+fn back(draft: &str) -> String {
+    match draft_of(draft) {
+        Some(draft) => format!("/drafts/{}", in_path(draft)),
+        None => "/accounts".to_owned(),
+    }
+}
+
 /// The form of a credential. It is never filled in.
-pub async fn credential(Visit { state, signed_in }: Visit, Path(name): Path<String>) -> PageResult {
-    form(&state, &signed_in, &name, FieldProblems::default()).await
+pub async fn credential(
+    Visit { state, signed_in }: Visit,
+    Path(name): Path<String>,
+    asked: Fields,
+) -> PageResult {
+    let of = (name.as_str(), asked.get("draft"));
+    form(&state, &signed_in, of, FieldProblems::default()).await
 }
 
 /// Tests a credential that was typed at every account in force that names it. What is wrong is at the field.
@@ -101,22 +128,27 @@ async fn try_out(
 pub async fn put(Path(name): Path<String>, sent: SignedForm) -> PageResult {
     sent.signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
     let value = Zeroizing::new(sent.fields.get("value").to_owned());
+    let draft = sent.fields.get("draft");
+    let of = (name.as_str(), draft);
     if sent.fields.is_set("test") {
         let problems = try_out(&sent.state, &sent.signed_in, &name, &value).await?;
         if !problems.is_empty() {
-            return form(&sent.state, &sent.signed_in, &name, problems).await;
+            return form(&sent.state, &sent.signed_in, of, problems).await;
         }
     }
+    let caller = &sent.signed_in.caller;
+    let destinations =
+        credentials::destinations(&sent.state, caller, &name, draft_of(draft)).await?;
     let new = NewCredentialBody {
         value: value.to_string(),
-        destinations: None,
+        destinations: (!destinations.is_empty()).then_some(destinations),
     };
     let kept = credentials::put(&sent.state, &sent.signed_in.caller, &name, new);
     match kept.await {
-        Ok(_) => Ok(done("/accounts", Notice::Saved)),
+        Ok(_) => Ok(done(&back(draft), Notice::Saved)),
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;
-            form(&sent.state, &sent.signed_in, &name, problems).await
+            form(&sent.state, &sent.signed_in, of, problems).await
         }
     }
 }
@@ -126,7 +158,7 @@ pub async fn confirm_remove(signed_in: SignedIn, Path(name): Path<String>) -> Pa
     signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
     page(&Confirm {
         shell: signed_in.shell(format!("Remove the credential {name}?")),
-        crumb: ("Accounts".to_owned(), "/accounts".to_owned()),
+        crumb: ("Vendors".to_owned(), "/accounts".to_owned()),
         text: "Its accounts serve nothing from then on, as soon as the agents know.".to_owned(),
         action: format!("/accounts/credentials/{name}/remove"),
         hidden: Vec::new(),

@@ -59,6 +59,8 @@ struct AccountsPage {
     others: Vec<CredentialView>,
     may_change: bool,
     may_test: bool,
+    /// Whether whoever looks may change accounts in a draft.
+    may_edit: bool,
     can_seal: bool,
 }
 
@@ -170,7 +172,7 @@ async fn show(
     let groups = groups.collect();
     let others = kept.into_iter().filter(|one| !used.contains(&one.name));
     page(&AccountsPage {
-        shell: signed_in.shell("Accounts"),
+        shell: signed_in.shell("Vendors"),
         groups,
         period: failures.period.name(),
         chart: failures.chart(state, caller).await?,
@@ -178,6 +180,7 @@ async fn show(
         others: others.collect(),
         may_change: signed_in.caller.may(rights::CHANGE_CREDENTIALS),
         may_test: signed_in.caller.may(rights::CHANGE_CREDENTIALS),
+        may_edit: signed_in.caller.may(rights::CHANGE_DOCUMENTS),
         can_seal: state.sealing_keys.is_some(),
     })
 }

@@ -5,11 +5,18 @@ use axum::extract::{Path, RawQuery};
 
 use serde_json::{Map, Value};
 use trilane::money::Multiplier;
+use zeroize::Zeroizing;
 
+use super::group_form::named;
 use super::item_form::{ItemForm, ItemKind};
 use super::{members, text_at};
+use crate::cases::credentials::{self, NewCredentialBody};
+use crate::cases::{ApiProblem, rights};
 use crate::pages::form::Fields;
-use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, Visit, form_page};
+use crate::pages::{
+    FieldProblems, PageProblem, PageResult, PageShell, SignedForm, Visit, form_page,
+};
+use crate::vendors::another_account;
 
 /// The fields that are texts.
 const TEXTS: [&str; 10] = [
@@ -27,10 +34,11 @@ const TEXTS: [&str; 10] = [
 /// The fields that are whole numbers.
 const NUMBERS: [&str; 3] = ["weight", "priority", "retries"];
 /// The fields that have problems shown at them.
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "id",
     "url",
     "credential",
+    "value",
     "header",
     "http",
     "ca",
@@ -55,7 +63,15 @@ const ACCOUNT: ItemKind = ItemKind {
     list: "accounts",
     one: "account",
     new_title: "Add an account",
-    new_fields: Fields::default,
+    new_fields: |document, group, query| {
+        let like = named(query, "like");
+        let another = (!like.is_empty()).then(|| another_account(document, group));
+        another
+            .flatten()
+            .as_ref()
+            .map(fields_of)
+            .unwrap_or_default()
+    },
     fields_of,
     put,
     page: |shell, form, _, _| {
@@ -82,6 +98,7 @@ fn put(account: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldPr
     for name in TEXTS {
         members::put_text(account, name, fields.get(name));
     }
+    members::put_text(account, "credential", credential_of(fields));
     for name in NUMBERS {
         members::put_number(account, name, name, fields, problems);
     }
@@ -108,7 +125,66 @@ pub async fn save_account(
     RawQuery(query): RawQuery,
     sent: SignedForm,
 ) -> PageResult {
-    ACCOUNT.save(sent, &draft, query.as_deref()).await
+    let (state, signed_in, mut fields) = sent.parts();
+    // What was typed there is not shown again.
+    let value = fields.take("value").map(Zeroizing::new);
+    let caller = &signed_in.caller;
+    if value.is_some() {
+        caller.must(rights::CHANGE_CREDENTIALS)?;
+    }
+    let query = query.as_deref();
+    let value = value.filter(|_| !fields.is_set("remove"));
+    let name = credential_of(&fields).to_owned();
+    let wrong = value.as_ref().map(|value| credentials::check(&name, value));
+    if let Some(Err(problem)) = wrong {
+        let (group, id) = (named(query, "group"), named(query, "account"));
+        let refused = (at_value(problem)?, Vec::new());
+        let names = (group.as_str(), id.as_str());
+        return ACCOUNT
+            .refused(&state, &signed_in, &draft, names, &fields, refused)
+            .await;
+    }
+    let put = ACCOUNT.put(&state, &signed_in, &draft, query, &fields);
+    if let Some(refused) = put.await? {
+        return Ok(refused);
+    }
+    if let Some(value) = value {
+        let destinations = credentials::destinations(&state, caller, &name, Some(&draft)).await?;
+        let new = NewCredentialBody {
+            value: value.to_string(),
+            destinations: (!destinations.is_empty()).then_some(destinations),
+        };
+        if let Err(problem) = credentials::put(&state, caller, &name, new).await {
+            let mut problems = at_value(problem)?;
+            problems.general = Some("The account is in the draft, without its key.".to_owned());
+            let group = named(query, "group");
+            let names = (group.as_str(), fields.get("id"));
+            let refused = (problems, Vec::new());
+            return ACCOUNT
+                .refused(&state, &signed_in, &draft, names, &fields, refused)
+                .await;
+        }
+    }
+    Ok(ACCOUNT.saved(&draft, query, &fields))
+}
+
+/// The problems of a credential at its field.
+fn at_value(problem: ApiProblem) -> Result<FieldProblems, PageProblem> {
+    let all = FieldProblems::of(problem)?;
+    let mut problems = FieldProblems::default();
+    let told = all.elsewhere(&[]).join("; ");
+    problems.push("value", told.trim_start_matches("value: "));
+    Ok(problems)
+}
+
+/// The name of an account's credential: that of the form, or the account's id where one is given without a name.
+fn credential_of(fields: &Fields) -> &str {
+    let name = fields.get("credential");
+    if name.is_empty() {
+        fields.get("id")
+    } else {
+        name
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde_json::Value;
 use trilane::limits::SubjectKind;
 
 use super::shown::{self, GroupShown};
+use super::words::DraftWords;
 use super::{items, parsed, text_at};
 use crate::cases::names::{Name, WantedNames};
 use crate::cases::problem::PlacedProblem;
@@ -53,8 +54,8 @@ struct DraftPage {
     is_valid: bool,
     wrong: Vec<ProblemLine>,
     warnings: Vec<ProblemLine>,
-    /// The keys that gain and lose models.
-    model_changes: Vec<String>,
+    /// The effects of publishing it.
+    words: DraftWords,
     changes: Vec<Difference>,
     more_changes: usize,
     groups: Vec<GroupLine>,
@@ -99,15 +100,16 @@ fn lines(all: &[PlacedProblem], draft: &str, document: &Value) -> Vec<ProblemLin
 /// One draft.
 pub async fn draft(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> PageResult {
     signed_in.caller.must(rights::SEE_DOCUMENTS)?;
-    show(&state, &signed_in, &id, FieldProblems::default()).await
+    show(&state, &signed_in, &id, FieldProblems::default(), None).await
 }
 
-/// A draft's page, with what went wrong.
+/// A draft's page, with what went wrong, and the note that was typed.
 pub(super) async fn show(
     state: &ConsoleState,
     signed_in: &SignedIn,
     id: &str,
     problems: FieldProblems,
+    typed: Option<String>,
 ) -> PageResult {
     let draft = drafts::read(state, &signed_in.caller, id).await?;
     let current = documents::in_force(state, &signed_in.caller).await?;
@@ -150,6 +152,7 @@ pub(super) async fn show(
             .count(),
         group,
     });
+    let words = DraftWords::of(state, &signed_in.caller, id, &checked).await?;
     let failed = !problems.is_empty();
     form_page(
         &DraftPage {
@@ -160,18 +163,14 @@ pub(super) async fn show(
             based_on: draft.based_on,
             author: names.owner(&draft.author),
             changed_at: moment(draft.changed_at),
-            fields: Fields::default().with("note", draft.note),
+            fields: Fields::default().with("note", typed.unwrap_or(draft.note)),
             problems,
             overtaken,
             is_json,
             is_valid: checked.valid,
             wrong: lines(&checked.problems, id, &document),
             warnings: lines(&checked.warnings, id, &document),
-            model_changes: checked
-                .model_changes
-                .into_iter()
-                .map(|change| change.sentence)
-                .collect(),
+            words,
             changes,
             more_changes,
             groups: groups.collect(),

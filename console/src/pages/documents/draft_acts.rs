@@ -38,13 +38,14 @@ pub async fn save_note(Path(id): Path<String>, sent: SignedForm) -> PageResult {
             &signed_in,
             &id,
             ApiProblem::precondition(overtaken(&state, &signed_in.caller, &draft).await?),
+            Some(fields.exact("note").to_owned()),
         )
         .await;
     }
     let note = fields.get("note").to_owned();
-    match put(&state, &signed_in.caller, &draft, None, note, false).await {
+    match put(&state, &signed_in.caller, &draft, None, note.clone(), false).await {
         Ok(()) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
-        Err(problem) => refused(&state, &signed_in, &id, problem).await,
+        Err(problem) => refused(&state, &signed_in, &id, problem, Some(note)).await,
     }
 }
 
@@ -109,7 +110,7 @@ pub async fn rebase(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     let changed = drafts::change(&state, &signed_in.caller, &id, seen(&fields), body);
     match changed.await {
         Ok(_) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
-        Err(problem) => refused(&state, &signed_in, &id, problem).await,
+        Err(problem) => refused(&state, &signed_in, &id, problem, None).await,
     }
 }
 
@@ -119,7 +120,7 @@ pub async fn publish(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     let published = drafts::publish(&state, &signed_in.caller, &id, seen(&fields));
     match published.await {
         Ok(_) => Ok(done("/groups", Notice::Published)),
-        Err(problem) => refused(&state, &signed_in, &id, problem).await,
+        Err(problem) => refused(&state, &signed_in, &id, problem, None).await,
     }
 }
 
@@ -151,7 +152,7 @@ pub async fn discard(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     match drafts::remove(&state, &signed_in.caller, &id, seen(&fields)).await {
         Ok(_) => Ok(done("/groups", Notice::Removed)),
-        Err(problem) => refused(&state, &signed_in, &id, problem).await,
+        Err(problem) => refused(&state, &signed_in, &id, problem, None).await,
     }
 }
 
@@ -161,7 +162,12 @@ async fn refused(
     signed_in: &SignedIn,
     id: &str,
     problem: ApiProblem,
+    typed: Option<String>,
 ) -> PageResult {
+    if problem.status() == 400 {
+        let problems = FieldProblems::of(problem)?;
+        return show(state, signed_in, id, problems, typed).await;
+    }
     let mut problems = FieldProblems::default();
     problems.general = Some(match problem.status() {
         412 => {
@@ -176,5 +182,5 @@ async fn refused(
         422 => "A gateway would refuse it: see what is wrong below.".to_owned(),
         _ => return Err(problem.into()),
     });
-    show(state, signed_in, id, problems).await
+    show(state, signed_in, id, problems, typed).await
 }

@@ -5,6 +5,7 @@ use axum::extract::{Path, RawQuery};
 
 use serde_json::{Map, Value, json};
 
+use super::edit::{DRAFT, THEN};
 use super::editing::{self, Edited, FormOutcome};
 use super::members::{self, GATES};
 use super::sequence_fields::{self, FallbackChoice, ORDERS};
@@ -18,12 +19,13 @@ use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
     limit_fields,
 };
+use crate::vendors::{api_style, styles};
 
-/// The entries of Mixed groups, with what they take.
-const ENTRIES: [(&str, &str, &str); 3] = [
-    ("responses", "OpenAI-style requests", "A"),
-    ("vb_messages", "Anthropic-style requests", "B"),
-    ("vc_generate_content", "Gemini-style requests", "C"),
+/// The entries of Mixed groups, with the protocol that they take.
+const ENTRIES: [(&str, &str); 3] = [
+    ("responses", "A"),
+    ("vb_messages", "B"),
+    ("vc_generate_content", "C"),
 ];
 /// The fields that have problems shown at them.
 const FIELDS: [&str; 11] = [
@@ -43,7 +45,7 @@ const FIELDS: [&str; 11] = [
 /// An entry of the form: which sources it may have.
 struct EntryFields {
     name: &'static str,
-    title: &'static str,
+    title: String,
     order_name: String,
     sources: Vec<SourceFields>,
 }
@@ -165,7 +167,7 @@ fn extra_of(entry: &str, source: &str) -> String {
 }
 
 fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
-    let all = ENTRIES.iter().map(|(name, title, protocol)| {
+    let all = ENTRIES.iter().map(|(name, protocol)| {
         let of_protocol = items(document, "groups")
             .iter()
             .filter(|group| text_at(group, "protocol") == *protocol);
@@ -194,7 +196,7 @@ fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
         });
         EntryFields {
             name,
-            title,
+            title: format!("{} requests", api_style(protocol)),
             order_name: sequence_fields::order_of(name),
             sources: sources.collect(),
         }
@@ -259,12 +261,7 @@ fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) 
             names: FIELDS.to_vec(),
             failed,
             differences,
-            protocols: vec![
-                ("A", "OpenAI-style: Responses, Chat Completions"),
-                ("B", "Anthropic-style: Messages"),
-                ("C", "Gemini-style: generateContent"),
-                ("Mixed", "Mixed: several of them, by path"),
-            ],
+            protocols: [styles(), vec![("Mixed", "Mixed: several of them, by path")]].concat(),
             kinds: vec![
                 ("", "strict"),
                 ("current", "current: what today’s SDKs send, too"),
@@ -311,6 +308,7 @@ pub async fn group(
         ),
         None => return Err(crate::cases::ApiProblem::not_found().into()),
     };
+    let fields = fields.with(THEN, named(query.as_deref(), THEN));
     let shown = GroupFormShown {
         fields,
         problems,
@@ -356,6 +354,9 @@ pub async fn save_group(
     };
     match editing::save(&state, &signed_in.caller, edited, &fields, edit).await? {
         FormOutcome::Saved if is_removal => Ok(done(&format!("/drafts/{draft}"), Notice::Removed)),
+        FormOutcome::Saved if fields.get(THEN) == DRAFT => {
+            Ok(done(&format!("/drafts/{draft}"), Notice::Saved))
+        }
         FormOutcome::Saved => {
             let path = path_with(&format!("/drafts/{draft}/group"), &[("group", &new_id)]);
             Ok(done(&path, Notice::Saved))

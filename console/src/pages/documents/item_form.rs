@@ -1,15 +1,19 @@
 //! The form of an account or a model of a source group in a draft.
 
+use axum::response::Response;
 use serde_json::{Map, Value, json};
 
+use super::edit::{DRAFT, THEN};
 use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
 use super::{items, members, text_at};
-use crate::cases::{ApiProblem, ConsoleState};
+use crate::cases::{ApiProblem, ConsoleState, rights};
 use crate::documents::Difference;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
-use crate::pages::{FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, done};
+use crate::pages::{
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, done,
+};
 use crate::vendors::{MIXED, add_to_mixed, mixed_sources};
 
 /// Makes the page of a form, with the group and the item of the draft.
@@ -40,8 +44,8 @@ pub struct ItemKind {
     pub one: &'static str,
     /// The title of the form of a new one.
     pub new_title: &'static str,
-    /// The fields of a new one.
-    pub new_fields: fn() -> Fields,
+    /// The fields of a new one, in a document and a group of it, as the query asks for them.
+    pub new_fields: fn(&Value, &str, Option<&str>) -> Fields,
     /// The fields of one that there is.
     pub fields_of: fn(&Value) -> Fields,
     /// Takes what a form says of one.
@@ -61,10 +65,20 @@ pub struct ItemForm {
     pub is_new: bool,
     /// Whether the document has a group that serves all vendors.
     pub has_all: bool,
+    /// Whether whoever looks may give this console a credential.
+    pub may_give: bool,
     pub fields: Fields,
     pub problems: FieldProblems,
     pub failed: bool,
     pub differences: Vec<Difference>,
+}
+
+impl ItemForm {
+    /// Whether some of these fields are filled in, or anything is wrong: they are shown then.
+    pub fn has_any(&self, names: &[&str]) -> bool {
+        let is_filled = names.iter().any(|name| self.fields.is_set(name));
+        is_filled || !self.problems.is_empty()
+    }
 }
 
 impl ItemKind {
@@ -89,10 +103,15 @@ impl ItemKind {
                 let said = editing::said_of(state, &signed_in.caller, draft, &part).await?;
                 ((self.fields_of)(item), said)
             }
-            None if id.is_empty() => ((self.new_fields)(), FieldProblems::default()),
+            None if id.is_empty() => {
+                let fields = (self.new_fields)(&edited.document, &group, query);
+                (fields, FieldProblems::default())
+            }
             None => return Err(ApiProblem::not_found().into()),
         };
-        self.show(signed_in, &edited, (&group, &id), fields, problems, None)
+        let fields = fields.with(THEN, named(query, THEN));
+        let names = (group.as_str(), id.as_str());
+        self.show(state, signed_in, &edited, names, fields, (problems, None))
     }
 
     /// Changes the item that a query names, adds one, or removes it.
@@ -101,35 +120,81 @@ impl ItemKind {
     /// Those of the draft; there is no such group.
     pub async fn save(&self, sent: SignedForm, draft: &str, query: Option<&str>) -> PageResult {
         let (state, signed_in, fields) = sent.parts();
-        let edited = editing::open(&state, &signed_in, draft).await?;
+        match self.put(&state, &signed_in, draft, query, &fields).await? {
+            Some(refused) => Ok(refused),
+            None => Ok(self.saved(draft, query, &fields)),
+        }
+    }
+
+    /// Changes the item in the draft. Returns the form with the problems where it is refused.
+    ///
+    /// # Errors
+    /// Those of the draft; there is no such group.
+    pub async fn put(
+        &self,
+        state: &ConsoleState,
+        signed_in: &SignedIn,
+        draft: &str,
+        query: Option<&str>,
+        fields: &Fields,
+    ) -> Result<Option<Response>, PageProblem> {
+        let edited = editing::open(state, signed_in, draft).await?;
         let (group, id) = (named(query, "group"), named(query, self.one));
         find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
         let edit = |document: &mut Value, problems: &mut FieldProblems| {
-            self.edit(document, (&group, &id), &fields, problems);
+            self.edit(document, (&group, &id), fields, problems);
         };
-        match editing::save(&state, &signed_in.caller, edited, &fields, edit).await? {
-            FormOutcome::Saved if fields.is_set("remove") => {
-                let path = path_with(&format!("/drafts/{draft}/group"), &[("group", &group)]);
-                Ok(done(&path, Notice::Removed))
-            }
-            FormOutcome::Saved => {
-                let path = format!("/drafts/{draft}/{}", self.one);
-                let names = [("group", group.as_str()), (self.one, fields.get("id"))];
-                Ok(done(&path_with(&path, &names), Notice::Saved))
-            }
+        match editing::save(state, &signed_in.caller, edited, fields, edit).await? {
+            FormOutcome::Saved => Ok(None),
             FormOutcome::Refused(problems, differences) => {
-                let edited = editing::open(&state, &signed_in, draft).await?;
                 let names = (group.as_str(), id.as_str());
-                self.show(
-                    &signed_in,
-                    &edited,
-                    names,
-                    fields,
-                    problems,
-                    Some(differences),
-                )
+                let refused = (problems, differences);
+                let page = self.refused(state, signed_in, draft, names, fields, refused);
+                Ok(Some(page.await?))
             }
         }
+    }
+
+    /// The form of an item as it was typed, with what is wrong.
+    ///
+    /// # Errors
+    /// Those of the draft.
+    pub async fn refused(
+        &self,
+        state: &ConsoleState,
+        signed_in: &SignedIn,
+        draft: &str,
+        names: (&str, &str),
+        fields: &Fields,
+        (problems, differences): (FieldProblems, Vec<Difference>),
+    ) -> PageResult {
+        let edited = editing::open(state, signed_in, draft).await?;
+        let fields = fields.clone();
+        let refused = (problems, Some(differences));
+        self.show(state, signed_in, &edited, names, fields, refused)
+    }
+
+    /// Leads on once an item is changed: to the draft where somebody came from elsewhere for this one change.
+    pub fn saved(&self, draft: &str, query: Option<&str>, fields: &Fields) -> Response {
+        let removed = fields.is_set("remove");
+        let notice = if removed {
+            Notice::Removed
+        } else {
+            Notice::Saved
+        };
+        let path = format!("/drafts/{draft}");
+        if fields.get(THEN) == DRAFT {
+            return done(&path, notice);
+        }
+        let group = named(query, "group");
+        let of_group = ("group", group.as_str());
+        let path = if removed {
+            path_with(&format!("{path}/group"), &[of_group])
+        } else {
+            let names = [of_group, (self.one, fields.get("id"))];
+            path_with(&format!("{path}/{}", self.one), &names)
+        };
+        done(&path, notice)
     }
 
     fn edit(
@@ -172,12 +237,12 @@ impl ItemKind {
     /// `refused`: the differences to what somebody else has put there, of a form that is refused.
     fn show(
         &self,
+        state: &ConsoleState,
         signed_in: &SignedIn,
         edited: &Edited,
         (group, id): (&str, &str),
         fields: Fields,
-        problems: FieldProblems,
-        refused: Option<Vec<Difference>>,
+        (problems, refused): (FieldProblems, Option<Vec<Difference>>),
     ) -> PageResult {
         let draft = format!("/drafts/{}", edited.draft.id);
         let of = find(&edited.document, group).map(|(_, group)| group);
@@ -196,6 +261,8 @@ impl ItemKind {
             revision: edited.draft.revision,
             is_new: item.is_none(),
             has_all: has_all(&edited.document),
+            may_give: state.sealing_keys.is_some()
+                && signed_in.caller.may(rights::CHANGE_CREDENTIALS),
             fields,
             problems,
             failed: refused.is_some(),

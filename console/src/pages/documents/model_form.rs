@@ -43,6 +43,12 @@ const PRICE_FIELDS: [&str; PRICES.len()] = [
     "prices.image",
 ];
 
+/// The prices that nearly every model has.
+const USUAL: [&str; 3] = ["prices.input", "prices.cache_read", "prices.output"];
+
+/// A field of a price: its name, its title and a hint.
+type PriceField = (&'static str, &'static str, &'static str);
+
 #[derive(Template)]
 #[template(path = "draft_model.html")]
 struct ModelFormPage {
@@ -51,7 +57,9 @@ struct ModelFormPage {
     names: Vec<&'static str>,
     kinds: Vec<(&'static str, &'static str)>,
     pricings: Vec<(&'static str, &'static str)>,
-    prices: Vec<(&'static str, &'static str, &'static str)>,
+    /// Those that nearly every model has, and the other ones.
+    prices: (Vec<PriceField>, Vec<PriceField>),
+    has_other_prices: bool,
     /// The sets of prices within them.
     sets: Vec<SetsFields>,
     /// Those that the form has no fields for.
@@ -91,7 +99,7 @@ fn fields_of(model: &Value) -> Fields {
 }
 
 /// The prices of a model that the form has no fields for.
-fn others(prices: Option<&Value>) -> Vec<String> {
+fn without_field(prices: Option<&Value>) -> Vec<String> {
     let prices = prices
         .cloned()
         .and_then(|prices| serde_json::from_value(prices).ok());
@@ -167,7 +175,7 @@ const MODEL: ItemKind = ItemKind {
     list: "models",
     one: "model",
     new_title: "Add a model",
-    new_fields: || {
+    new_fields: |_, _, _| {
         let fields = Fields::default().with("pricing", "catalogue");
         fields.with("entitled", "yes").with(IN_ALL, "yes")
     },
@@ -184,6 +192,11 @@ fn page(
 ) -> PageResult {
     let prices = model.and_then(|model| model.get("prices"));
     let failed = form.failed;
+    let all = PRICES.iter().zip(PRICE_FIELDS);
+    let (usual, others): (Vec<PriceField>, Vec<PriceField>) = all
+        .map(|((name, title), field)| (field, *title, hint(name)))
+        .partition(|(field, ..)| USUAL.contains(field));
+    let has_other_prices = others.iter().any(|(name, ..)| form.fields.is_set(name));
     form_page(
         &ModelFormPage {
             shell,
@@ -196,13 +209,10 @@ fn page(
                 ("free", "It is free"),
                 ("none", "None: its charges are not known"),
             ],
-            prices: PRICES
-                .iter()
-                .zip(PRICE_FIELDS)
-                .map(|((name, title), field)| (field, *title, hint(name)))
-                .collect(),
+            has_other_prices,
+            prices: (usual, others),
             sets: PriceSets::ALL.map(|sets| sets.fields(prices)).into(),
-            others: others(prices),
+            others: without_field(prices),
             is_a: group.is_some_and(|group| text_at(group, "protocol") == "A"),
         },
         failed,
@@ -325,8 +335,9 @@ mod tests {
             "per_call.web_search 0.01",
             "tiers.flex.above.9.input 2",
         ];
-        assert_eq!(others(Some(&prices)), want);
-        assert!(others(None).is_empty() && others(Some(&json!("catalogue"))).is_empty());
+        assert_eq!(without_field(Some(&prices)), want);
+        assert!(without_field(None).is_empty());
+        assert!(without_field(Some(&json!("catalogue"))).is_empty());
         for ((name, _), field) in PRICES.iter().zip(PRICE_FIELDS) {
             assert_eq!(field, format!("prices.{name}"));
         }

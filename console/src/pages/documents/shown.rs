@@ -39,18 +39,28 @@ pub struct EntryShown {
 }
 
 /// A model.
+#[derive(Clone)]
 pub struct ModelShown {
     pub id: String,
     pub name: String,
     pub entry: String,
     /// The source that it names.
     pub source: String,
+    /// The id of the group whose model it is: of a Mixed group's that of its source.
+    pub origin: String,
     pub input: String,
     pub cached: String,
     pub output: String,
     /// Other prices, and what there is to say of them.
     pub others: Vec<String>,
     pub notes: Vec<&'static str>,
+}
+
+impl ModelShown {
+    /// The prices of input, cached input and output.
+    pub fn prices(&self) -> [&str; 3] {
+        [&self.input, &self.cached, &self.output]
+    }
 }
 
 /// An upstream account.
@@ -234,6 +244,9 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
         name: if name == id { "" } else { name }.to_owned(),
         entry: text_at(of, "entry").to_owned(),
         source: text_at(of, "source").to_owned(),
+        origin: source_of(group, of)
+            .filter(|source| find(document, source).is_some())
+            .unwrap_or_else(|| text_at(group, "id").to_owned()),
         input: price("input"),
         cached: price("cache_read"),
         output: price("output"),

@@ -5,7 +5,9 @@ use axum::extract::Path;
 
 use http::StatusCode;
 
+use super::group_choices;
 use super::terms::{self, FIELDS};
+use super::waiting;
 use super::{SOME_KEY, gateway, name_of, path_of};
 use crate::cases::key_rotation::OldValueOutcome;
 use crate::cases::keys::{self, CreatedKey, KeyChangeBody, NewKeyBody};
@@ -18,7 +20,6 @@ use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
     limit_fields, page,
 };
-use crate::vendors::api_style;
 
 #[derive(Template)]
 #[template(path = "key_form.html")]
@@ -50,6 +51,9 @@ pub(super) struct KeyMadePage {
     old: Option<OldValueOutcome>,
     end_old: String,
     clients: Vec<ClientSetup>,
+    /// The part that waits for its first request, and the path of its stream.
+    waits: String,
+    live: String,
 }
 
 async fn form(
@@ -59,12 +63,7 @@ async fn form(
     fields: Fields,
     problems: FieldProblems,
 ) -> PageResult {
-    let groups = key_models::groups(state, &signed_in.caller).await?;
-    let titled = groups.into_iter().map(|(id, serves)| {
-        let title = format!("{id} ({})", api_style(&serves));
-        (id, title)
-    });
-    let mut groups: Vec<(String, String)> = titled.collect();
+    let mut groups = group_choices(state, signed_in).await?;
     let chosen = fields.get("group").to_owned();
     if !chosen.is_empty() && !groups.iter().any(|(id, _)| *id == chosen) {
         // A key may be of a group that the document in force has no more.
@@ -180,6 +179,8 @@ pub(in crate::pages) async fn made_page(
     let shown = value.as_deref().unwrap_or(SOME_KEY);
     page(&KeyMadePage {
         shell: signed_in.shell(place.title),
+        waits: waiting::part(state, &signed_in.caller, &key.id).await?,
+        live: waiting::path(&key.id),
         path: path_of(&key.id),
         name: name_of(&key).to_owned(),
         old,
@@ -187,6 +188,25 @@ pub(in crate::pages) async fn made_page(
         clients: client_setup::clients(gateway(state), shown, &models.items),
         value,
     })
+}
+
+/// Makes the message for the second of two people who change the same key.
+fn overtaken(theirs: &Fields, typed: &Fields) -> String {
+    let differ = FIELDS
+        .iter()
+        .filter(|name| theirs.get(name) != typed.get(name));
+    let differ = differ.map(|name| {
+        let value = match theirs.get(name) {
+            "" => "nothing",
+            value => value,
+        };
+        let title = name.rsplit('.').next().unwrap_or(name).replace('_', " ");
+        format!("{title}: {value}")
+    });
+    let differ = differ.collect::<Vec<_>>().join("; ");
+    format!(
+        "Somebody else has changed this key since you opened it. What you typed stands below: save it over theirs, or cancel. Theirs has {differ}."
+    )
 }
 
 /// The form for changing a key.
@@ -234,11 +254,14 @@ pub async fn change(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     match keys::change(&state, &signed_in.caller, &id, change).await {
         Ok(_) => Ok(done(&path_of(&id), Notice::Saved)),
         Err(problem) if problem.status() == StatusCode::PRECONDITION_FAILED => {
+            let theirs = terms::fields_of(&key);
             let mut problems = FieldProblems::default();
-            problems.general = Some(
-                "Somebody else has changed this key since you opened it. The fields below are theirs: look at them, then make your change again.".to_owned(),
-            );
-            form(&state, &signed_in, of, terms::fields_of(&key), problems).await
+            problems.general = Some(overtaken(&theirs, &fields));
+            // Saved again, it is over theirs.
+            let mut fields = fields;
+            fields.take("revision");
+            let fields = fields.with("revision", theirs.get("revision"));
+            form(&state, &signed_in, of, fields, problems).await
         }
         Err(problem) => {
             let problems = FieldProblems::of(problem)?;

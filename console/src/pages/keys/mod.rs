@@ -3,16 +3,19 @@
 mod act;
 mod bulk;
 mod change;
+mod groups;
 mod list;
 mod one;
 pub(super) mod rotate;
 mod search;
 pub(super) mod terms;
+pub(super) mod waiting;
 
 pub use act::{confirm_remove, disable, remove};
 pub use bulk::{ask_change, change_all};
 pub(super) use change::{MadeKeyPlace, made_page};
 pub use change::{change, create, edit, new};
+pub(super) use groups::group_choices;
 pub use list::list;
 pub use one::one;
 pub(super) use one::{ModelUse, by_model_only};

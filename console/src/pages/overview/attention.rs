@@ -3,7 +3,9 @@
 use time::Duration;
 
 use crate::cases::envoys::{self, EnvoyView};
+use crate::cases::keys::{self, KeyListParams};
 use crate::cases::paging::PageParams;
+use crate::cases::requests::{self, RequestParams};
 use crate::cases::{Caller, ConsoleState, documents};
 use crate::pages::overview::{
     account_needs, budget_needs, console_needs, uncovered_needs, unpriced_needs,
@@ -150,6 +152,9 @@ impl Fleet {
                 "No document is in force: gateways refuse every request.",
             ));
         }
+        if in_force.is_some() {
+            needs.extend(first_run_need(state, caller).await?.map(start));
+        }
         if known.is_empty() {
             needs.push(start(
                 "No Envoy is known here: nothing is served, and no usage comes in.",
@@ -172,6 +177,21 @@ impl Fleet {
             needs,
         })
     }
+}
+
+/// What is left of the first run once something is published.
+async fn first_run_need(
+    state: &ConsoleState,
+    caller: &Caller,
+) -> Result<Option<&'static str>, PageProblem> {
+    let one = || PageParams::first(1);
+    let keys = keys::list(state, caller, KeyListParams::default(), one()).await?;
+    if keys.items.is_empty() {
+        return Ok(Some("There is no key yet: nobody can send a request."));
+    }
+    let latest = requests::list(state, caller, RequestParams::default(), one()).await?;
+    let is_used = !latest.items.is_empty();
+    Ok((!is_used).then_some("No request has arrived lately."))
 }
 
 #[cfg(test)]

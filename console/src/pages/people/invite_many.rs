@@ -2,22 +2,19 @@
 
 use askama::Template;
 use csv::{ReaderBuilder, Trim};
-use trilane::limits::SubjectKind;
 
 use super::ROLES;
-use crate::cases::key_models;
-use crate::cases::names::WantedNames;
 use crate::cases::ordered_keys::KeyOrderBody;
 use crate::cases::people::NewPersonBody;
 use crate::cases::people_bulk::{self, InvitedPerson, NewPeopleBody};
 use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState, Role};
 use crate::pages::form::Fields;
-use crate::pages::keys::terms;
+use crate::pages::keys::{group_choices, terms};
 use crate::pages::owner_field::{OwnerField, TEAM, is_search};
 use crate::pages::{
-    FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page, limit_fields,
-    page,
+    FieldProblems, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page,
+    limit_fields, page,
 };
 
 /// The headings that a first line may have.
@@ -51,19 +48,7 @@ async fn show(
     problems: FieldProblems,
 ) -> PageResult {
     let failed = !problems.is_empty();
-    let in_force = key_models::groups(state, &signed_in.caller).await?;
-    let mut wanted = WantedNames::default();
-    wanted.all(
-        SubjectKind::Group,
-        in_force.iter().map(|(id, _)| id.as_str()),
-    );
-    let names = wanted.find(state, &signed_in.caller).await?;
-    let groups = in_force.into_iter().map(|(id, _)| {
-        let name = names.group(&id).text;
-        (id, name)
-    });
-    let none = (String::new(), "No key".to_owned());
-    let groups: Vec<(String, String)> = core::iter::once(none).chain(groups).collect();
+    let groups = ordered_groups(state, signed_in).await?;
     let (name, kind, _) = TEAM;
     // An invitation makes nobody a member of a team that there is not.
     let team = (name, kind, "");
@@ -82,8 +67,18 @@ async fn show(
     )
 }
 
-/// The key that a form orders for everybody; with no group where it orders none.
-fn ordered(fields: &Fields, problems: &mut FieldProblems) -> KeyOrderBody {
+/// The groups that an ordered key may be of, and none.
+pub(super) async fn ordered_groups(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+) -> Result<Vec<(String, String)>, PageProblem> {
+    let none = (String::new(), "No key".to_owned());
+    let groups = group_choices(state, signed_in).await?;
+    Ok(core::iter::once(none).chain(groups).collect())
+}
+
+/// The key that a form orders; with no group where it orders none.
+pub(super) fn ordered(fields: &Fields, problems: &mut FieldProblems) -> KeyOrderBody {
     KeyOrderBody {
         group: fields.get("key_group").to_owned(),
         label: fields.given("key_label"),

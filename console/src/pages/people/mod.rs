@@ -20,8 +20,8 @@ use crate::pages::confirm::ShownOnce;
 use crate::pages::form::Fields;
 use crate::pages::keys::terms;
 use crate::pages::{
-    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
-    page, text,
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
+    form_page, limit_fields, page, text,
 };
 
 /// The people of a page.
@@ -53,6 +53,10 @@ struct PeoplePage {
     fields: Fields,
     problems: FieldProblems,
     roles: Vec<(&'static str, &'static str)>,
+    /// The groups of the key that an invitation may order.
+    groups: Vec<(String, String)>,
+    budgets: Vec<(String, &'static str)>,
+    may_order: bool,
     /// The latest erasures, each with the path of what the pseudonym has used.
     erasures: Vec<(ErasureView, String)>,
 }
@@ -92,6 +96,12 @@ async fn show(
         let usage = text::path_with("/usage", &of);
         (erasure, usage)
     });
+    let may_order = signed_in.caller.may(rights::CHANGE_KEYS);
+    let groups = if may_order {
+        invite_many::ordered_groups(state, signed_in).await?
+    } else {
+        Vec::new()
+    };
     let found = people::list(state, &signed_in.caller, place).await?;
     let lines = found.items.into_iter().map(|person| PersonLine {
         page: page_of(&person.id),
@@ -109,6 +119,9 @@ async fn show(
             fields,
             problems,
             roles: ROLES.to_vec(),
+            groups,
+            budgets: limit_fields::budgets(),
+            may_order,
             erasures: erasures.collect(),
         },
         failed,
@@ -135,20 +148,46 @@ fn role(fields: &Fields, problems: &mut FieldProblems) -> Role {
 pub async fn invite(sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     let mut problems = FieldProblems::default();
+    let key = invite_many::ordered(&fields, &mut problems);
+    let is_ordered = !key.group.is_empty();
+    if !is_ordered && (key.label.is_some() || key.limits.is_some()) {
+        problems.push("key_group", "is missing: the key needs one");
+    }
     let new = NewPersonBody {
         id: fields.get("id").to_owned(),
         name: fields.get("name").to_owned(),
         role: role(&fields, &mut problems),
-        key: None,
+        key: is_ordered.then_some(key),
     };
     if problems.is_empty() {
         let made = people::create(&state, &signed_in.caller, None, new).await;
         match made {
             Ok(_) => return link_page(&state, &signed_in, fields.get("id")).await,
-            Err(problem) => problems = FieldProblems::of(problem)?,
+            Err(problem) => problems = at_fields(problem)?,
         }
     }
     show(&state, &signed_in, None, fields, problems).await
+}
+
+/// The problems of an invitation at its fields: those of the key have names of their own there.
+fn at_fields(problem: ApiProblem) -> Result<FieldProblems, PageProblem> {
+    let placed: Vec<(String, String)> = problem
+        .placed()
+        .iter()
+        .map(|of| (of.path.clone(), of.reason.clone()))
+        .collect();
+    let mut problems = FieldProblems::of(problem)?;
+    for (path, reason) in placed {
+        let Some(of_key) = path.strip_prefix("key.") else {
+            continue;
+        };
+        let field = match of_key {
+            "group" | "label" => format!("key_{of_key}"),
+            other => other.to_owned(),
+        };
+        problems.push(&field, &reason);
+    }
+    Ok(problems)
 }
 
 /// Makes another link for a person, shown this once.
@@ -169,7 +208,7 @@ async fn link_page(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> Page
         crumb: ("People".to_owned(), "/people".to_owned()),
         value: Some(link.path),
         is_path: true,
-        text: "Whoever opens it is signed in as this person, once. Send it where nobody else reads it. An earlier link is void.".to_owned(),
+        text: "Whoever opens it is signed in as this person, once, and is led to the key that is ordered for them, if there is one. Send it where nobody else reads it. An earlier link is void.".to_owned(),
         until: Some(link.expires_at),
     })
 }

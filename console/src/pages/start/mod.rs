@@ -1,6 +1,7 @@
 //! The first run: vendors with their models into a draft, the draft into force, a gateway, a key.
 
 mod models;
+mod progress;
 mod vendor;
 
 use core::borrow::Borrow;
@@ -11,11 +12,13 @@ use axum::response::{IntoResponse as _, Redirect};
 use http::HeaderMap;
 
 pub use models::{models, save_models};
+pub use progress::live;
 pub use vendor::{save_vendor, vendor};
 
 use super::confirm::Confirm;
 use super::documents::seen;
 use super::form::Fields;
+use super::keys::group_choices;
 use super::text::path_with;
 use super::{
     FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
@@ -68,6 +71,8 @@ struct StartPage {
     has_keys: bool,
     may_create: bool,
     address: String,
+    /// The steps, which are looked at while the page is open.
+    progress: String,
 }
 
 impl StartPage {
@@ -158,14 +163,12 @@ async fn show(
         .and_then(|host| host.to_str().ok())
         .unwrap_or("CONSOLE");
     let scheme = if state.https { "https" } else { "http" };
+    let progress = progress::part(state, &signed_in.caller).await?;
     let groups = key_models::groups(state, &signed_in.caller).await?;
     let mixed = groups.iter().find(|(_, serves)| serves == "Mixed");
     let first = mixed.or_else(|| groups.first());
     let first = first.map(|(id, _)| id.clone()).unwrap_or_default();
-    let groups = groups.into_iter().map(|(id, serves)| {
-        let title = format!("{id} ({})", api_style(&serves));
-        (id, title)
-    });
+    let groups = group_choices(state, signed_in).await?;
     let failed = !problems.is_empty();
     form_page(
         &StartPage {
@@ -185,7 +188,8 @@ async fn show(
             problems,
             may_change: signed_in.caller.may(rights::CHANGE_SETUP),
             can_seal: state.sealing_keys.is_some(),
-            groups: groups.collect(),
+            progress,
+            groups,
             fields: Fields::once()?
                 .with("group", first)
                 .with("label", "First key"),

@@ -260,8 +260,10 @@ pub async fn models(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery
         url: Some(vendor.url.clone()),
         protocol: Some(vendor.protocol.clone()),
         group: Some(group),
-        value: None,
-        no_credential: false,
+        proxy: Some(vendor.proxy.clone().unwrap_or_default()),
+        ca: vendor.ca.clone(),
+        own_network: true,
+        ..VendorAskBody::default()
     };
     let listed = vendor_models::list(&state, &signed_in.caller, ask);
     let listed = listed.await?;
@@ -330,9 +332,8 @@ pub async fn save_models(RawQuery(query): RawQuery, sent: SignedForm) -> PageRes
             url: Some(vendor.url.clone()),
             protocol: Some(vendor.protocol.clone()),
             models: Some(models),
-            value: None,
-            no_credential: false,
             revision: fields.given("revision"),
+            ..SetupVendorBody::default()
         };
         let put = setup::put(&state, &signed_in.caller, &group, body);
         match put.await {

@@ -6,24 +6,18 @@ use axum::response::{IntoResponse as _, Redirect};
 use zeroize::Zeroizing;
 
 use super::title;
-use crate::cases::ApiProblem;
 use crate::cases::account_test::VendorTestView;
 use crate::cases::rights;
 use crate::cases::setup::{self, SetupVendorBody};
 use crate::cases::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
+use crate::cases::{ApiProblem, ConsoleState};
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page};
-use crate::vendors::{COMPATIBLE, VendorPreset};
+use crate::vendors::{COMPATIBLE, VendorPreset, styles};
 
 /// The fields that have problems shown at them.
-const FIELDS: [&str; 5] = ["url", "protocol", "group", "value", "models"];
-/// The protocols that a vendor may use, with their names for people.
-const PROTOCOLS: [(&str, &str); 3] = [
-    ("A", "OpenAI-style (Responses, Chat Completions)"),
-    ("B", "Anthropic-style (Messages)"),
-    ("C", "Gemini-style (generateContent)"),
-];
+const FIELDS: [&str; 7] = ["url", "protocol", "group", "value", "models", "proxy", "ca"];
 
 #[derive(Template)]
 #[template(path = "start_vendor.html")]
@@ -39,9 +33,13 @@ struct VendorFormPage {
     told: Option<VendorTestView>,
     /// Whether its models may be named, since it lists none.
     may_name: bool,
+    /// Whether one may choose that it is in one's own network.
+    may_choose: bool,
+    has_way: bool,
 }
 
 fn show(
+    state: &ConsoleState,
     signed_in: &SignedIn,
     fields: Fields,
     problems: FieldProblems,
@@ -56,7 +54,12 @@ fn show(
             shell: signed_in.shell(format!("Add {}", title(preset))),
             is_own,
             is_new: fields.get("revision").is_empty(),
-            protocols: PROTOCOLS.to_vec(),
+            protocols: styles(),
+            may_choose: state.vendors.may_choose()
+                && (is_own || test_of(told.as_ref()) == "address_refused" || fields.is_set("own")),
+            has_way: ["proxy", "ca"]
+                .iter()
+                .any(|name| fields.is_set(name) || !problems.at(name).is_empty()),
             names: FIELDS.to_vec(),
             fields,
             problems,
@@ -81,6 +84,9 @@ pub async fn vendor(Visit { state, signed_in }: Visit, asked: Fields) -> PageRes
                 .with("url", known.url)
                 .with("protocol", known.protocol)
                 .with("group", known.group)
+                .with("proxy", known.proxy.unwrap_or_default())
+                .with("ca", known.ca.unwrap_or_default())
+                .with("own", "yes")
                 .with("revision", known.revision)
         }
         None => {
@@ -94,7 +100,13 @@ pub async fn vendor(Visit { state, signed_in }: Visit, asked: Fields) -> PageRes
                 .with("group", if is_own { "local" } else { preset.name })
         }
     };
-    show(&signed_in, fields, FieldProblems::default(), None, false)
+    let problems = FieldProblems::default();
+    show(&state, &signed_in, fields, problems, None, false)
+}
+
+/// The outcome of a test; empty where there was none.
+fn test_of(told: Option<&VendorTestView>) -> &'static str {
+    told.map_or("", |told| told.outcome)
 }
 
 /// Tests a vendor, and puts it into the draft if it works.
@@ -105,17 +117,23 @@ pub async fn save_vendor(sent: SignedForm) -> PageResult {
     let given = || value.as_ref().map(|value| value.to_string());
     // What was typed there is not shown again.
     let shown = [
-        "vendor", "url", "protocol", "group", "revision", "none", "models",
+        "vendor", "url", "protocol", "group", "revision", "none", "models", "proxy", "ca", "own",
     ];
     let shown = shown.iter().fold(Fields::default(), |all, name| {
         all.with(name, fields.exact(name))
     });
     let no_credential = fields.is_set("none");
     let is_new = fields.get("revision").is_empty();
+    // A new vendor has the proxy of this console's environment unless another one is typed.
+    let way = |name: &str| match fields.given(name) {
+        None if is_new => None,
+        typed => Some(typed.unwrap_or_default()),
+    };
+    let (proxy, ca) = (way("proxy"), way("ca"));
     let mut problems = FieldProblems::default();
     if value.is_none() && !no_credential && is_new {
         problems.push("value", "is missing");
-        return show(&signed_in, shown, problems, None, false);
+        return show(&state, &signed_in, shown, problems, None, false);
     }
     let ask = VendorAskBody {
         vendor: fields.get("vendor").to_owned(),
@@ -124,15 +142,34 @@ pub async fn save_vendor(sent: SignedForm) -> PageResult {
         group: fields.given("group"),
         value: given(),
         no_credential,
+        proxy: proxy.clone(),
+        ca: ca.clone(),
+        own_network: fields.is_set("own"),
     };
     let listed = match vendor_models::list(&state, &signed_in.caller, ask).await {
         Ok(listed) => listed,
-        Err(problem) => return show(&signed_in, shown, FieldProblems::of(problem)?, None, false),
+        Err(problem) => {
+            return show(
+                &state,
+                &signed_in,
+                shown,
+                FieldProblems::of(problem)?,
+                None,
+                false,
+            );
+        }
     };
     let named: Vec<&str> = fields.get("models").split_whitespace().collect();
     let may_name = listed.lists_nothing;
     if !listed.test.works && (!may_name || named.is_empty()) {
-        return show(&signed_in, shown, problems, Some(listed.test), may_name);
+        return show(
+            &state,
+            &signed_in,
+            shown,
+            problems,
+            Some(listed.test),
+            may_name,
+        );
     }
     let models: Vec<VendorModel> = if listed.test.works {
         let usual = listed.models.into_iter().filter(|model| model.usual);
@@ -151,7 +188,14 @@ pub async fn save_vendor(sent: SignedForm) -> PageResult {
                     "models",
                     &format!("{name} is no name that a model can have"),
                 );
-                return show(&signed_in, shown, problems, Some(listed.test), may_name);
+                return show(
+                    &state,
+                    &signed_in,
+                    shown,
+                    problems,
+                    Some(listed.test),
+                    may_name,
+                );
             }
         }
     };
@@ -163,6 +207,8 @@ pub async fn save_vendor(sent: SignedForm) -> PageResult {
         models: is_new.then_some(models),
         value: given(),
         no_credential,
+        proxy,
+        ca,
         revision: fields.given("revision"),
     };
     let put = setup::put(&state, &signed_in.caller, &group, body);
@@ -183,7 +229,7 @@ pub async fn save_vendor(sent: SignedForm) -> PageResult {
                 }
                 _ => FieldProblems::of(problem)?,
             };
-            show(&signed_in, shown, problems, None, false)
+            show(&state, &signed_in, shown, problems, None, false)
         }
     }
 }

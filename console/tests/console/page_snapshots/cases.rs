@@ -1,10 +1,12 @@
 //! The pages of the snapshots: a name and a path, or what is sent and by whom.
 
 /// The paths that have no snapshot.
-pub const LEFT_OUT: [&str; 5] = [
+pub const LEFT_OUT: [&str; 7] = [
     // Streams of events: what they send is on the page that they are of.
     "/live/overview",
     "/live/requests",
+    "/live/start",
+    "/live/keys/{id}",
     "/assets/{name}",
     // They lead to the provider.
     "/sign-in/with/{id}",
@@ -117,6 +119,7 @@ pub const FILLED: &[(&str, &str)] = &[
     ("group", "/groups/b-official"),
     ("group-mixed", "/groups/mixed"),
     ("draft", "/drafts/refused"),
+    ("draft-changed", "/drafts/changed"),
     ("draft-outdated", "/drafts/outdated"),
     ("draft-not-json", "/drafts/text"),
     ("draft-text", "/drafts/refused/text"),
@@ -140,6 +143,14 @@ pub const FILLED: &[(&str, &str)] = &[
         "draft-account",
         "/drafts/refused/account?group=b-official&account=b-official-1",
     ),
+    (
+        "draft-account-second",
+        "/drafts/changed/account?group=b-official&like=first&then=draft",
+    ),
+    (
+        "draft-limits",
+        "/drafts/changed/limits?group=b-official&then=draft",
+    ),
     ("draft-discard", "/drafts/refused/discard"),
     ("documents", "/documents"),
     ("document-old", "/documents/1"),
@@ -150,6 +161,10 @@ pub const FILLED: &[(&str, &str)] = &[
         "/accounts?account=a-official-1&period=hour",
     ),
     ("credential", "/accounts/credentials/b-official-1"),
+    (
+        "credential-of-a-draft",
+        "/accounts/credentials/b-official-3?draft=changed",
+    ),
     ("credential-new", "/accounts/credentials/b-official-2"),
     (
         "credential-remove",
@@ -683,6 +698,23 @@ pub const SENT: &[(&str, &str, &str, FormFields)] = &[
             ("id", "third"),
             ("url", "https://third.example.com"),
         ],
+    ),
+    (
+        "draft-account-value-wrong",
+        "admin",
+        "/drafts/changed/account?group=b-official",
+        &[
+            ("revision", "1"),
+            ("id", "fourth"),
+            ("url", "https://fourth.example.com"),
+            ("value", "two words\nand a line"),
+        ],
+    ),
+    (
+        "draft-limits-wrong",
+        "admin",
+        "/drafts/refused/limits?group=b-official",
+        &[("revision", "1"), ("limits.requests_per_minute", "many")],
     ),
     (
         "draft-text-wrong",

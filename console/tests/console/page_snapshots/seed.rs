@@ -174,12 +174,17 @@ async fn documents(api: &Api, database: &TestDatabase, admin: &str, vendor: &str
     let mut refused = document(vendor, "a fifth");
     refused["groups"][1]["models"][0]["prices"]["input"] = json!("dear");
     refused["groups"][1]["name"] = json!("Channel B, renamed");
+    let mut changed = document(vendor, "0.5000");
+    changed["groups"][1]["limits"] = json!({"requests_per_minute": 60});
+    let accounts = changed["groups"][1]["accounts"].as_array_mut().unwrap();
+    accounts.push(json!({"id": "b-official-3", "url": "https://third.example.com", "credential": "b-official-3", "priority": 1}));
     for (id, body, publishes) in [
         ("one", document(vendor, "0.2000").to_string(), true),
         ("outdated", sequence(vendor).to_string(), false),
         ("two", document(vendor, "0.2500").to_string(), true),
         ("refused", refused.to_string(), false),
         ("text", "{".to_owned(), false),
+        ("changed", changed.to_string(), false),
     ] {
         let new = json!({"body": body, "note": format!("The draft {id}")});
         let draft = call(api, admin, Method::POST, "drafts", new).await;
