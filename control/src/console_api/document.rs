@@ -41,6 +41,9 @@ pub struct DocumentCheck {
     pub keys: usize,
     /// The keys that gain or lose models.
     pub model_changes: Vec<ModelChange>,
+    /// The keys for which prices change.
+    #[serde(default)]
+    pub price_changes: Vec<PriceChange>,
     /// The accounts whose credential the console does not keep; `None`: this person may not see credentials.
     pub missing_credentials: Option<Vec<MissingCredential>>,
 }
@@ -48,6 +51,13 @@ pub struct DocumentCheck {
 /// Keys that gain and lose the same models.
 #[derive(Debug, Deserialize)]
 pub struct ModelChange {
+    /// In a sentence.
+    pub sentence: String,
+}
+
+/// Keys for which the price of a model changes alike.
+#[derive(Debug, Deserialize)]
+pub struct PriceChange {
     /// In a sentence.
     pub sentence: String,
 }
@@ -72,7 +82,7 @@ impl MissingCredential {
         PlacedFinding {
             path: format!("account {}/{}", self.group, self.account),
             reason: format!(
-                "the console keeps no credential {} for {}: give it on the page Accounts, unless the gateway's machine has it",
+                "the console keeps no credential {} for {}: give it on the page Vendors, unless the gateway's machine has it",
                 self.credential, self.destination.url
             ),
         }
@@ -87,10 +97,11 @@ impl DocumentCheck {
         self.warnings.iter().cloned().chain(missing).collect()
     }
 
-    /// The keys that gain or lose models, in sentences.
+    /// The keys that gain or lose models, and those that pay other prices, in sentences.
     pub fn changes(&self) -> Vec<String> {
-        let changes = self.model_changes.iter();
-        changes.map(|change| change.sentence.clone()).collect()
+        let models = self.model_changes.iter().map(|change| &change.sentence);
+        let prices = self.price_changes.iter().map(|change| &change.sentence);
+        models.chain(prices).cloned().collect()
     }
 }
 

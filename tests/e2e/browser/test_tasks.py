@@ -67,7 +67,7 @@ def test_a_price(own: SeededConsole, chromium: Browsers, scripts: bool) -> None:
         task.place("Models")
         task.click(task.page.get_by_title(f"Change the prices of {model['id']}").first)
         task.page.get_by_text("A draft was begun for you.").wait_for()
-        field = task.page.get_by_label("Output", exact=True)
+        field = task.page.locator('[name="prices.output"]')
         assert field.input_value() == model["prices"]["output"]
         field.fill("99")
         task.click(task.page.get_by_role("button", name="Save in the draft"))
@@ -89,8 +89,8 @@ def test_a_model_and_an_open_draft(own: SeededConsole, chromium: Browsers) -> No
         task.page.get_by_text("A draft was begun for you.").wait_for()
         task.page.get_by_label("Model", exact=True).fill("claude-next")
         task.page.get_by_label("Prices", exact=True).select_option("own")
-        for name in ("Input", "Cache read", "Output"):
-            task.page.get_by_label(name, exact=True).fill("1")
+        for name in ("input", "cache_read", "output"):
+            task.page.locator(f'[name="prices.{name}"]').fill("1")
         task.click(task.page.get_by_role("button", name="Add model"))
         task.page.get_by_role("heading", name="Once it is published").wait_for()
         said = words(task.page)
