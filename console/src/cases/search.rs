@@ -16,7 +16,7 @@ use crate::secret;
 use crate::store::requests::RequestPlace;
 use crate::store::{name_search, request_ids, requests};
 
-/// What is found of each kind at most.
+/// The most finds of each kind.
 const MOST: u16 = 20;
 /// The longest text, in bytes.
 const LONGEST: usize = 256;

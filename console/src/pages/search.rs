@@ -57,7 +57,7 @@ pub async fn search(sent: SignedForm) -> PageResult {
     Ok(Redirect::to(&path_with("/search", &[("text", text)])).into_response())
 }
 
-/// What was found, or the page of it where it is one.
+/// Shows the finds, or leads to the page of the only one.
 pub async fn found(Visit { state, signed_in }: Visit, fields: Fields) -> PageResult {
     let text = fields.get("text").trim().to_owned();
     if secret::is_whole(&text) {

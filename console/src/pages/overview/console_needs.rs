@@ -45,7 +45,7 @@ fn undelivered(of: &WebhookView) -> Option<Need> {
     Some(Need {
         kind: "bad",
         text: format!(
-            "Notices to {} do not arrive since {}: {}.",
+            "The latest notice to {} did not arrive ({}): {}.",
             of.url.trim_start_matches("mailto:"),
             utc(&failure.at),
             failure.problem.trim_end_matches('.')
@@ -120,8 +120,7 @@ mod tests {
             }),
         };
         let (early, late) = ("2026-11-24T10:00:00Z", "2026-11-24T11:00:00Z");
-        let text =
-            "Notices to ann@example.com do not arrive since 2026-11-24 11:00 UTC: nobody answers.";
+        let text = "The latest notice to ann@example.com did not arrive (2026-11-24 11:00 UTC): nobody answers.";
         for (case, of, want) in [
             ("new", webhook(None, None), None),
             ("arrives", webhook(Some(early), None), None),
