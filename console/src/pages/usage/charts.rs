@@ -24,7 +24,7 @@ pub async fn charts(
         return Ok(Vec::new());
     };
     // The hour that has begun is shown, and none to come.
-    let end = now.checked_add(Duration::HOUR).unwrap_or(now);
+    let end = now.checked_add(Duration::SECOND).unwrap_or(now);
     let until = asked.until.as_deref().and_then(at);
     let until = until.map_or(end, |until| until.min(end));
     let mut since = asked.since.as_deref().and_then(at);
