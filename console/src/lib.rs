@@ -5,7 +5,7 @@
 //! configuration document through its life; [`envoys`] enrol their agents, whose Envoys have an [`envoy_clock`] of their own, say an [`envoy_report`], have (`envoys_have`) a new key soon, and take [`key_changes`] over, and [`credentials`] of upstream accounts are
 //! sealed ([`account_credentials`] are those that the console keeps). [`explain`] says why a request was decided as it was; [`gateway`] runs the filter's own code for it. All of it is done by use cases ([`cases`]), which the [`api`] offers over HTTP, and the [`pages`] ([`sessions`], [`passwords`], [`identity_providers`]);
 //! the [`server`] serves both over its [`connections`], [`live`] parts of pages among them; [`maintenance`] forgets what is old, and a [`named_file`] is read with a bound. [`written_budgets`] are budgets wherever they stand, and some are [`nearly_spent`]. [`secret`] draws keys and tokens,
-//! [`timestamp`] reads and writes times, [`throttle`] slows whoever guesses, [`client_address`] says from where a request comes, the audit goes to a collector ([`audit_export`]), and an [`allowance`] says which keys members of a team make by themselves.
+//! pages are in the reader's [`language`], [`timestamp`] reads and writes times, [`throttle`] slows whoever guesses, [`client_address`] says from where a request comes, the audit goes to a collector ([`audit_export`]), and an [`allowance`] says which keys members of a team make by themselves.
 #![cfg_attr(
     test,
     allow(
@@ -14,6 +14,9 @@
         reason = "a test may panic"
     )
 )]
+
+#[macro_use]
+pub mod language;
 
 pub mod account_credentials;
 pub mod allowance;
@@ -45,6 +48,7 @@ pub mod key_changes;
 pub mod ledger;
 pub mod live;
 pub mod maintenance;
+mod markup;
 pub mod metrics;
 pub mod named_file;
 pub mod nearly_spent;

@@ -32,9 +32,12 @@ impl Password {
     /// Returns the fault of a new password, if it has one.
     pub fn fault(&self) -> Option<String> {
         if self.0.chars().count() < SHORTEST {
-            return Some(format!("must have at least {SHORTEST} characters"));
+            return Some(t!(
+                "must have at least {count} characters",
+                count = SHORTEST
+            ));
         }
-        (self.0.len() > LONGEST).then(|| format!("must have at most {LONGEST} bytes"))
+        (self.0.len() > LONGEST).then(|| t!("must have at most {count} bytes", count = LONGEST))
     }
 
     /// Whether it is the same as another one that was just typed.

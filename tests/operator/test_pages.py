@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from figures import PAGES, ROOT, Benchmarks, renewed
 
-EVERY_PAGE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "llms.txt"]
+EVERY_PAGE = [*PAGES, ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "llms.txt"]
+_CODE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
@@ -52,6 +53,15 @@ def test_no_figure_of_the_benchmark_is_written_by_hand(page: str) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_the_readme_in_chinese_is_the_same() -> None:
+    """It has the commands of the English one, and its links, in their order."""
+    english, chinese = (ROOT / name for name in ("README.md", "README.zh-CN.md"))
+    assert _CODE.findall(english.read_text(encoding="utf-8")) == _CODE.findall(chinese.read_text(encoding="utf-8"))
+    of_languages = {"README.md", "README.zh-CN.md"}
+    here, there = ([link for link in _LINK.findall(prose(page)) if link not in of_languages] for page in (english, chinese))
+    assert sorted(here) == sorted(there)
 
 
 def test_every_page_is_listed() -> None:

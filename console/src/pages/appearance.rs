@@ -13,7 +13,7 @@ use crate::cases::ConsoleState;
 /// Keeps the choice in a cookie.
 pub async fn choose(State(state): State<ConsoleState>, OpenForm(fields): OpenForm) -> Response {
     let choice = Appearance::parse(fields.get("appearance"));
-    let cookie = cookie::set_appearance(choice.name(), state.https);
+    let cookie = cookie::set_choice(cookie::APPEARANCE, choice.name(), state.https);
     let back = Redirect::to(&local_path(fields.get("back")));
     ([(SET_COOKIE, cookie)], back).into_response()
 }

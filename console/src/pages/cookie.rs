@@ -5,6 +5,8 @@ use http::header::{COOKIE, HeaderValue};
 
 /// The look that the reader has chosen.
 pub const APPEARANCE: &str = "trilane-appearance";
+/// The language that the reader has chosen.
+pub const LANGUAGE: &str = "trilane-language";
 
 /// The cookie of the session. Where there is TLS no other host and no plain request can set or see it.
 pub const fn session(https: bool) -> &'static str {
@@ -67,12 +69,9 @@ fn set(name: &str, token: &str, seconds: i64, https: bool) -> HeaderValue {
     ))
 }
 
-/// The header that sets the look, for a year.
-pub fn set_appearance(choice: &str, https: bool) -> HeaderValue {
-    let secure = if https { "; Secure" } else { "" };
-    header(&format!(
-        "{APPEARANCE}={choice}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax{secure}"
-    ))
+/// The header that keeps a choice of the reader, for a year.
+pub fn set_choice(name: &str, choice: &str, https: bool) -> HeaderValue {
+    set(name, choice, 31_536_000, https)
 }
 
 fn header(text: &str) -> HeaderValue {

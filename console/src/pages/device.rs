@@ -48,17 +48,21 @@ async fn show(
     let choices = choices.map(|choice| match &choice.team {
         Some(team) => (
             format!("{team}/{}", choice.group),
-            format!("{}, group {}", choice.team_name, choice.group),
+            t!(
+                "{team}, group {group}",
+                team = choice.team_name,
+                group = choice.group
+            ),
         ),
         None => (
             format!("/{}", choice.group),
-            format!("group {}", choice.group),
+            t!("group {group}", group = choice.group),
         ),
     });
     let failed = !problems.is_empty();
     form_page(
         &DevicePage {
-            shell: signed_in.shell("Let a client in"),
+            shell: signed_in.shell(t!("Let a client in")),
             choices: choices.collect(),
             name: waiting
                 .as_ref()

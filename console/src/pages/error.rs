@@ -7,6 +7,7 @@ use http::StatusCode;
 use super::render;
 use super::shell::{Appearance, PageShell};
 use crate::cases::{ApiProblem, FailureReason};
+use crate::language::translated;
 use crate::store::StoreError;
 
 /// A page, or the reason that there is none.
@@ -79,7 +80,7 @@ impl IntoResponse for PageProblem {
             Self::Problem(problem) => told(problem),
             Self::Template(_) => told(&ApiProblem::internal("")),
         };
-        let shell = PageShell::new(title, Appearance::System);
+        let shell = PageShell::new(translated(title), Appearance::System);
         let page = ProblemPage {
             shell,
             detail,

@@ -2,6 +2,7 @@
 
 use super::error::PageProblem;
 use crate::cases::ApiProblem;
+use crate::language::translated;
 
 /// The faults of a form.
 #[derive(Debug, Default)]
@@ -26,14 +27,15 @@ impl FieldProblems {
             found.push(&placed.path, &placed.reason);
         }
         if found.placed.is_empty() {
-            found.general = Some(problem.detail().to_owned());
+            found.general = Some(translated(problem.detail()).into_owned());
         }
         Ok(found)
     }
 
     /// One more.
     pub fn push(&mut self, path: &str, reason: &str) {
-        self.placed.push((path.to_owned(), reason.to_owned()));
+        let reason = translated(reason).into_owned();
+        self.placed.push((path.to_owned(), reason));
     }
 
     /// Whether nothing is wrong.

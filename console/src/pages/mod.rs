@@ -38,6 +38,7 @@ mod form;
 mod headers;
 mod identity_providers;
 mod keys;
+mod languages;
 mod limit_fields;
 mod live;
 mod me;
@@ -85,18 +86,12 @@ pub use signed_in::{SignedIn, Visit};
 pub fn router(state: ConsoleState) -> Router {
     Router::new()
         .route("/", get(overview::show))
-        .route("/sign-in", get(sign_in::form).post(sign_in::by_password))
-        .route("/sign-in/link", get(sign_in::link).post(sign_in::by_link))
         .route("/sign-in/with/{id}", get(provider_sign_in::begin))
         .route("/sign-in/with/{id}/callback", get(provider_sign_in::finish))
         .route("/sign-in/with/{id}/end", get(provider_sign_in::end))
         .route("/sign-out", post(sign_in::sign_out))
-        .route("/status", get(status::show))
         .route("/appearance", post(appearance::choose))
-        .route(
-            "/me/password",
-            get(sign_in::new_password).post(sign_in::set_password),
-        )
+        .route("/language", post(languages::choose))
         .route("/keys", get(keys::list).post(keys::create))
         .route("/find-keys", post(keys::search))
         .route("/change-keys", get(keys::ask_change).post(keys::change_all))
@@ -137,6 +132,7 @@ pub fn router(state: ConsoleState) -> Router {
             "/start/vendors/{group}/remove",
             get(start::confirm_remove).post(start::remove),
         )
+        .merge(first_router())
         .merge(own_router())
         .merge(documents_router())
         .merge(admin_router())
@@ -145,12 +141,25 @@ pub fn router(state: ConsoleState) -> Router {
         .with_state(state)
 }
 
+/// The pages that somebody sees first, in the reader's language.
+fn first_router() -> Router<ConsoleState> {
+    Router::new()
+        .route("/sign-in", get(sign_in::form).post(sign_in::by_password))
+        .route("/sign-in/link", get(sign_in::link).post(sign_in::by_link))
+        .route(
+            "/me/password",
+            get(sign_in::new_password).post(sign_in::set_password),
+        )
+        .route("/device", get(device::ask).post(device::decide))
+        .route("/status", get(status::show))
+        .layer(middleware::from_fn(languages::of_reader))
+}
+
 /// The pages of what is one's own.
 fn own_router() -> Router<ConsoleState> {
     Router::new()
         .route("/me", get(me::own))
         .route("/models", get(models::show).post(models::run))
-        .route("/device", get(device::ask).post(device::decide))
         .route("/me/sign-ins/{id}/end", post(me::end_sign_in))
         .route("/me/notices", post(me::save_notices))
         .route("/me/key", get(me::ask).post(me::show))

@@ -96,7 +96,9 @@ async fn by_proxy(
         Ok(session) => begin(state, headers, &session, to).await,
         Err(SignInError::Store(error)) => Err(error.into()),
         Err(_) => {
-            let problem = "The proxy in front of this console names a person who is not known here, or is disabled. Ask an admin of this console.";
+            let problem = &t!(
+                "The proxy in front of this console names a person who is not known here, or is disabled. Ask an admin of this console."
+            );
             let page = show(state, headers, "", to, problem).await?;
             Ok((StatusCode::FORBIDDEN, page).into_response())
         }
@@ -133,7 +135,7 @@ async fn sign_in_page(
     };
     let ways = offered.into_iter().map(|it| (way(&it.id), it.label));
     Ok(SignInPage {
-        shell: PageShell::new("Sign in", Appearance::of(headers)),
+        shell: PageShell::new(t!("Sign in"), Appearance::of(headers)),
         person: person.to_owned(),
         to: to.to_owned(),
         problem: problem.to_owned(),
@@ -162,19 +164,23 @@ pub async fn by_password(
         Ok(session) => return begin(&state, &headers, &session, &to).await,
         Err(SignInError::Wrong | SignInError::Link) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            "Person and password do not match. After several failures there is a pause before the next attempt.",
+            t!(
+                "Person and password do not match. After several failures there is a pause before the next attempt."
+            ),
         ),
         Err(SignInError::TooMany) => (
             StatusCode::TOO_MANY_REQUESTS,
-            "Too many attempts have failed. Wait a while, then try again; or ask an admin for a link.",
+            t!(
+                "Too many attempts have failed. Wait a while, then try again; or ask an admin for a link."
+            ),
         ),
         Err(SignInError::PasswordsOff) => (
             StatusCode::FORBIDDEN,
-            "Passwords are turned off here. Sign in another way.",
+            t!("Passwords are turned off here. Sign in another way."),
         ),
         Err(SignInError::Store(error)) => return Err(error.into()),
     };
-    let page = show(&state, &headers, person, &to, problem).await?;
+    let page = show(&state, &headers, person, &to, &problem).await?;
     let mut response = (status, page).into_response();
     if status == StatusCode::TOO_MANY_REQUESTS {
         let wait = http::HeaderValue::from_static("60");
@@ -189,7 +195,7 @@ const WAITING: &str = "/me/ordered-keys";
 /// Shows the page of a sign-in link: a button. Programs that open links before people do would use it up otherwise.
 pub async fn link(fields: Fields, headers: HeaderMap) -> PageResult {
     page(&LinkPage {
-        shell: PageShell::new("Sign in", Appearance::of(&headers)),
+        shell: PageShell::new(t!("Sign in"), Appearance::of(&headers)),
         token: fields.get("token").to_owned(),
     })
 }
@@ -215,7 +221,9 @@ pub async fn by_link(
         }
         Err(SignInError::Store(error)) => Err(error.into()),
         Err(_) => {
-            let problem = "This link is not good any more: it works once, and not for long. Ask an admin for another one.";
+            let problem = &t!(
+                "This link is not good any more: it works once, and not for long. Ask an admin for another one."
+            );
             let page = show(&state, &headers, "", "/", problem).await?;
             Ok((StatusCode::GONE, page).into_response())
         }
@@ -282,7 +290,7 @@ pub async fn sign_out(form: SignedForm) -> PageResult {
 /// The form for a new password.
 pub async fn new_password(signed_in: SignedIn) -> PageResult {
     page(&PasswordPage {
-        shell: signed_in.shell("Set a password"),
+        shell: signed_in.shell(t!("Set a password")),
         problems: FieldProblems::default(),
     })
 }
@@ -298,7 +306,7 @@ pub async fn set_password(form: SignedForm) -> PageResult {
         problems.push("again", "is not the same as above");
     }
     if !problems.is_empty() {
-        let shell = form.signed_in.shell("Set a password");
+        let shell = form.signed_in.shell(t!("Set a password"));
         let page = page(&PasswordPage { shell, problems })?;
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }

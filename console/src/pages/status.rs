@@ -35,14 +35,17 @@ fn summary(states: &[HealthState]) -> (&'static str, String) {
     let failing = |of: &&HealthState| matches!(of, HealthState::Fails | HealthState::SomeFail);
     let count = states.iter().filter(failing).count();
     match count {
-        0 => ("good", "No model fails.".to_owned()),
+        0 => ("good", t!("No model fails.").into_owned()),
         1 => (
             "warn",
-            "Requests to 1 model fail, or some of them.".to_owned(),
+            t!("Requests to 1 model fail, or some of them.").into_owned(),
         ),
         _ => (
             "warn",
-            format!("Requests to {count} models fail, or some of them."),
+            t!(
+                "Requests to {count} models fail, or some of them.",
+                count = count
+            ),
         ),
     }
 }
@@ -58,7 +61,7 @@ pub async fn show(State(state): State<ConsoleState>, headers: HeaderMap) -> Page
         health: health(of),
     });
     page(&StatusPage {
-        shell: PageShell::new("Status", Appearance::of(&headers)),
+        shell: PageShell::new(t!("Status"), Appearance::of(&headers)),
         models: models.collect(),
         all: summary(&states),
         since: found.since,

@@ -43,6 +43,7 @@ mod intake;
 mod key_again;
 mod key_owners;
 mod key_search;
+mod languages;
 mod leavers;
 mod ledger;
 mod live;

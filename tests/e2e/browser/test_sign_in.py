@@ -7,6 +7,7 @@ import re
 import httpx
 import pytest
 from e2e.browser.chromium import Browsers
+from e2e.browser.looking import look_at
 from e2e.browser.seeded import SeededConsole
 
 PASSWORD = "correct horse battery staple"
@@ -75,6 +76,23 @@ def test_the_look_is_kept(site: SeededConsole, chromium: Browsers) -> None:
         page.wait_for_load_state()
         assert page.evaluate(ground) != light
         assert page.locator("html").get_attribute("data-appearance") == "dark"
+
+
+def test_the_language_is_kept(site: SeededConsole, chromium: Browsers) -> None:
+    link = site.link("ann")
+    with chromium.visitor(site.url) as visitor:
+        page = visitor.open(link)
+        page.get_by_role("button", name="简体中文").click()
+        page.get_by_role("heading", name="欢迎").wait_for()
+        assert page.locator("html").get_attribute("lang") == "zh-CN"
+        look_at(page, "sign-in-link-chinese")
+        page.get_by_role("button", name="登录").click()
+        page.wait_for_url(lambda url: "/sign-in" not in url)
+        page = visitor.open("/me/password")
+        page.get_by_role("heading", name="设置密码").wait_for()
+        look_at(page, "password-chinese")
+        page.get_by_role("button", name="English").click()
+        page.get_by_role("heading", name="Set a password").wait_for()
 
 
 def client(site: SeededConsole, person: str) -> httpx.Client:

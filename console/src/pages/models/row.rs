@@ -41,8 +41,8 @@ pub fn health(of: ModelHealth) -> (&'static str, String) {
         HealthState::Unknown => "off",
     };
     let text = of.good_percent.map_or_else(
-        || "Not asked".to_owned(),
-        |percent| format!("{percent} % good"),
+        || t!("Not asked").into_owned(),
+        |percent| t!("{percent} % good", percent = percent),
     );
     (kind, text)
 }
