@@ -55,6 +55,8 @@ objects! {
         limits_service: LimitsServiceDocument,
         /// The web pages whose scripts may read answers.
         cors: CorsDocument,
+        /// The labels of requests in the ledger: names, each with the header that has its value.
+        labels: BTreeMap<String, String>,
     }
 
     /// A group: a source of one protocol, or a Mixed group over such sources.
@@ -336,6 +338,7 @@ impl Document {
             spend_feed: self.spend_feed.clone(),
             limits_service: self.limits_service.clone(),
             cors: self.cors.clone(),
+            labels: self.labels.clone(),
             ..*self
         }
     }

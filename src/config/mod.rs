@@ -12,6 +12,7 @@ pub mod document_hash;
 pub mod error;
 mod feed_source;
 pub mod key;
+pub mod labels;
 pub mod origin;
 pub mod policy;
 #[cfg(not(target_arch = "wasm32"))]

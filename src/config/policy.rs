@@ -10,6 +10,7 @@ use smol_str::SmolStr;
 use super::account::Accounts;
 use super::cors::Cors;
 use super::feed_source::FeedSource;
+use super::labels::Label;
 use crate::body::SteeringSet;
 use crate::keys::KeyAccess;
 use crate::limits::Subject;
@@ -41,6 +42,8 @@ pub struct Policy {
     pub requires_ledger: bool,
     /// The web pages whose scripts may read answers; `None` for none.
     pub cors: Option<Cors>,
+    /// The labels of requests in the ledger.
+    pub labels: Vec<Label>,
     pub(super) groups: Vec<Rc<Group>>,
     pub(super) index: HashMap<String, usize>,
 }

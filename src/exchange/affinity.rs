@@ -35,7 +35,8 @@ pub(super) fn names_session(head: &Head) -> bool {
     session(head).is_some()
 }
 
-fn session(head: &Head) -> Option<&[u8]> {
+/// The session that a request names.
+pub(super) fn session(head: &Head) -> Option<&[u8]> {
     SESSION_HEADERS
         .into_iter()
         .find_map(|name| match head.single(name) {

@@ -33,6 +33,7 @@ mod recorded_key;
 mod reply_context;
 mod request;
 mod request_body;
+mod request_labels;
 mod response;
 mod response_head;
 mod route;
@@ -61,10 +62,11 @@ pub use stripped_headers::is_withheld;
 use std::rc::Rc;
 
 use phase::Phase;
+use request_labels::request_labels;
 
 use crate::config::snapshot::InForce;
 use crate::head::Head;
-use crate::ledger::Record;
+use crate::ledger::{Record, RequestLabels};
 
 /// One exchange.
 ///
@@ -74,6 +76,8 @@ pub struct Exchange {
     phase: Phase,
     /// The value of `access-control-allow-origin`, where scripts of a web page may read the answer.
     readable_by: Option<Rc<str>>,
+    /// What the request says of itself. Its headers are gone when the record is written.
+    labels: Option<Box<RequestLabels>>,
 }
 
 impl Exchange {
@@ -86,6 +90,8 @@ impl Exchange {
         environment: &impl Environment,
     ) -> Outcome {
         self.readable_by = in_force.and_then(|it| cors::allowed_origin(&it.policy, head));
+        let labels = in_force.map_or(&[][..], |it| it.policy.labels.as_slice());
+        self.labels = request_labels(head, labels);
         self.step(|phase| phase.on_request_head(head, end, in_force, environment))
     }
 
@@ -183,7 +189,9 @@ impl Exchange {
         stream: &impl StreamEnd,
         environment: &impl Forwarding,
     ) -> Option<Record> {
-        self.phase.take().on_done(stream, environment)
+        let mut record = self.phase.take().on_done(stream, environment)?;
+        record.labels = self.labels.take();
+        Some(record)
     }
 
     /// Takes a transition.

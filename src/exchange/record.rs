@@ -233,6 +233,7 @@ impl RecordBuilder {
             owner: key.owner,
             team: key.team,
             counts_as: key.counts_as,
+            labels: None,
             group: key.group,
             requested_model: named.map(|named| named.requested),
             stream: streamed,

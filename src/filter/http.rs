@@ -14,7 +14,7 @@ use crate::metrics::ExchangeStats;
 use crate::worker::Worker;
 
 // Every stream has one: docs/memory.md says what that comes to.
-const _: () = assert!(size_of::<HttpExchange>() <= 88);
+const _: () = assert!(size_of::<HttpExchange>() <= 96);
 
 /// One stream.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! `url.*`, `error.*`), else ours (`trilane.*`).
 
 use core::fmt::{self, Write as _};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -41,6 +42,18 @@ impl Record {
         members.text_if(name!("trilane.key.team"), self.team.as_deref());
         members.text_if(name!("trilane.key.counts_as"), self.counts_as.as_deref());
         members.text_if(name!("trilane.group"), self.group.as_deref());
+        if let Some(labels) = &self.labels {
+            members.text_if(name!("trilane.client"), labels.client.as_deref());
+            members.text_if(name!("trilane.session"), labels.session.as_deref());
+            if !labels.labels.is_empty() {
+                let labels: BTreeMap<&str, &str> = labels
+                    .labels
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.as_str()))
+                    .collect();
+                members.json(name!("trilane.labels"), &labels);
+            }
+        }
         self.put_route(&mut members);
         members.text_if(name!("gen_ai.operation.name"), self.operation);
         members.text_if(

@@ -10,6 +10,7 @@ mod json;
 mod masked;
 mod record;
 mod rejections;
+mod request_labels;
 mod upstream_error;
 pub mod writability;
 
@@ -17,6 +18,7 @@ pub use attempts::{AttemptFailure, Attempts, FailedAttempt};
 pub use ending::{Ending, UsageStatus};
 pub use record::{AccountCost, Record, RouteTaken};
 pub use rejections::{AccountRejection, RejectionLog};
+pub use request_labels::RequestLabels;
 pub use upstream_error::{AccountFault, UpstreamError};
 pub use writability::Writability;
 

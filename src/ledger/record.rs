@@ -6,6 +6,7 @@ use smol_str::SmolStr;
 
 use super::attempts::Attempts;
 use super::ending::{Ending, UsageStatus};
+use super::request_labels::RequestLabels;
 use super::upstream_error::UpstreamError;
 use crate::limits::Limit;
 use crate::limits::service::ServiceTokens;
@@ -35,6 +36,8 @@ pub struct Record {
     pub owner: Option<SmolStr>,
     /// The team that it belongs to, where that is known.
     pub team: Option<SmolStr>,
+    /// What the request says of itself.
+    pub labels: Option<Box<RequestLabels>>,
     /// The id of the key in whose counters the key's limits count; `None` for its own.
     pub counts_as: Option<Rc<str>>,
     /// The id of the key's group.

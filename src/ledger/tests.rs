@@ -20,6 +20,7 @@ pub(super) fn record() -> Record {
         owner: Some("Müller \"& Co\"".into()),
         team: Some("research".into()),
         counts_as: Some("key_00".into()),
+        labels: None,
         group: Some("mixed".into()),
         route: Some(RouteTaken {
             source: "b".into(),
@@ -218,6 +219,28 @@ fn budgets_that_a_feed_knows_of_name_the_process() {
     ] {
         assert_eq!(line[name], want, "{name}");
     }
+}
+
+#[test]
+fn what_a_request_says_of_itself() {
+    let labels = RequestLabels {
+        client: Some("claude-cli/2.1".into()),
+        session: None,
+        labels: vec![
+            ("project".into(), "a \"b\"".into()),
+            ("env".into(), "x".into()),
+        ],
+    };
+    let line = line(&Record {
+        labels: Some(Box::new(labels)),
+        ..record()
+    });
+    assert_eq!(line["trilane.client"], "claude-cli/2.1");
+    assert_eq!(
+        line["trilane.labels"],
+        json!({"project": "a \"b\"", "env": "x"})
+    );
+    assert!(line.get("trilane.session").is_none());
 }
 
 #[test]

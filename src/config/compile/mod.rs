@@ -11,6 +11,7 @@ mod feed;
 mod fields;
 mod group;
 pub(in crate::config) mod keys;
+mod labels;
 pub(in crate::config) mod limits;
 mod methods;
 mod mixed;
@@ -106,6 +107,7 @@ fn policy(document: &Document, diagnostics: &mut Diagnostics) -> Policy {
         limits_service: service::compile(document.limits_service.as_ref(), problems),
         requires_ledger: requires_ledger(document, problems),
         cors: cors::compile(document.cors.as_ref(), problems),
+        labels: labels::compile(document.labels.as_ref(), problems),
         groups: groups.collect(),
         index,
     }

@@ -440,3 +440,45 @@ fn whose_a_key_is() {
         assert_eq!(got, want, "{case}");
     }
 }
+
+/// What a request says of itself is in its record, whether it goes on or is refused, and no label that the document does not list.
+#[test]
+fn labels_of_requests() {
+    let mut document = document();
+    document["labels"] = json!({"project": "x-project"});
+    let said = [
+        "user-agent: claude-cli/2.1.37 (external, cli)",
+        "session-id: s-1",
+        "x-project: apollo",
+        "x-other: y",
+    ];
+    for (case, key, outcome) in [
+        ("served", "x-api-key: k-b", Ending::Finished),
+        ("of no key", "x-api-key: nobody's", Ending::Refused),
+    ] {
+        let headers: Vec<&str> = [key, "anthropic-version: 2023-06-01"]
+            .into_iter()
+            .chain(said)
+            .collect();
+        let text = format!("{MESSAGE}{MESSAGE_END}");
+        let record = play_in(
+            &document,
+            "POST /v1/messages",
+            &headers,
+            &[SENT, GOOD, Chunk(&text), End],
+            "",
+        );
+        assert_eq!(record.ending, outcome, "{case}");
+        let labels = record.labels.expect("labels");
+        assert_eq!(
+            (labels.client.as_deref(), labels.session.as_deref()),
+            (Some("claude-cli/2.1"), Some("s-1")),
+            "{case}"
+        );
+        assert_eq!(
+            labels.labels,
+            [("project".into(), "apollo".into())],
+            "{case}"
+        );
+    }
+}

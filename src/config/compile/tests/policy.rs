@@ -85,6 +85,30 @@ fn every_problem_of_fields_at_the_top_is_named() {
             "cors.origins[0]: stands for every origin",
         ),
         (
+            "too many labels",
+            "/labels",
+            json!({"a": "x-a", "b": "x-b", "c": "x-c", "d": "x-d", "e": "x-e"}),
+            "labels: must have at most 4 labels",
+        ),
+        (
+            "the name of a label",
+            "/labels",
+            json!({"Project": "x-project"}),
+            "labels: \"Project\" must be a name of 1 to 32",
+        ),
+        (
+            "the header of a label",
+            "/labels",
+            json!({"project": "X-Project"}),
+            "labels.project: must be the name of a header, in lower case",
+        ),
+        (
+            "a label with a credential",
+            "/labels",
+            json!({"project": "x-project-key"}),
+            "labels.project: is a header that may hold a credential",
+        ),
+        (
             "an unknown treatment of a ledger that cannot be written",
             "/ledger_unwritable",
             json!("wait"),
