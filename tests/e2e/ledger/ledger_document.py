@@ -73,4 +73,5 @@ def document() -> dict[str, Any]:
         for number in range(KEYS)
     ]
     keys.append({"id": "probe", "sha256": hashlib.sha256(DEMO_KEYS["key_a"].encode()).hexdigest(), "group": "a"})
-    return {"currency": "EUR", "max_body": MAX_BODY, "groups": copy.deepcopy(GROUPS), "keys": keys}
+    labels = {"project": "x-project"}
+    return {"currency": "EUR", "max_body": MAX_BODY, "labels": labels, "groups": copy.deepcopy(GROUPS), "keys": keys}
