@@ -2,7 +2,7 @@
 //!
 //! The ledger has these texts, so each is bounded, whatever a client sends.
 
-use smol_str::SmolStr;
+use smol_str::{SmolStr, SmolStrBuilder};
 
 use super::affinity::session;
 use crate::config::labels::Label;
@@ -38,16 +38,21 @@ fn client(agent: &[u8]) -> Option<SmolStr> {
     let mut parts = product.splitn(2, |byte| *byte == b'/');
     let name = plain(parts.next()?)?;
     let rest = parts.next().unwrap_or_default();
-    let written = match (version(rest), plain(rest)) {
-        (Some(version), _) => format!("{name}/{version}"),
-        (None, more) => {
-            let version = words.next().and_then(version);
-            let more = more.map(|more| format!("-{more}")).unwrap_or_default();
-            let version = version.map(|version| format!("/{version}"));
-            format!("{name}{more}{}", version.unwrap_or_default())
+    // Without `format!`, which costs more than all the rest of this.
+    let mut written = SmolStrBuilder::new();
+    written.push_str(name);
+    let found = version(rest).or_else(|| {
+        if let Some(more) = plain(rest) {
+            written.push('-');
+            written.push_str(more);
         }
-    };
-    Some(written.into())
+        words.next().and_then(version)
+    });
+    if let Some(version) = found {
+        written.push('/');
+        written.push_str(version);
+    }
+    Some(written.finish())
 }
 
 /// The letters, digits, `.`, `_` and `-` that a text begins with, and no more than [`LONGEST_CLIENT`]; `None` for none.
