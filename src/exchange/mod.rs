@@ -76,7 +76,7 @@ pub struct Exchange {
     phase: Phase,
     /// The value of `access-control-allow-origin`, where scripts of a web page may read the answer.
     readable_by: Option<Rc<str>>,
-    /// What the request says of itself. Its headers are gone when the record is written.
+    /// The client, session and labels that the request names. Its headers are gone when the record is written.
     labels: Option<Box<RequestLabels>>,
 }
 

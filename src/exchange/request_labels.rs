@@ -16,7 +16,7 @@ const MOST_DIGITS: usize = 6;
 /// The longest session, and the longest value of a label, in bytes.
 const LONGEST: usize = 64;
 
-/// What a request says of itself; `None` for nothing.
+/// Reads the client, the session and the labels that a request names; `None` for none of them.
 pub(super) fn request_labels(head: &Head, labels: &[Label]) -> Option<Box<RequestLabels>> {
     let of_header = |label: &Label| match head.single(&label.header) {
         Occurrence::Once(value) => Some((label.name.clone(), value_of(value)?)),

@@ -36,7 +36,7 @@ pub struct Record {
     pub owner: Option<SmolStr>,
     /// The team that it belongs to, where that is known.
     pub team: Option<SmolStr>,
-    /// What the request says of itself.
+    /// The client, session and labels that the request names.
     pub labels: Option<Box<RequestLabels>>,
     /// The id of the key in whose counters the key's limits count; `None` for its own.
     pub counts_as: Option<Rc<str>>,

@@ -1,4 +1,4 @@
-//! What a request says of itself in its headers: its client, its session, and its labels.
+//! The client, the session and the labels that a request names in its headers.
 
 use smol_str::SmolStr;
 

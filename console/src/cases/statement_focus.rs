@@ -113,7 +113,7 @@ pub async fn csv(
     file.map_err(|error| ApiProblem::internal(error.to_string()))
 }
 
-/// Whose statement it is.
+/// The team or person that the statement is of.
 struct BillingAccount {
     id: String,
     name: String,

@@ -136,7 +136,7 @@ impl ModelChange {
 }
 
 impl ChangedKeys {
-    /// How many they are, and the names of the first of them where these are known.
+    /// The number of them, and the names of the first of them where these are known.
     pub fn words(&self) -> String {
         let s = if self.count == 1 { "" } else { "s" };
         let named = self.named.join(", ");

@@ -89,7 +89,7 @@ type GroupPrices = BTreeMap<(String, char), Vec<Route>>;
 /// The prices of a document's groups. It has nothing of the compiled document, so that it can wait for the database.
 struct DocumentPrices {
     groups: HashMap<String, GroupPrices>,
-    /// What else makes requests of a source cost more or less.
+    /// Other changes by which requests of a source cost more or less, by source.
     others: BTreeMap<String, (bool, Vec<(String, Decimal)>)>,
 }
 

@@ -441,7 +441,7 @@ fn whose_a_key_is() {
     }
 }
 
-/// What a request says of itself is in its record, whether it goes on or is refused, and no label that the document does not list.
+/// Client, session and labels of a request are in its record, whether it goes on or is refused, and no label that the document does not list.
 #[test]
 fn labels_of_requests() {
     let mut document = document();

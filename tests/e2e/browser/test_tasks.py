@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 from e2e.browser.chromium import ROOT, Browsers, Visitor
 from e2e.browser.looking import look_at
-from e2e.browser.seeded import SeededConsole
+from e2e.browser.seeded import SeededConsole, fill, line
 from e2e.console.running import Console
+from e2e.console.test_webhooks import Receiver
 from playwright.sync_api import Locator, Page
 
 MOST = 4
@@ -29,8 +31,21 @@ def own_fixture(tmp_path: Path) -> Iterator[SeededConsole]:
         yield site
 
 
+@pytest.fixture(scope="module", name="used")
+def used_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeededConsole]:
+    """A console that has people, keys and a ledger, of yesterday too, and may tell receivers on this machine."""
+    options = ("--import-document", str(ROOT / "envoy" / "gateway.json"), "--allow-private-webhooks")
+    noon = datetime.now(timezone.utc).replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    lines = [line(noon + timedelta(minutes=number), "evals", "ann", "claude-opus-4-5", "3.25") for number in range(3)]
+    lines.append(line(noon + timedelta(minutes=9), "data", "Data team", "gpt-5.1", "1.5"))
+    with Console(tmp_path_factory.mktemp("tasks") / "db", *options) as console:
+        fill(console.api)
+        console.api.take_in("edge-2", "".join(lines))
+        yield SeededConsole(console)
+
+
 class Task:
-    """Counts clicks from the overview."""
+    """Counts clicks from the overview: what is chosen or ticked is clicked, too."""
 
     def __init__(self, visitor: Visitor) -> None:
         self.page: Page = visitor.open("/")
@@ -42,6 +57,12 @@ class Task:
 
     def place(self, name: str) -> None:
         self.click(self.page.get_by_role("navigation").get_by_role("link", name=name, exact=True))
+
+    def search(self, text: str) -> None:
+        """Pastes something into the search of every page."""
+        box = self.page.get_by_role("searchbox", name="Search everywhere")
+        box.fill(text)
+        box.press("Enter")
 
     def publish(self) -> None:
         self.page.wait_for_url(re.compile(r"/drafts/[^/]+\?notice=saved"))
@@ -176,3 +197,84 @@ def test_a_new_colleague(own: SeededConsole, chromium: Browsers, scripts: bool) 
         lines = page.locator("details.client code").all_text_contents()
         assert any(f"ANTHROPIC_API_KEY={key}" in text for text in lines), lines
         page.get_by_text("No request of this key has arrived yet.").wait_for()
+
+
+def test_somebody_leaves(used: SeededConsole, chromium: Browsers) -> None:
+    used.api.post("/people", {"id": "leaver", "name": "Lee Aver", "role": "member"})
+    used.api.new_key("leavers", "mixed", owner="leaver")
+    with chromium.visitor(used.url, state=used.session("olga")) as visitor:
+        task = Task(visitor)
+        task.place("People")
+        task.click(task.page.get_by_role("row", name="Lee Aver").get_by_role("link", name="Disable"))
+        task.click(task.page.get_by_role("button", name="Disable"))
+        task.page.get_by_role("status").get_by_text("The person is disabled").wait_for()
+    assert task.clicks <= MOST
+    assert used.api.get("/people/leaver")["disabled"] is True
+    assert used.api.get("/keys/leavers")["disabled"] is True
+
+
+def test_a_key_has_leaked(used: SeededConsole, chromium: Browsers) -> None:
+    leaked = used.api.new_key("leaked", "mixed", label="Nightly build")
+    with chromium.visitor(used.url, state=used.session("olga")) as visitor:
+        task = Task(visitor)
+        task.search(leaked)
+        task.page.get_by_role("heading", name="Nightly build").wait_for()
+        task.click(task.page.get_by_role("link", name="Rotate"))
+        task.click(task.page.get_by_label("It leaked"))
+        task.click(task.page.get_by_role("button", name="Rotate key"))
+        task.page.get_by_role("heading", name="The key is rotated").wait_for()
+    assert task.clicks <= MOST
+    assert used.api.get("/keys/leaked")["hint"] != leaked[-4:]
+    assert used.api.get("/keys?search=leaked-old")["items"] == [], "no old value stays good"
+
+
+def test_who_spent_yesterday(used: SeededConsole, chromium: Browsers) -> None:
+    with chromium.visitor(used.url, state=used.session("olga")) as visitor:
+        task = Task(visitor)
+        task.place("Usage")
+        task.click(task.page.get_by_role("navigation", name="Period").get_by_role("link", name="Yesterday"))
+        task.page.locator("[name=by]").select_option(label="Owner")
+        task.clicks += 1
+        task.click(task.page.get_by_role("button", name="Show"))
+        rows = task.page.get_by_role("region", name="Usage").locator("tbody tr")
+        rows.filter(has_text="Ann Archer").wait_for()
+        shown = {row.locator("td").first.inner_text(): row.locator("td.number").first.inner_text() for row in rows.all()}
+    assert task.clicks <= MOST
+    assert shown == {"Ann Archer": "$9.75", "Data team": "$1.50"}
+
+
+def test_why_this_failed(used: SeededConsole, chromium: Browsers) -> None:
+    refused = used.api.get("/requests?limit=1&status=429&key=data")["items"][0]
+    with chromium.visitor(used.url, state=used.session("olga")) as visitor:
+        task = Task(visitor)
+        task.search(refused["line"]["request_id"])
+        happened = task.page.locator(".card", has=task.page.get_by_role("heading", name="What happened"))
+        assert "requests a minute" in happened.inner_text(), happened.inner_text()
+    assert task.clicks == 0
+
+
+def test_a_statement(used: SeededConsole, chromium: Browsers) -> None:
+    with chromium.visitor(used.url, state=used.session("olga")) as visitor:
+        task = Task(visitor)
+        task.place("Teams")
+        task.click(task.page.get_by_role("main").get_by_role("link", name="Blue"))
+        task.click(task.page.get_by_role("link", name="Statement"))
+        task.page.get_by_role("heading", name="Statement of").wait_for()
+        with task.page.expect_download() as file:
+            task.click(task.page.get_by_role("link", name="Download FOCUS"))
+        assert file.value.suggested_filename.endswith("-focus.csv"), file.value.suggested_filename
+    assert task.clicks <= MOST
+
+
+def test_an_alert(used: SeededConsole, chromium: Browsers) -> None:
+    with Receiver() as receiver, chromium.visitor(used.url, state=used.session("olga")) as visitor:
+        task = Task(visitor)
+        task.place("Settings")
+        task.page.get_by_label("Address", exact=True).fill(receiver.url)
+        task.click(task.page.get_by_role("button", name="Add receiver"))
+        receiver.secret = task.page.locator(".code code").first.inner_text()
+        task.click(task.page.get_by_role("link", name="I have copied it"))
+        task.click(task.page.get_by_role("row", name=receiver.url).get_by_role("button", name="Test"))
+        task.page.get_by_role("status").get_by_text("The test notice was delivered").wait_for()
+        assert len(receiver.told) == 1 and receiver.wrong == []
+    assert task.clicks <= MOST

@@ -179,7 +179,7 @@ impl Fleet {
     }
 }
 
-/// What is left of the first run once something is published.
+/// Names the step of the first run that is left once something is published.
 async fn first_run_need(
     state: &ConsoleState,
     caller: &Caller,

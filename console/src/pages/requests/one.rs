@@ -74,6 +74,9 @@ struct RequestPage {
     not_now: Option<&'static str>,
     /// The place of the request that had the key.
     key_in: Option<String>,
+    session: Option<String>,
+    /// The labels that the document lists, with what the request has for them.
+    labels: Vec<(String, String)>,
     line: String,
 }
 
@@ -123,8 +126,18 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
         }),
         not_now: detail.not_now,
         key_in: line.text("trilane.key.found_in").map(str::to_owned),
+        session: line.text("trilane.session").map(str::to_owned),
+        labels: labels(&detail.request.line),
         line: serde_json::to_string_pretty(&detail.request.line).unwrap_or_default(),
     })
+}
+
+/// The labels in a line of the ledger.
+fn labels(line: &Value) -> Vec<(String, String)> {
+    let labels = line.get("trilane.labels").and_then(Value::as_object);
+    let labels = labels.into_iter().flatten();
+    let texts = labels.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    texts.collect()
 }
 
 /// The parts that have no place of their own on the page.

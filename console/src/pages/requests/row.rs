@@ -51,6 +51,8 @@ pub struct RequestRow {
     pub reason: String,
     /// The endpoint that was asked.
     pub endpoint: String,
+    /// The client, with its version; empty where it did not say.
+    pub client: String,
     /// Input and output tokens.
     pub tokens: String,
     /// The charge, if there is one.
@@ -105,6 +107,7 @@ impl RequestRow {
             state: state(line),
             reason: reason(line),
             endpoint: text_at("trilane.endpoint").replace('_', " "),
+            client: text_at("trilane.client"),
             tokens: tokens(line),
             charge: charge(line),
             first: first(line),

@@ -104,7 +104,7 @@ fn ledger() -> String {
     let opus = |at: &str, key: &str, owner: &str, more: Value| {
         let mut members = json!({"trilane.key.id": key, "trilane.key.owner": owner, "trilane.key.team": null, "trilane.group": "mixed",
             "trilane.source": "b-official", "trilane.account": "b-official-2", "trilane.entry": "vb_messages", "trilane.protocol": "B",
-            "trilane.endpoint": "messages", "url.path": "/v1/messages", "trilane.model": "claude-opus-4-5", "gen_ai.request.model": "claude-opus-4-5",
+            "trilane.endpoint": "messages", "trilane.client": "claude-cli/2.1", "trilane.session": "0199-ab", "trilane.labels": {"project": "apollo"}, "url.path": "/v1/messages", "trilane.model": "claude-opus-4-5", "gen_ai.request.model": "claude-opus-4-5",
             "trilane.multiplier": "2.2000", "trilane.stream": true, "gen_ai.usage.input_tokens": 15_340, "gen_ai.usage.output_tokens": 812,
             "gen_ai.usage.cache_read.input_tokens": 12_000, "trilane.charge": "0.0946", "trilane.cost_factor": "0.9", "trilane.cost": "0.0387"});
         let of = members.as_object_mut().unwrap();
