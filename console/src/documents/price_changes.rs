@@ -88,7 +88,7 @@ type GroupPrices = BTreeMap<(String, char), Vec<Route>>;
 
 /// The prices of a document's groups. It has nothing of the compiled document, so that it can wait for the database.
 struct DocumentPrices {
-    groups: HashMap<String, GroupPrices>,
+    groups: BTreeMap<String, GroupPrices>,
     /// Other changes by which requests of a source cost more or less, by source.
     others: BTreeMap<String, (bool, Vec<(String, Decimal)>)>,
 }
@@ -106,7 +106,7 @@ impl DocumentPrices {
             }
         }
         let mut all = Self {
-            groups: HashMap::new(),
+            groups: BTreeMap::new(),
             others: BTreeMap::new(),
         };
         for group in compiled.policy.groups() {

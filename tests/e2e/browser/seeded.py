@@ -62,7 +62,7 @@ def line(at: datetime, key: str, owner: str, model: str, charge: Optional[str], 
         "duration_ms": 1830,
         "http.request.method": "POST",
         "url.path": "/v1/messages",
-        "trilane.outcome": "finished" if status == 200 else "rejected",
+        "trilane.outcome": "finished" if status == 200 else "refused",
         "trilane.usage.status": "complete" if status == 200 else "none",
         "trilane.key.id": key,
         "trilane.key.owner": owner,
@@ -112,6 +112,7 @@ def fill(api: Api) -> None:
         api.new_key(f"seat-{number:03}", "mixed", label=f"Seat {number}", owner="Seats")
     now = datetime.now(timezone.utc).replace(microsecond=0)
     lines = []
+    refused = {"error.type": "rate_limit_exceeded", "trilane.limit": "requests", "trilane.limit.scope": "key"}
     for number, (key, owner, _, _) in enumerate(keys[:6]):
         for age in range(12):
             at = now - timedelta(minutes=7 * age + number)
@@ -119,7 +120,7 @@ def fill(api: Api) -> None:
             # As a gateway marks what it counts under a budget of the key.
             counted = {"trilane.spent.key.day": "1", "trilane.instance": "1"} if key == "evals" else {}
             lines.append(line(at, key, owner, model, f"{(number + 1) * 1.875 + age * 0.0131:.6f}", **counted))
-        lines.append(line(now - timedelta(minutes=3), key, owner, "claude-opus-4-5", None, status=429, **{"trilane.limit": "requests", "trilane.limit.scope": "key"}))
+        lines.append(line(now - timedelta(minutes=3), key, owner, "claude-opus-4-5", None, status=429, **refused))
     failed = [
         {"account": "b-official-1", "kind": "rate_limited", "status": 429},
         {"account": "b-official-3", "kind": "connection", "status": 0, "reason": "remote_connection_failure"},

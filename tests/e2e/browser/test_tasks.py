@@ -249,7 +249,7 @@ def test_why_this_failed(used: SeededConsole, chromium: Browsers) -> None:
         task = Task(visitor)
         task.search(refused["line"]["request_id"])
         happened = task.page.locator(".card", has=task.page.get_by_role("heading", name="What happened"))
-        assert "requests a minute" in happened.inner_text(), happened.inner_text()
+        assert "the limit was used up when the request came (requests of the key)" in happened.inner_text(), happened.inner_text()
     assert task.clicks == 0
 
 
