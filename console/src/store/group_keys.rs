@@ -17,6 +17,11 @@ pub struct GroupKeys {
     pub named: Vec<String>,
 }
 
+/// Models, multiplier and greatest multiplier, with the number of keys that have them.
+type CountedTerms = (Option<String>, Option<String>, Option<String>, i64);
+/// The id of a key, with its models, multiplier and greatest multiplier.
+type KeyTerms = (String, Option<String>, Option<String>, Option<String>);
+
 /// The most terms, and the most names, that are looked at.
 const MOST: i64 = 1000;
 
@@ -25,14 +30,14 @@ const MOST: i64 = 1000;
 /// # Errors
 /// Those of the database.
 pub async fn of(transaction: &mut Transaction, group: &str) -> Result<Vec<GroupKeys>, StoreError> {
-    let counts: Vec<(Option<String>, Option<String>, Option<String>, i64)> = fetch!(
+    let counts: Vec<CountedTerms> = fetch!(
         transaction,
         query_as.fetch_all,
         "SELECT models, multiplier, max_multiplier, COUNT(*) FROM keys WHERE group_id = $1 \
          GROUP BY models, multiplier, max_multiplier ORDER BY models, multiplier, max_multiplier LIMIT $2",
         (group, MOST)
     );
-    let names: Vec<(String, Option<String>, Option<String>, Option<String>)> = fetch!(
+    let names: Vec<KeyTerms> = fetch!(
         transaction,
         query_as.fetch_all,
         "SELECT id, models, multiplier, max_multiplier FROM keys WHERE group_id = $1 ORDER BY id LIMIT $2",

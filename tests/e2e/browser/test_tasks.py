@@ -66,6 +66,7 @@ class Task:
 
     def publish(self) -> None:
         self.page.wait_for_url(re.compile(r"/drafts/[^/]+\?notice=saved"))
+        self.page.get_by_label("Note").fill("By a task")
         self.click(self.page.get_by_role("button", name="Publish"))
         self.page.get_by_role("status").get_by_text("Published").wait_for()
         assert self.clicks <= MOST, self.clicks
@@ -100,6 +101,7 @@ def test_a_price(own: SeededConsole, chromium: Browsers, scripts: bool) -> None:
             look_at(task.page, "draft-of-a-price")
         task.publish()
         assert group(own, "b-official")["models"][0]["prices"]["output"] == "99"
+        assert own.api.get("/documents/current")["note"] == "By a task"
 
 
 def test_a_model_and_an_open_draft(own: SeededConsole, chromium: Browsers) -> None:
@@ -109,7 +111,6 @@ def test_a_model_and_an_open_draft(own: SeededConsole, chromium: Browsers) -> No
         task.click(task.page.get_by_role("button", name="Add a model to Protocol B official channel"))
         task.page.get_by_text("A draft was begun for you.").wait_for()
         task.page.get_by_label("Model", exact=True).fill("claude-next")
-        task.page.get_by_label("Prices", exact=True).select_option("own")
         for name in ("input", "cache_read", "output"):
             task.page.locator(f'[name="prices.{name}"]').fill("1")
         task.click(task.page.get_by_role("button", name="Add model"))

@@ -44,7 +44,7 @@ pub async fn save_note(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     }
     let note = fields.get("note").to_owned();
     match put(&state, &signed_in.caller, &draft, None, note.clone(), false).await {
-        Ok(()) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
+        Ok(_) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
         Err(problem) => refused(&state, &signed_in, &id, problem, Some(note)).await,
     }
 }
@@ -86,7 +86,7 @@ pub async fn save_text(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     )
     .await
     {
-        Ok(()) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
+        Ok(_) => Ok(done(&format!("/drafts/{id}"), Notice::Saved)),
         Err(problem) => {
             let draft = drafts::read(&state, &signed_in.caller, &id).await?;
             told(FieldProblems::of(problem)?, &draft)
@@ -117,11 +117,29 @@ pub async fn rebase(Path(id): Path<String>, sent: SignedForm) -> PageResult {
 /// Publishes a draft, with its note.
 pub async fn publish(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
-    let published = drafts::publish(&state, &signed_in.caller, &id, seen(&fields));
-    match published.await {
-        Ok(_) => Ok(done("/groups", Notice::Published)),
-        Err(problem) => refused(&state, &signed_in, &id, problem, None).await,
+    let note = fields.get("note").to_owned();
+    match publish_with_note(&state, &signed_in, &id, seen(&fields), note.clone()).await {
+        Ok(()) => Ok(done("/groups", Notice::Published)),
+        Err(problem) => refused(&state, &signed_in, &id, problem, Some(note)).await,
     }
+}
+
+async fn publish_with_note(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    id: &str,
+    mut revision: i64,
+    note: String,
+) -> Result<(), ApiProblem> {
+    let caller = &signed_in.caller;
+    caller.must(rights::CHANGE_DOCUMENTS)?;
+    let draft = drafts::read(state, caller, id).await?;
+    // Of one who has not seen the last change neither the note is taken nor the rest.
+    if draft.revision == revision && draft.note != note {
+        revision = put(state, caller, &draft, None, note, false).await?;
+    }
+    drafts::publish(state, caller, id, revision).await?;
+    Ok(())
 }
 
 /// Asks whether a draft is to be discarded.

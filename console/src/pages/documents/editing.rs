@@ -98,7 +98,7 @@ pub async fn save(
     }
     let text = serde_json::to_string_pretty(&changed).unwrap_or_default();
     match put(state, caller, &draft, Some(text), draft.note.clone(), false).await {
-        Ok(()) => Ok(FormOutcome::Saved),
+        Ok(_) => Ok(FormOutcome::Saved),
         Err(problem) if problem.status() == StatusCode::PRECONDITION_FAILED => {
             let now = drafts::read(state, caller, &draft.id).await?;
             problems.general = Some(overtaken(state, caller, &now).await?);
@@ -115,7 +115,7 @@ pub async fn save(
     }
 }
 
-/// Changes a draft of this revision.
+/// Changes a draft of this revision, and returns the next one.
 ///
 /// # Errors
 /// Those of the use case.
@@ -126,10 +126,10 @@ pub async fn put(
     body: Option<String>,
     note: String,
     rebase: bool,
-) -> Result<(), ApiProblem> {
+) -> Result<i64, ApiProblem> {
     let body = DraftBody { body, note, rebase };
-    drafts::change(state, caller, &draft.id, draft.revision, body).await?;
-    Ok(())
+    let changed = drafts::change(state, caller, &draft.id, draft.revision, body).await?;
+    Ok(changed.head.revision)
 }
 
 /// Lists the faults that a gateway would find in a part of a draft, such as `groups[2]`, by the names of fields.

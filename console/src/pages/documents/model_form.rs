@@ -136,7 +136,11 @@ fn put(model: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProb
     }
     members::put_switch(model, "merge_dated", fields.is_set("merge_dated"), false);
     members::put_switch(model, "entitled", fields.is_set("entitled"), true);
-    let pricing = fields.get("pricing");
+    let pricing = match fields.get("pricing") {
+        // Who types a price means it, whatever the choice above it was left at.
+        "catalogue" if is_price_typed(model, fields) => "own",
+        pricing => pricing,
+    };
     members::put_switch(model, "free", pricing == "free", false);
     match pricing {
         "catalogue" => {
@@ -156,6 +160,15 @@ fn put(model: &mut Map<String, Value>, fields: &Fields, problems: &mut FieldProb
             model.remove("prices");
         }
     }
+}
+
+/// Whether a price was typed that the model does not have.
+fn is_price_typed(model: &Map<String, Value>, fields: &Fields) -> bool {
+    let prices = model.get("prices").cloned().unwrap_or_default();
+    let mut all = PRICES.iter().zip(PRICE_FIELDS);
+    all.any(|((name, _), field)| {
+        fields.is_set(field) && fields.get(field) != text_at(&prices, name)
+    })
 }
 
 /// Explains an empty price, where that is not the same for all.
@@ -280,6 +293,16 @@ mod tests {
                 "catalogue",
                 "id=m&entitled=yes&pricing=catalogue",
                 json!({"id": "m", "prices": "catalogue"}),
+            ),
+            (
+                "catalogue, with the prices of before in their fields",
+                "id=m&entitled=yes&pricing=catalogue&prices.input=1",
+                json!({"id": "m", "prices": "catalogue"}),
+            ),
+            (
+                "catalogue, and a price that was typed",
+                "id=m&entitled=yes&pricing=catalogue&prices.input=5",
+                json!({"id": "m", "prices": {"input": "5", "tiers": {"flex": {"input": "2"}}}}),
             ),
             (
                 "free",
