@@ -16,7 +16,7 @@ const PRICE_PLACES: u32 = 4;
 
 /// An amount of money, or words with amounts. It is written as HTML: the rounded text, with the exact one as its `title`.
 ///
-/// CSV files, the API, and the lines by which a charge is computed have exact amounts ([`text::amount`]) instead.
+/// CSV files, the API, and the lines by which a charge is computed have exact amounts (`text::amount`) instead.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShownAmount {
     /// The text with rounded amounts.

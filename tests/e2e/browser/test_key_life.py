@@ -78,7 +78,7 @@ def test_the_life_of_a_key(site: SeededConsole, chromium: Browsers) -> None:
         # A whole key is found, and is in no address; the old value is ended before its time.
         for whole, found in ((value, old[0]["id"]), (new, key)):
             page.goto(f"{site.url}/keys")
-            page.get_by_role("searchbox").fill(whole)
+            page.get_by_role("searchbox", name="Find keys").fill(whole)
             page.get_by_role("button", name="Find").click()
             page.wait_for_url(f"{site.url}/keys/{found}")
         page.get_by_text("An old value is good until").wait_for()
@@ -172,7 +172,7 @@ def test_from_page_to_page(site: SeededConsole, chromium: Browsers) -> None:
         page.get_by_role("link", name="Next page").click()
         page.wait_for_url(re.compile("cursor="))
         assert (first, page.locator("tbody tr").count()) == (50, 10)
-        assert page.get_by_role("searchbox").input_value() == "seat-"
+        assert page.get_by_role("searchbox", name="Find keys").input_value() == "seat-"
 
 
 def test_a_search_goes_on(site: SeededConsole, chromium: Browsers) -> None:
@@ -182,7 +182,7 @@ def test_a_search_goes_on(site: SeededConsole, chromium: Browsers) -> None:
         page.get_by_role("heading", name="None among these keys").wait_for()
         page.get_by_role("link", name="Search on").click()
         page.get_by_role("heading", name="No key is like that").wait_for()
-        assert page.get_by_role("searchbox").input_value() == "z"
+        assert page.get_by_role("searchbox", name="Find keys").input_value() == "z"
 
 
 def test_without_scripts(site: SeededConsole, chromium: Browsers) -> None:
@@ -192,7 +192,7 @@ def test_without_scripts(site: SeededConsole, chromium: Browsers) -> None:
         assert page.get_by_text("UTC").first.is_visible()
         page.get_by_role("button", name="Menu").click()
         page.get_by_role("navigation", name="Main").get_by_role("link", name="Keys").click()
-        page.get_by_role("searchbox").fill("gemini-bot")
+        page.get_by_role("searchbox", name="Find keys").fill("gemini-bot")
         page.get_by_role("button", name="Find").click()
         assert page.locator("tbody tr").count() == 1
 

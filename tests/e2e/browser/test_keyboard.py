@@ -15,7 +15,7 @@ FOCUSED = """() => {
   const style = getComputedStyle(element), box = element.getBoundingClientRect();
   const y = box.top + Math.min(box.height / 2, innerHeight / 2);
   // A wide table scrolls no further than until some of it is seen.
-  const over = [0.1, 0.5, 0.9].map((part) => document.elementFromPoint(box.left + box.width * part, y)).filter((top) => top);
+  const over = [0.02, 0.1, 0.5, 0.9, 0.98].map((part) => document.elementFromPoint(box.left + box.width * part, y)).filter((top) => top);
   const faults = [];
   if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) faults.push("has no outline");
   if (!over.length) faults.push("is out of sight");

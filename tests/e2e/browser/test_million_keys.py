@@ -60,7 +60,7 @@ class Reader:
         assert violations(self.page, EVERY_RULE) == [], self.page.url
 
     def find(self, text: str) -> None:
-        self.page.get_by_role("searchbox").fill(text)
+        self.page.get_by_role("searchbox", name="Find keys").fill(text)
         self.press("button", "Find", "search=")
 
     def labels(self) -> list[str]:
