@@ -107,7 +107,7 @@ def test_lines_are_looked_up(desk: Desk) -> None:
     text = block("operations", "jq -c").replace(f"{REQUEST}…", f"{REQUEST}22-1.25")
     found, counted = desk.does(text).splitlines()
     assert json.loads(found)["trilane.charge"] == "1.25"
-    assert counted.split() == ["1", "rejected", "upstream_error"]
+    assert counted.split() == ["1", "refused", "upstream_error"]
 
 
 @BY_JQ
