@@ -192,6 +192,13 @@ macro_rules! t {
     };
 }
 
+/// Marks a text that [`translated`] takes later, where it stands in a table.
+macro_rules! text {
+    ($english:literal) => {
+        $english
+    };
+}
+
 /// The same as HTML, with values as [`Markup`] makes them: `marked!("Such as {command}.", command = code("trilane up"))`.
 macro_rules! marked {
     ($english:literal, $($name:ident = $kind:ident($($value:expr),+)),+ $(,)?) => {

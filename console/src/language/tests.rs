@@ -95,7 +95,7 @@ fn literal(text: &str) -> Option<String> {
 
 /// The messages that the macros name. `format!` is none of them.
 fn named(source: &str) -> BTreeSet<String> {
-    let calls = ["t!(", "marked!("]
+    let calls = ["t!(", "text!(", "marked!("]
         .into_iter()
         .flat_map(|call| source.match_indices(call));
     calls

@@ -136,12 +136,13 @@ pub fn router(state: ConsoleState) -> Router {
         .merge(own_router())
         .merge(documents_router())
         .merge(admin_router())
+        .layer(middleware::from_fn(languages::of_reader))
         .layer(middleware::from_fn(headers::on_pages))
         .route("/assets/{name}", get(assets::get))
         .with_state(state)
 }
 
-/// The pages that somebody sees first, in the reader's language.
+/// The pages that somebody sees first.
 fn first_router() -> Router<ConsoleState> {
     Router::new()
         .route("/sign-in", get(sign_in::form).post(sign_in::by_password))
@@ -152,7 +153,6 @@ fn first_router() -> Router<ConsoleState> {
         )
         .route("/device", get(device::ask).post(device::decide))
         .route("/status", get(status::show))
-        .layer(middleware::from_fn(languages::of_reader))
 }
 
 /// The pages of what is one's own.

@@ -40,25 +40,25 @@ impl NavigationPlace {
 /// All places by job, in their order.
 const PLACES: &[&[NavigationPlace]] = &[
     &[
-        place("Overview", "/", rights::SEE_COUNTS),
-        place("Usage", "/usage", rights::SEE_USAGE),
-        place("Requests", "/requests", rights::SEE_REQUESTS),
+        place(text!("Overview"), "/", rights::SEE_COUNTS),
+        place(text!("Usage"), "/usage", rights::SEE_USAGE),
+        place(text!("Requests"), "/requests", rights::SEE_REQUESTS),
     ],
     &[
-        place("Keys", "/keys", rights::SEE_KEYS),
-        place("People", "/people", rights::SEE_PEOPLE),
-        place("Teams", "/teams", rights::SEE_TEAMS).with(&["/budgets", "/nearly-spent"]),
+        place(text!("Keys"), "/keys", rights::SEE_KEYS),
+        place(text!("People"), "/people", rights::SEE_PEOPLE),
+        place(text!("Teams"), "/teams", rights::SEE_TEAMS).with(&["/budgets", "/nearly-spent"]),
     ],
     &[
-        place("Models", "/groups", rights::SEE_DOCUMENTS),
-        place("Vendors", "/accounts", rights::SEE_CREDENTIALS),
-        place("Publish", "/documents", rights::SEE_DOCUMENTS).with(&["/drafts"]),
+        place(text!("Models"), "/groups", rights::SEE_DOCUMENTS),
+        place(text!("Vendors"), "/accounts", rights::SEE_CREDENTIALS),
+        place(text!("Publish"), "/documents", rights::SEE_DOCUMENTS).with(&["/drafts"]),
     ],
-    &[place("Settings", "/settings", rights::SEE_ENVOYS).with(&["/audit"])],
+    &[place(text!("Settings"), "/settings", rights::SEE_ENVOYS).with(&["/audit"])],
     &[
-        place("Me", "/me", rights::SEE_OWN_KEYS),
-        place("My models", "/models", rights::SEE_OWN_KEYS),
-        place("Tokens", "/tokens", rights::SEE_TOKENS),
+        place(text!("Me"), "/me", rights::SEE_OWN_KEYS),
+        place(text!("My models"), "/models", rights::SEE_OWN_KEYS),
+        place(text!("Tokens"), "/tokens", rights::SEE_TOKENS),
     ],
 ];
 

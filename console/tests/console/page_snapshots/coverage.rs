@@ -49,19 +49,28 @@ pub fn unseen(snapshots: &str) -> String {
     listed
 }
 
-/// The texts between the tags of a template that are long enough to tell where they come from.
+/// The texts of a template that are long enough to tell where they come from: those between its tags, and its messages.
 fn texts(template: &str) -> Vec<String> {
-    let mut parts = template.split("{#");
-    let mut code = parts.next().unwrap().to_owned();
-    // Behind each comment.
-    code.extend(
-        parts
-            .filter_map(|part| part.split_once("#}"))
-            .map(|(_, rest)| rest),
-    );
-    let before_tags = code.split('}').filter_map(|part| part.split('{').next());
-    let texts = before_tags.map(words);
-    texts.filter(|text| text.len() >= 20).collect()
+    let mut texts = Vec::new();
+    for part in template.split("{{").flat_map(|part| part.split("{%")) {
+        let ends = ["}}", "%}", "#}"].map(|end| part.rfind(end).map(|at| at + 2));
+        let end = ends.into_iter().flatten().max().unwrap_or_default();
+        let (code, html) = part.split_at(end);
+        texts.extend(html.split("{#").next().map(words));
+        let calls = ["t!(\"", "marked!(\""].map(|call| code.split(call).skip(1));
+        let messages = calls.into_iter().flatten();
+        let messages = messages.filter_map(|rest| rest.split("\")").next()?.split("\",").next());
+        texts.extend(messages.filter_map(longest));
+    }
+    texts.retain(|text| text.len() >= 20);
+    texts
+}
+
+/// The longest part of a message between its values, as HTML has it.
+fn longest(message: &str) -> Option<String> {
+    let parts = message.split(['{', '}']).step_by(2);
+    let longest = parts.max_by_key(|part| part.len())?;
+    Some(words(&longest.replace('&', "&#38;").replace('\'', "&#39;").replace("\\\"", "&#34;")))
 }
 
 /// A text without blanks between its words and elements.

@@ -89,3 +89,42 @@ fn stable(text: &str) -> String {
     }
     out
 }
+
+/// The texts of a page with a word in Latin letters, but for names that somebody chose, and what is typed or was written by a program.
+pub fn english(html: &str) -> Vec<String> {
+    let mut html = html.to_owned();
+    for element in ["code", "bdi", "pre", "time", "textarea"] {
+        html = without(&html, element);
+    }
+    let mut texts: Vec<String> = Vec::new();
+    for part in html.split('<') {
+        let (tag, text) = part.split_once('>').unwrap_or(("", part));
+        texts.push(text.trim().to_owned());
+        for attribute in ["aria-label", "title", "placeholder"] {
+            let value = tag.split_once(&format!(" {attribute}=\""));
+            let value = value.and_then(|(_, rest)| rest.split('"').next());
+            texts.extend(value.map(str::to_owned));
+        }
+    }
+    let has_word = |text: &String| {
+        let mut words = text.split(|c: char| !c.is_ascii_alphabetic());
+        words.any(|word| word.len() > 1 && word != "UTC")
+    };
+    texts.into_iter().filter(has_word).collect()
+}
+
+/// HTML without the elements of a name.
+fn without(html: &str, element: &str) -> String {
+    let (begin, end) = (format!("<{element}"), format!("</{element}>"));
+    let mut parts = html.split(&begin);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if part.starts_with(['>', ' ']) {
+            out += part.split_once(&end).map_or("", |(_, rest)| rest);
+        } else {
+            out += &begin;
+            out += part;
+        }
+    }
+    out
+}
