@@ -208,6 +208,11 @@ unit: rust postgres ## unit and property tests (all binaries at once where cargo
 		$(CARGO) test $(LOCKED) --workspace; \
 	fi
 
+.PHONY: races
+races: rust postgres ## changes of the console that meet, many times over; `unit` runs each eight times (RACE_ROUNDS=100)
+	$(call say,races)
+	@TRILANE_RACE_ROUNDS='$(or $(RACE_ROUNDS),100)' $(CARGO) test $(LOCKED) --workspace --test console -- races
+
 .PHONY: wasm-test
 wasm-test: build ## the built filter in a small WebAssembly host
 	$(call say,wasm tests)
@@ -434,7 +439,7 @@ estimates: rust ## the error of estimated usage against a tokenizer (needs Node)
 # What takes longer than `test` may, on a machine with Node: for every release, after `test`. Docker has a target of its
 # own: compose-test.
 .PHONY: test-long
-test-long: e2e-long tools-test mutations mesh-test clients-test release-test soak ## what takes longer, for a release: leases, mutations, meshes, clients, images, benchmark, drills, soak
+test-long: e2e-long races tools-test mutations mesh-test clients-test release-test soak ## what takes longer, for a release: leases, mutations, meshes, clients, images, benchmark, drills, soak
 	$(call say,all long tests passed)
 
 .PHONY: size

@@ -1,6 +1,16 @@
 // What pages can do better with a script. Without it everything works.
 
-const zone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+/** The texts of this script in the page's language. */
+const texts = document.querySelector("script[data-copy]").dataset;
+
+/** The reader's own locale of the page's language: `en-GB` on an English page. */
+function localeOfPage() {
+  const language = document.documentElement.lang;
+  const [first] = language.split("-");
+  return navigator.languages.find((of) => of.split("-")[0] === first) ?? language;
+}
+
+const zone = new Intl.DateTimeFormat(localeOfPage(), { dateStyle: "medium", timeStyle: "short" });
 
 /** Moments in the reader's zone; UTC stays at hand. */
 function showMoments(root) {
@@ -19,16 +29,16 @@ function showCopies(root) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "button copy";
-    button.textContent = "Copy";
+    button.textContent = texts.copy;
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(block.querySelector("code").textContent);
-        button.textContent = "Copied";
+        button.textContent = texts.copied;
       } catch {
-        button.textContent = "Select it";
+        button.textContent = texts.select;
         getSelection().selectAllChildren(block.querySelector("code"));
       }
-      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+      setTimeout(() => { button.textContent = texts.copy; }, 2000);
     });
     block.append(button);
   }
@@ -40,7 +50,7 @@ function keepLive(part) {
   const lost = document.createElement("p");
   lost.className = "notice warn";
   lost.role = "status";
-  lost.textContent = "The connection to the console is lost. This is what it said last.";
+  lost.textContent = texts.lost;
   const show = (html) => {
     part.innerHTML = html;
     enhance(part);

@@ -42,6 +42,14 @@ tokio::task_local! {
 #[derive(Debug, Clone, Copy)]
 pub struct Language(Option<&'static Messages>);
 
+impl PartialEq for Language {
+    fn eq(&self, other: &Self) -> bool {
+        self.tag() == other.tag()
+    }
+}
+
+impl Eq for Language {}
+
 impl Language {
     /// English, in which all texts are written.
     pub const ENGLISH: Self = Self(None);
@@ -88,12 +96,23 @@ impl Language {
 
     /// Whether it is the language of the page that is being made.
     pub fn is_current(self) -> bool {
-        self.tag() == Self::current().tag()
+        self == Self::current()
+    }
+
+    /// The language of this very tag, as it is stored; English without it.
+    pub fn stored(tag: &str) -> Self {
+        let found = Self::all().find(|language| language.tag() == tag);
+        found.unwrap_or(Self::ENGLISH)
     }
 
     /// Makes a page in this language; `path` is the page's, with the query.
     pub async fn scope<F: Future>(self, path: String, making: F) -> F::Output {
         CURRENT.scope((self, path), making).await
+    }
+
+    /// Makes texts in this language.
+    pub fn write<T>(self, making: impl FnOnce() -> T) -> T {
+        CURRENT.sync_scope((self, String::new()), making)
     }
 
     /// The tag (BCP 47).
@@ -113,9 +132,11 @@ impl Language {
     }
 }
 
-/// The path of the page that is being made, with the query, where it is in the reader's language.
-pub fn translated_page() -> Option<String> {
-    CURRENT.try_with(|(_, path)| path.clone()).ok()
+/// The path of the page that is being made, with the query.
+pub fn path_of_page() -> String {
+    CURRENT
+        .try_with(|(_, path)| path.clone())
+        .unwrap_or_default()
 }
 
 /// A weight of a range, `q=0.8`, in thousandths.

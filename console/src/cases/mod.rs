@@ -32,6 +32,7 @@ pub(crate) mod key_models;
 pub(crate) mod key_owners;
 pub(crate) mod key_rotation;
 pub(crate) mod keys;
+mod languages;
 pub(crate) mod ledger;
 mod managed_keys;
 pub(crate) mod managed_teams;

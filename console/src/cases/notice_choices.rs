@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::caller::Caller;
-use super::fields;
 use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
+use super::{fields, languages};
 use crate::in_transaction;
 use crate::store::owner_notices::{self, NoticeChoices};
 use crate::store::{Transaction, audit, people};
@@ -29,6 +29,8 @@ pub struct NoticeChoicesView {
     pub(crate) expiring: bool,
     /// Whether keys are told that were not used for 60 days.
     pub(crate) unused: bool,
+    /// The language of the mails, a tag (BCP 47).
+    pub(crate) language: String,
     /// Whether this console has a mail server. Without one nobody is mailed.
     pub(crate) has_mail_server: bool,
 }
@@ -47,6 +49,8 @@ pub struct NoticeChoicesBody {
     pub(crate) expiring: Option<bool>,
     /// Whether unused keys are told.
     pub(crate) unused: Option<bool>,
+    /// Another language of the mails: `en` or `zh-CN`.
+    pub(crate) language: Option<String>,
 }
 
 /// The choice as the audit has it: without the address.
@@ -56,6 +60,7 @@ struct AuditedChoices {
     budgets: bool,
     expiring: bool,
     unused: bool,
+    language: &'static str,
 }
 
 /// Describes a choice without the address, which the audit would keep.
@@ -65,6 +70,7 @@ pub(super) fn told(choices: &NoticeChoices) -> String {
         budgets: choices.budgets,
         expiring: choices.expiring,
         unused: choices.unused,
+        language: choices.language.tag(),
     };
     serde_json::to_string(&told).unwrap_or_default()
 }
@@ -75,6 +81,7 @@ fn view(choices: NoticeChoices, state: &ConsoleState) -> NoticeChoicesView {
         budgets: choices.budgets,
         expiring: choices.expiring,
         unused: choices.unused,
+        language: choices.language.tag().to_owned(),
         has_mail_server: state.sender.has_mail(),
     }
 }
@@ -146,6 +153,7 @@ async fn set(
     if let Some(Some(address)) = &asked.email {
         check(address)?;
     }
+    let language = languages::asked(asked.language.as_deref())?;
     if person.contains('\0') {
         return Err(ApiProblem::not_found());
     }
@@ -160,6 +168,7 @@ async fn set(
             budgets: asked.budgets.unwrap_or(was.budgets),
             expiring: asked.expiring.unwrap_or(was.expiring),
             unused: asked.unused.unwrap_or(was.unused),
+            language: language.unwrap_or(was.language),
         };
         if before.as_ref() != Some(&choices) {
             owner_notices::set(transaction, &person.id, &choices).await?;

@@ -6,12 +6,14 @@ use utoipa::ToSchema;
 
 use super::caller::Caller;
 use super::credentials::{keys, no_sealing_key};
+use super::languages;
 use super::once::{IdempotentRequest, IdempotentResponse};
 use super::paging::{ItemPage, PageParams};
 use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
 use crate::in_transaction;
+use crate::language::Language;
 use crate::secret::{self, NewSecret};
 use crate::store::webhooks::{self, Webhook};
 use crate::store::{StoreError, audit};
@@ -35,6 +37,8 @@ pub struct WebhookView {
     pub(crate) url: String,
     /// Percents of a budget at which one is sent.
     pub(crate) thresholds: Vec<u32>,
+    /// The language of the sentences of its messages, a tag (BCP 47).
+    pub(crate) language: String,
     /// The time at which the webhook was added, as RFC 3339.
     pub(crate) created_at: String,
     /// The time of the latest message that arrived.
@@ -100,6 +104,8 @@ pub struct NewWebhookBody {
     /// Percents of a budget at which a message is sent, once for each subject and period; 80 and 100 unless they are given.
     #[schema(max_items = 10)]
     pub(crate) thresholds: Option<Vec<u32>>,
+    /// The language of the sentences of its messages: `en` or `zh-CN`; that of the request unless it is given.
+    pub(crate) language: Option<String>,
 }
 
 fn view(webhook: Webhook) -> WebhookView {
@@ -108,6 +114,7 @@ fn view(webhook: Webhook) -> WebhookView {
         id: webhook.id,
         url: webhook.url,
         thresholds: webhook.thresholds,
+        language: webhook.language.tag().to_owned(),
         created_at: moment(webhook.created_at),
         delivered_at: webhook.delivered_at.map(moment),
         failure: webhook.failure.map(|(at, problem)| WebhookFailureView {
@@ -166,6 +173,7 @@ pub async fn create(
             "must be 1 to 10 percents from 1 to 100",
         ));
     }
+    let language = languages::asked(new.language.as_deref())?;
     let now = state.now();
     let value = NewSecret::webhook().map_err(ApiProblem::internal)?;
     let id = secret::new_id().map_err(ApiProblem::internal)?;
@@ -175,6 +183,7 @@ pub async fn create(
         url: shown(kind, &new.url),
         secret: String::new(),
         thresholds,
+        language: language.unwrap_or(Language::current()),
         created_at: now,
         delivered_at: None,
         failure: None,
@@ -237,7 +246,7 @@ pub async fn test(
     let found = webhooks::get(&mut transaction, id).await;
     transaction.rollback().await;
     let webhook = found?.ok_or_else(ApiProblem::not_found)?;
-    let message = message::new(message::TEST, &[], state.time())?;
+    let message = message::new(webhook.language, message::TEST, &[], state.time())?;
     let due = DueMessage::to(&webhook, keys(state).as_ref(), message);
     let sent = state.sender.send(&due, state.time().unix_timestamp()).await;
     let problem = sent.err();

@@ -124,20 +124,18 @@ fn every_language_has_every_message() {
     let all = sources.concat();
     for (tag, file) in FILES {
         let messages: HashMap<String, String> = serde_json::from_str(file).unwrap();
-        for message in &wanted {
-            assert!(messages.contains_key(message), "{tag} lacks {message:?}");
-        }
+        let missing = wanted.iter().filter(|it| !messages.contains_key(*it));
+        let mut faults: Vec<String> = missing.map(|it| format!("lacks {it:?}")).collect();
         for (english, text) in &messages {
-            assert!(
-                all.contains(&format!("\"{english}\"")),
-                "{tag}: nobody asks for {english:?}"
-            );
-            assert_eq!(
-                values(english),
-                values(text),
-                "{tag}: the values of {english:?}"
-            );
-            assert!(!text.trim().is_empty(), "{tag}: {english:?}");
+            let quoted = format!("\"{}\"", english.replace('"', "\\\""));
+            for (is_fault, what) in [
+                (!all.contains(&quoted), "nobody asks for"),
+                (values(english) != values(text), "other values in"),
+                (text.trim().is_empty(), "nothing for"),
+            ] {
+                faults.extend(is_fault.then(|| format!("{what} {english:?}")));
+            }
         }
+        assert!(faults.is_empty(), "{tag}:\n{}", faults.join("\n"));
     }
 }

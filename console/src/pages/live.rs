@@ -13,6 +13,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::{PageProblem, PageResult, SignedIn};
 use crate::cases::{ApiProblem, ConsoleState};
+use crate::language::Language;
 use crate::live::LivePlace;
 
 /// After how long a browser that has lost the connection comes again.
@@ -28,6 +29,8 @@ struct LivePart<M> {
     place: LivePlace,
     state: ConsoleState,
     signed_in: SignedIn,
+    /// The language of the page.
+    language: Language,
     make: M,
     /// The text that was sent last.
     sent: Option<String>,
@@ -46,7 +49,8 @@ impl<M> LivePart<M> {
                 return None;
             }
         }
-        let part = (self.make)().await.ok()?;
+        let making = self.language.scope(String::new(), (self.make)());
+        let part = making.await.ok()?;
         let event = if self.sent.as_ref() == Some(&part) {
             // It shows whether anybody is there.
             Event::default().comment("")
@@ -72,17 +76,18 @@ where
     F: Future<Output = Result<String, PageProblem>> + Send + 'static,
 {
     let too_many = || {
-        let detail = "too many pages are open: this one shows what it has";
+        let detail = t!("too many pages are open: this one shows what it has");
         ApiProblem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "/problems/too-many-pages",
-            detail,
+            &detail,
         )
     };
     let part = LivePart {
         place: state.live.enter().ok_or_else(too_many)?,
         state: state.clone(),
         signed_in,
+        language: Language::current(),
         make,
         sent: None,
     };

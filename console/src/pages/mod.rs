@@ -67,8 +67,10 @@ mod teams;
 pub mod tokens;
 mod usage;
 
+use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
+use http::{Method, StatusCode, Uri};
 
 use crate::cases::ConsoleState;
 use crate::text;
@@ -136,10 +138,21 @@ pub fn router(state: ConsoleState) -> Router {
         .merge(own_router())
         .merge(documents_router())
         .merge(admin_router())
+        .method_not_allowed_fallback(after_form)
         .layer(middleware::from_fn(languages::of_reader))
         .layer(middleware::from_fn(headers::on_pages))
         .route("/assets/{name}", get(assets::get))
         .with_state(state)
+}
+
+/// Answers who opens the address that a form was sent to, as a bookmark or a reload of its result does: the place it belongs to.
+async fn after_form(method: Method, uri: Uri) -> Response {
+    if method != Method::GET {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    let mut parts = uri.path().split('/').skip(1);
+    let place = parts.next().filter(|_| parts.next().is_some());
+    Redirect::to(&format!("/{}", place.unwrap_or_default())).into_response()
 }
 
 /// The pages that somebody sees first.

@@ -58,5 +58,6 @@ pub fn changes(fields: &Fields) -> NoticeChoicesBody {
         budgets: Some(fields.is_set("budgets")),
         expiring: Some(fields.is_set("expiring")),
         unused: Some(fields.is_set("unused")),
+        language: None,
     }
 }

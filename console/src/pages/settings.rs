@@ -224,6 +224,7 @@ pub async fn add_webhook(sent: SignedForm) -> PageResult {
                 kind,
                 url,
                 thresholds: (!thresholds.is_empty()).then_some(thresholds),
+                language: None,
             };
             webhooks::create(&state, &signed_in.caller, Some(fields.get("once")), new).await
         }

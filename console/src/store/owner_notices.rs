@@ -7,6 +7,7 @@ use trilane::limits::{SubjectKind, member_parts};
 
 use super::webhooks::{MessageCause, NewMessage};
 use super::{StoreError, Transaction, execute, fetch};
+use crate::language::Language;
 
 /// The most mails of a person within a day.
 pub const MOST_A_DAY: i64 = 20;
@@ -26,6 +27,8 @@ pub struct NoticeChoices {
     pub expiring: bool,
     /// Keys that nobody uses.
     pub unused: bool,
+    /// The language of the mails.
+    pub language: Language,
 }
 
 impl Default for NoticeChoices {
@@ -35,6 +38,7 @@ impl Default for NoticeChoices {
             budgets: true,
             expiring: true,
             unused: true,
+            language: Language::current(),
         }
     }
 }
@@ -47,18 +51,21 @@ pub async fn of_person(
     transaction: &mut Transaction,
     person: &str,
 ) -> Result<Option<NoticeChoices>, StoreError> {
-    let row: Option<(Option<String>, bool, bool, bool)> = fetch!(
+    let row: Option<(Option<String>, bool, bool, bool, String)> = fetch!(
         transaction,
         query_as.fetch_optional,
-        "SELECT email, budgets, expiring, unused FROM notice_choices WHERE person_id = $1",
+        "SELECT email, budgets, expiring, unused, language FROM notice_choices WHERE person_id = $1",
         (person)
     );
-    Ok(row.map(|(email, budgets, expiring, unused)| NoticeChoices {
-        email,
-        budgets,
-        expiring,
-        unused,
-    }))
+    Ok(row.map(
+        |(email, budgets, expiring, unused, language)| NoticeChoices {
+            email,
+            budgets,
+            expiring,
+            unused,
+            language: Language::stored(&language),
+        },
+    ))
 }
 
 /// Sets the choice of a person. Messages that wait go to the new address, or nowhere where there is none.
@@ -72,15 +79,16 @@ pub async fn set(
 ) -> Result<(), StoreError> {
     execute!(
         transaction,
-        "INSERT INTO notice_choices (person_id, email, budgets, expiring, unused) VALUES ($1, $2, $3, $4, $5) \
+        "INSERT INTO notice_choices (person_id, email, budgets, expiring, unused, language) VALUES ($1, $2, $3, $4, $5, $6) \
          ON CONFLICT (person_id) DO UPDATE SET email = excluded.email, budgets = excluded.budgets, \
-           expiring = excluded.expiring, unused = excluded.unused",
+           expiring = excluded.expiring, unused = excluded.unused, language = excluded.language",
         (
             person,
             &choices.email,
             choices.budgets,
             choices.expiring,
-            choices.unused
+            choices.unused,
+            choices.language.tag()
         )
     )?;
     if choices.email.is_none() {
@@ -100,6 +108,8 @@ pub struct NoticeReceiver {
     pub person: String,
     /// The name of what is told of, if it has one: the label of the key, the name of the team.
     pub name: Option<String>,
+    /// The language of the person's mails.
+    pub language: Language,
 }
 
 /// People who can be mailed about budgets, and were not about this one: `$1` to `$4` are its subject, kind, period and percent.
@@ -123,36 +133,39 @@ pub async fn of_budget(
     let (sql, member) = match kind {
         SubjectKind::Key => (
             of(
-                "p.id, k.label FROM keys k JOIN people p ON p.id = k.owner",
+                "p.id, k.label, c.language FROM keys k JOIN people p ON p.id = k.owner",
                 "k.id = $1",
             ),
             None,
         ),
-        SubjectKind::Owner => (of("p.id, NULL FROM people p", "p.id = $1"), None),
+        SubjectKind::Owner => (
+            of("p.id, NULL, c.language FROM people p", "p.id = $1"),
+            None,
+        ),
         SubjectKind::Member => (
             of(
-                "p.id, t.name FROM memberships m JOIN people p ON p.id = m.person_id JOIN teams t ON t.id = m.team_id",
+                "p.id, t.name, c.language FROM memberships m JOIN people p ON p.id = m.person_id JOIN teams t ON t.id = m.team_id",
                 "m.person_id = $5 AND m.team_id = $6",
             ),
             member_parts(subject),
         ),
         SubjectKind::Team => (
             of(
-                "p.id, t.name FROM memberships m JOIN people p ON p.id = m.person_id JOIN teams t ON t.id = m.team_id",
+                "p.id, t.name, c.language FROM memberships m JOIN people p ON p.id = m.person_id JOIN teams t ON t.id = m.team_id",
                 "m.team_id = $1 AND m.manager",
             ),
             None,
         ),
         SubjectKind::Group => (
             of(
-                "p.id, NULL FROM memberships m JOIN people p ON p.id = m.person_id",
+                "p.id, NULL, c.language FROM memberships m JOIN people p ON p.id = m.person_id",
                 "m.manager AND EXISTS (SELECT 1 FROM keys k WHERE k.team = m.team_id AND k.group_id = $1)",
             ),
             None,
         ),
     };
     let sql = sqlx::AssertSqlSafe(sql);
-    let rows: Vec<(String, Option<String>)> = match member {
+    let rows: Vec<(String, Option<String>, String)> = match member {
         Some((person, team)) => fetch!(
             transaction,
             query_as.fetch_all,
@@ -166,10 +179,13 @@ pub async fn of_budget(
             (subject, kind.name(), period, threshold)
         ),
     };
-    let rows = rows.into_iter().map(|(person, name)| NoticeReceiver {
-        person,
-        name: name.filter(|name| !name.is_empty()),
-    });
+    let rows = rows
+        .into_iter()
+        .map(|(person, name, language)| NoticeReceiver {
+            person,
+            name: name.filter(|name| !name.is_empty()),
+            language: Language::stored(&language),
+        });
     Ok(rows.collect())
 }
 
@@ -186,6 +202,8 @@ pub struct NoticedKey {
     pub period: String,
     /// The days before the end; 0: it is not about the end.
     pub days: u32,
+    /// The language of the owner's mails.
+    pub language: Language,
 }
 
 /// Keys of people who can be mailed. Left out are old values, and keys of sign-ins, which renew themselves.
@@ -194,16 +212,17 @@ const NOTICED: &str = "FROM notice_choices c JOIN people p ON p.id = c.person_id
     WHERE c.email IS NOT NULL AND NOT p.disabled AND NOT k.disabled AND k.counts_as IS NULL \
       AND NOT EXISTS (SELECT 1 FROM client_sign_ins s WHERE s.id = k.id)";
 
-type NoticedRow = (String, Option<String>, String, String, i64);
+type NoticedRow = (String, Option<String>, String, String, i64, String);
 
 fn noticed(rows: Vec<NoticedRow>) -> Vec<NoticedKey> {
     let rows = rows.into_iter();
-    rows.map(|(id, label, owner, period, days)| NoticedKey {
+    rows.map(|(id, label, owner, period, days, language)| NoticedKey {
         id,
         label,
         owner,
         period,
         days: u32::try_from(days).unwrap_or_default(),
+        language: Language::stored(&language),
     })
     .collect()
 }
@@ -231,7 +250,7 @@ pub async fn expiring(
 ) -> Result<Vec<NoticedKey>, StoreError> {
     let days = "CASE WHEN k.expires_at <= $3 THEN 1 ELSE 7 END";
     let sql = format!(
-        "SELECT k.id, k.label, p.id, k.expires_at, CAST({days} AS BIGINT) {NOTICED} \
+        "SELECT k.id, k.label, p.id, k.expires_at, CAST({days} AS BIGINT), c.language {NOTICED} \
          AND c.expiring AND k.expires_at > $1 AND k.expires_at <= $4 AND (k.created_at IS NULL OR k.created_at <= $2) \
          AND NOT EXISTS (SELECT 1 FROM webhook_events e WHERE e.receiver = p.id AND e.kind = 'expiring' AND e.subject = k.id \
            AND e.period = k.expires_at AND e.threshold <= {days}) ORDER BY k.expires_at, k.id LIMIT {BATCH}"
@@ -262,7 +281,7 @@ pub async fn unused(
 ) -> Result<Vec<NoticedKey>, StoreError> {
     let period = "'since ' || COALESCE(CAST(u.at AS TEXT), k.created_at)";
     let sql = format!(
-        "SELECT k.id, k.label, p.id, {period}, CAST(0 AS BIGINT) {NOTICED} \
+        "SELECT k.id, k.label, p.id, {period}, CAST(0 AS BIGINT), c.language {NOTICED} \
          AND c.unused AND (k.expires_at IS NULL OR k.expires_at > $1) AND COALESCE(u.at <= $3, k.created_at <= $2) \
          AND NOT EXISTS (SELECT 1 FROM webhook_events e WHERE e.receiver = p.id AND e.kind = 'unused' AND e.subject = k.id \
            AND e.period = {period}) ORDER BY k.id LIMIT {BATCH}"

@@ -268,7 +268,9 @@ CREATE TABLE notice_choices (
   email     TEXT,
   budgets   BOOLEAN NOT NULL,
   expiring  BOOLEAN NOT NULL,
-  unused    BOOLEAN NOT NULL
+  unused    BOOLEAN NOT NULL,
+  -- The language of the mails, a tag (BCP 47).
+  language  TEXT NOT NULL
 ) {by key};
 
 -- === What people and programs did.
@@ -588,6 +590,8 @@ CREATE TABLE webhooks (
   secret       TEXT NOT NULL,
   -- Percents of a budget, a JSON list.
   thresholds   TEXT NOT NULL,
+  -- The language of its sentences, a tag (BCP 47).
+  language     TEXT NOT NULL,
   created_at   BIGINT NOT NULL,
   -- The latest message that arrived, and the latest attempt that failed, with why.
   delivered_at BIGINT,

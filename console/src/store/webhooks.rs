@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::old_rows::OldRows;
 use super::{StoreError, Transaction, execute, fetch, on_either};
+use crate::language::Language;
 
 /// A message that is not in the database yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Webhook {
     pub secret: String,
     /// Percents of a budget.
     pub thresholds: Vec<u32>,
+    /// The language of its sentences.
+    pub language: Language,
     /// The time at which the webhook was added, in microseconds since 1970.
     pub created_at: i64,
     /// The time of the latest message that arrived.
@@ -92,6 +95,7 @@ type WebhookRow = (
     String,
     String,
     String,
+    String,
     i64,
     Option<i64>,
     Option<i64>,
@@ -101,7 +105,7 @@ type ClaimedRow = (String, String, String, String, String, String, i64);
 
 /// The columns of a webhook.
 const COLUMNS: &str =
-    "id, kind, url, secret, thresholds, created_at, delivered_at, failed_at, problem";
+    "id, kind, url, secret, thresholds, language, created_at, delivered_at, failed_at, problem";
 
 fn of(row: WebhookRow) -> Webhook {
     Webhook {
@@ -110,9 +114,10 @@ fn of(row: WebhookRow) -> Webhook {
         url: row.2,
         secret: row.3,
         thresholds: serde_json::from_str(&row.4).unwrap_or_default(),
-        created_at: row.5,
-        delivered_at: row.6,
-        failure: row.7.zip(row.8),
+        language: Language::stored(&row.5),
+        created_at: row.6,
+        delivered_at: row.7,
+        failure: row.8.zip(row.9),
     }
 }
 
@@ -137,13 +142,14 @@ pub async fn insert(transaction: &mut Transaction, webhook: &Webhook) -> Result<
     let thresholds = serde_json::to_string(&webhook.thresholds).unwrap_or_default();
     execute!(
         transaction,
-        "INSERT INTO webhooks (id, kind, url, secret, thresholds, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO webhooks (id, kind, url, secret, thresholds, language, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
         (
             &webhook.id,
             &webhook.kind,
             &webhook.url,
             &webhook.secret,
             thresholds,
+            webhook.language.tag(),
             webhook.created_at
         )
     )

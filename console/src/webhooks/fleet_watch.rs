@@ -11,7 +11,7 @@ use crate::credentials::{AccountCredential, SealingKeys};
 use crate::in_transaction;
 use crate::store::account_answers::{self, AccountAnswers, AccountName};
 use crate::store::credentials::{self, StoredCredential};
-use crate::store::webhooks::{self, MessageCause};
+use crate::store::webhooks::{self, MessageCause, Webhook};
 use crate::store::{Store, StoreError, Transaction, documents, envoys, hour_counts};
 use crate::timestamp::{microseconds, moment};
 
@@ -77,12 +77,12 @@ impl FleetWatch {
             let of_hook = |hook| troubles.iter().map(move |trouble| (hook, trouble));
             hooks.iter().flat_map(of_hook)
         };
-        let place = |hook: &String, trouble: &FleetTrouble| {
-            [hook, trouble.kind, &trouble.subject, &trouble.period]
+        let place = |hook: &Webhook, trouble: &FleetTrouble| {
+            [&hook.id, trouble.kind, &trouble.subject, &trouble.period]
                 .map(|part: &str| part.to_owned())
         };
         let new = pairs().filter(|(hook, trouble)| !self.told.contains(&place(hook, trouble)));
-        let new: Vec<(&String, &FleetTrouble)> = new.collect();
+        let new: Vec<(&Webhook, &FleetTrouble)> = new.collect();
         if !new.is_empty() {
             let told: Result<(), StoreError> =
                 in_transaction!(store, transaction => tell(transaction, &new, now).await);
@@ -101,9 +101,8 @@ impl FleetWatch {
         transaction: &mut Transaction,
         keys: Option<&SealingKeys>,
         now: OffsetDateTime,
-    ) -> Result<(Vec<String>, Vec<FleetTrouble>), StoreError> {
-        let hooks = webhooks::list(transaction, "", MOST).await?.into_iter();
-        let hooks: Vec<String> = hooks.map(|hook| hook.id).collect();
+    ) -> Result<(Vec<Webhook>, Vec<FleetTrouble>), StoreError> {
+        let hooks = webhooks::list(transaction, "", MOST).await?;
         if hooks.is_empty() {
             return Ok((hooks, Vec::new()));
         }
@@ -239,19 +238,19 @@ fn refused_by_vendor(
 
 async fn tell(
     transaction: &mut Transaction,
-    new: &[(&String, &FleetTrouble)],
+    new: &[(&Webhook, &FleetTrouble)],
     now: OffsetDateTime,
 ) -> Result<(), StoreError> {
     for (hook, trouble) in new {
         let (of_type, facts) = &trouble.message;
-        let new = message::new(of_type, facts, now)?;
+        let new = message::new(hook.language, of_type, facts, now)?;
         let cause = MessageCause {
             kind: trouble.kind,
             subject: &trouble.subject,
             period: &trouble.period,
             threshold: 0,
         };
-        webhooks::add_message(transaction, hook, &cause, &new, microseconds(now)).await?;
+        webhooks::add_message(transaction, &hook.id, &cause, &new, microseconds(now)).await?;
     }
     Ok(())
 }

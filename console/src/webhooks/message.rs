@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 
+use crate::language::{Language, translated};
 use crate::secret;
 use crate::store::StoreError;
 use crate::store::webhooks::NewMessage;
@@ -11,11 +12,12 @@ use crate::timestamp;
 /// The type of a message that only shows that messages arrive.
 pub const TEST: &str = "notice.test";
 
-/// Creates a message of this type, with these facts.
+/// Creates a message of this type, with these facts and a sentence in this language.
 ///
 /// # Errors
 /// The system gives no randomness.
 pub fn new(
+    language: Language,
     of_type: &str,
     facts: &[(&str, Value)],
     now: OffsetDateTime,
@@ -29,7 +31,8 @@ pub fn new(
         let found = facts.iter().find(|(of, _)| *of == name);
         found.map(|(_, value)| text(value)).unwrap_or_default()
     };
-    of(of_type, &sentence(of_type, fact), facts, now)
+    let sentence = language.write(|| sentence(of_type, fact));
+    of(of_type, &sentence, facts, now)
 }
 
 /// Creates a message of this type, with this sentence for people and these facts.
@@ -67,52 +70,66 @@ fn sentence(of_type: &str, fact: impl Fn(&str) -> String) -> String {
             let currency = fact("currency");
             let period = fact("period");
             // A day, 2026-11-25, is longer than a month, 2026-11.
-            let (each, within) = if period.len() > 7 {
-                ("day", "on")
+            let (kind, subject, percent) = (fact("kind"), fact("subject"), fact("threshold"));
+            let kind = translated(&kind);
+            let budget = money(&fact("budget"), &currency);
+            let spent = money(&fact("spent"), &currency);
+            if period.len() > 7 {
+                t!(
+                    "Budget of {kind} {subject}: {percent} % of {budget} a day are spent ({spent} on {period}).",
+                    kind = kind,
+                    subject = subject,
+                    percent = percent,
+                    budget = budget,
+                    spent = spent,
+                    period = period
+                )
             } else {
-                ("month", "in")
-            };
-            format!(
-                "Budget of {} {}: {} % of {} a {each} are spent ({} {within} {period}).",
-                fact("kind"),
-                fact("subject"),
-                fact("threshold"),
-                money(&fact("budget"), &currency),
-                money(&fact("spent"), &currency),
-            )
+                t!(
+                    "Budget of {kind} {subject}: {percent} % of {budget} a month are spent ({spent} in {period}).",
+                    kind = kind,
+                    subject = subject,
+                    percent = percent,
+                    budget = budget,
+                    spent = spent,
+                    period = period
+                )
+            }
         }
-        "envoy.not_seen" => format!(
-            "Envoy {} has not been seen since {}.",
-            fact("name"),
-            minute(&fact("seen_at"))
+        "envoy.not_seen" => t!(
+            "Envoy {name} has not been seen since {moment}.",
+            name = fact("name"),
+            moment = minute(&fact("seen_at"))
         ),
-        "account.no_credential" if fact("reason") == "unreadable" => format!(
-            "Account {} has no credential: {} cannot be opened, because the key that sealed it is missing.",
-            account(),
-            fact("credential")
+        "account.no_credential" if fact("reason") == "unreadable" => t!(
+            "Account {account} has no credential: {credential} cannot be opened, because the key that sealed it is missing.",
+            account = account(),
+            credential = fact("credential")
         ),
-        "account.no_credential" => format!(
-            "Account {} has no credential: the console does not keep {}.",
-            account(),
-            fact("credential")
+        "account.no_credential" => t!(
+            "Account {account} has no credential: the console does not keep {credential}.",
+            account = account(),
+            credential = fact("credential")
         ),
         "account.refused" => {
             let reason = match fact("fault").as_str() {
-                "no_credit" => "its credit is used up".to_owned(),
-                "dead_key" => "its credential is not valid any more".to_owned(),
-                "region" => "it is not served in this region".to_owned(),
-                "suspended" => "it is suspended".to_owned(),
+                "no_credit" => t!("its credit is used up"),
+                "dead_key" => t!("its credential is not valid any more"),
+                "region" => t!("it is not served in this region"),
+                "suspended" => t!("it is suspended"),
                 _ => format!("status {} {}", fact("status"), fact("code"))
                     .trim_end()
-                    .to_owned(),
+                    .to_owned()
+                    .into(),
             };
-            let since = minute(&fact("since"));
-            format!(
-                "The vendor has refused account {} since {since}: {reason}.",
-                account()
+            t!(
+                "The vendor has refused account {account} since {moment}: {reason}.",
+                account = account(),
+                moment = minute(&fact("since")),
+                reason = reason
             )
         }
-        TEST => "This is a test: notices of your trilane console arrive here.".to_owned(),
+        TEST => t!("This is a test: notices of your trilane console arrive here.").into_owned(),
         other => other.to_owned(),
     };
     // Names are texts of people: none of them begins a line.
@@ -194,7 +211,13 @@ mod tests {
                 .iter()
                 .map(|(name, value)| (name.as_str(), value.clone()))
                 .collect();
-            let message = new(of_type, &facts, OffsetDateTime::UNIX_EPOCH).unwrap();
+            let message = new(
+                Language::ENGLISH,
+                of_type,
+                &facts,
+                OffsetDateTime::UNIX_EPOCH,
+            )
+            .unwrap();
             let body: Value = serde_json::from_str(&message.body).unwrap();
             assert_eq!(body["text"], want);
         }

@@ -6,6 +6,7 @@ use trilane::limits::{Period, SubjectKind, Window};
 use trilane::money::Amount;
 
 use super::message;
+use crate::language::Language;
 use crate::store::owner_notices::{self, MOST_A_DAY};
 use crate::store::webhooks::{MessageCause, NewMessage};
 use crate::store::{StoreError, Transaction};
@@ -59,7 +60,7 @@ pub async fn tell_budget(
             percent,
             amounts: (&spent, &budget, currency),
         });
-        let message = notice.message(mails.console.as_deref(), now)?;
+        let message = notice.message(receiver.language, mails.console.as_deref(), now)?;
         let now = timestamp::microseconds(now);
         owner_notices::add_message(transaction, &receiver.person, &cause, &message, now).await?;
     }
@@ -116,10 +117,18 @@ impl OwnerNotice<'_> {
         match self {
             Self::Budget(budget) => budget.sentence(),
             Self::Expiring { name, at } => {
-                format!("Your key {name} expires at {}.", text::utc(at))
+                t!(
+                    "Your key {name} expires at {moment}.",
+                    name = name,
+                    moment = text::utc(at)
+                )
             }
             Self::Unused { name, since } => {
-                format!("Your key {name} was not used since {}.", text::utc(since))
+                t!(
+                    "Your key {name} was not used since {moment}.",
+                    name = name,
+                    moment = text::utc(since)
+                )
             }
         }
     }
@@ -129,24 +138,30 @@ impl OwnerNotice<'_> {
         match self {
             Self::Budget(budget) => budget.advice(),
             Self::Expiring { .. } => {
-                "Gateways refuse it from then on. Make another key where your team lets you, or ask an admin for a later end."
-                    .to_owned()
+                t!("Gateways refuse it from then on. Make another key where your team lets you, or ask an admin for a later end.").into_owned()
             }
             Self::Unused { .. } => {
-                "Disable it if you do not need it: a key that is forgotten can be found by others.".to_owned()
+                t!("Disable it if you do not need it: a key that is forgotten can be found by others.").into_owned()
             }
         }
     }
 
-    /// The mail, with a link to the console at this address.
+    /// The mail in this language, with a link to the console at this address.
     ///
     /// # Errors
     /// The system gives no randomness.
     pub fn message(
         &self,
+        language: Language,
         console: Option<&str>,
         now: OffsetDateTime,
     ) -> Result<NewMessage, StoreError> {
+        let (sentence, mail) = language.write(|| self.texts(console));
+        message::of(self.name(), &sentence, &[("mail", json!(mail))], now)
+    }
+
+    /// The sentence, which is the subject, and the whole text.
+    fn texts(&self, console: Option<&str>) -> (String, String) {
         let sentence = self.sentence().replace(char::is_control, " ");
         let page = match self {
             Self::Budget(NoticedBudget {
@@ -156,18 +171,25 @@ impl OwnerNotice<'_> {
             _ => "/me",
         };
         let link = console.map_or_else(
-            || "See the console of your gateway.".to_owned(),
-            |address| format!("See {address}{page}"),
+            || t!("See the console of your gateway.").into_owned(),
+            |address| t!("See {address}", address = format!("{address}{page}")),
+        );
+        let most = t!(
+            "You get at most {count} of these mails a day.",
+            count = MOST_A_DAY
         );
         let choose = console.map_or_else(
-            || "on the page Me of the console".to_owned(),
-            |address| format!("at {address}/me#notices"),
+            || t!("Choose which ones on the page Me of the console").into_owned(),
+            |address| {
+                t!(
+                    "Choose which ones at {address}",
+                    address = format!("{address}/me#notices")
+                )
+            },
         );
-        let mail = format!(
-            "{sentence}\n\n{}\n{link}\n\nYou get at most {MOST_A_DAY} of these mails a day. Choose which ones {choose}\n",
-            self.advice()
-        );
-        message::of(self.name(), &sentence, &[("mail", json!(mail))], now)
+        let advice = self.advice();
+        let mail = format!("{sentence}\n\n{advice}\n{link}\n\n{most} {choose}\n");
+        (sentence, mail)
     }
 }
 
@@ -175,27 +197,36 @@ impl NoticedBudget<'_> {
     fn sentence(&self) -> String {
         let Self { name, percent, .. } = self;
         let whose = match self.kind {
-            SubjectKind::Key => format!("of your key {name}"),
-            SubjectKind::Member => format!("of your keys of the team {name}"),
-            SubjectKind::Owner => "of all your keys".to_owned(),
-            SubjectKind::Team => format!("of your team {name}"),
-            SubjectKind::Group => format!("of the group {name}"),
-        };
-        let when = match self.period.window() {
-            Window::Day => "Today's",
-            Window::Month => "This month's",
+            SubjectKind::Key => t!("of your key {name}", name = name),
+            SubjectKind::Member => t!("of your keys of the team {name}", name = name),
+            SubjectKind::Owner => t!("of all your keys").into_owned(),
+            SubjectKind::Team => t!("of your team {name}", name = name),
+            SubjectKind::Group => t!("of the group {name}", name = name),
         };
         let (spent, budget, currency) = self.amounts;
         let amounts = match self.kind {
             // Others use it as well, and the managers of a team do not see what they spend.
             SubjectKind::Group => String::new(),
-            _ => format!(
-                ": {} of {}",
-                text::amount(currency, spent),
-                text::amount(currency, budget)
+            _ => t!(
+                ": {spent} of {budget}",
+                spent = text::amount(currency, spent),
+                budget = text::amount(currency, budget)
             ),
         };
-        format!("{when} budget {whose} is {percent} % spent{amounts}.")
+        match self.period.window() {
+            Window::Day => t!(
+                "Today's budget {whose} is {percent} % spent{amounts}.",
+                whose = whose,
+                percent = percent,
+                amounts = amounts
+            ),
+            Window::Month => t!(
+                "This month's budget {whose} is {percent} % spent{amounts}.",
+                whose = whose,
+                percent = percent,
+                amounts = amounts
+            ),
+        }
     }
 
     fn advice(&self) -> String {
@@ -203,15 +234,22 @@ impl NoticedBudget<'_> {
         let end = text::utc(&end);
         let ask = match self.kind {
             SubjectKind::Team | SubjectKind::Group => {
-                "Ask an admin for a larger one, or spread what is left."
+                t!("Ask an admin for a larger one, or spread what is left.")
             }
-            _ => "Ask an admin for a larger one if you need it.",
+            _ => t!("Ask an admin for a larger one if you need it."),
         };
-        if self.percent >= 100 {
-            format!("Gateways refuse requests that need it until {end}. {ask}")
+        let what = if self.percent >= 100 {
+            t!(
+                "Gateways refuse requests that need it until {moment}.",
+                moment = end
+            )
         } else {
-            format!("Once it is spent, gateways refuse requests that need it until {end}. {ask}")
-        }
+            t!(
+                "Once it is spent, gateways refuse requests that need it until {moment}.",
+                moment = end
+            )
+        };
+        format!("{what} {ask}")
     }
 }
 
@@ -286,7 +324,11 @@ mod tests {
                 ],
             ),
         ] {
-            let message = notice.message(Some("https://c.example"), OffsetDateTime::UNIX_EPOCH);
+            let message = notice.message(
+                Language::ENGLISH,
+                Some("https://c.example"),
+                OffsetDateTime::UNIX_EPOCH,
+            );
             let body: Value = serde_json::from_str(&message.unwrap().body).unwrap();
             assert_eq!(body["text"], sentence);
             let mail = body["mail"].as_str().unwrap();

@@ -87,7 +87,7 @@ impl OwnerWatch {
         notice: &OwnerNotice<'_>,
         now: OffsetDateTime,
     ) -> Result<(), StoreError> {
-        let message = notice.message(self.mails.console.as_deref(), now)?;
+        let message = notice.message(key.language, self.mails.console.as_deref(), now)?;
         let cause = MessageCause {
             kind,
             subject: &key.id,

@@ -154,7 +154,7 @@ impl BudgetWatch {
                     ("budget", json!(budget.to_string())),
                     ("currency", json!(currency)),
                 ];
-                let new = message::new("budget.threshold", &facts, now)?;
+                let new = message::new(hook.language, "budget.threshold", &facts, now)?;
                 let cause = MessageCause {
                     kind: change.kind.name(),
                     subject: &change.subject,

@@ -74,6 +74,27 @@ async fn the_choice_comes_before_the_browser() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_address_of_a_form_leads_to_its_place() {
+    let database = TestDatabase::sqlite();
+    let api = Api::new(&database).await;
+    for (path, want) in [
+        ("/people/ann/link", "/people"),
+        ("/envoys/edge/enrol", "/envoys"),
+        ("/envoys", "/"),
+        ("/sign-out", "/"),
+    ] {
+        let reply = get(&api, path, "").await;
+        assert_eq!(reply.status, StatusCode::SEE_OTHER, "{path}");
+        assert_eq!(reply.headers[LOCATION], want, "{path}");
+    }
+    let put = Request::put("/sign-out").body(String::new().into());
+    assert_eq!(
+        api.send(put.unwrap()).await.status,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn first_pages_are_whole_in_chinese() {
     let database = TestDatabase::sqlite();
     let api = Api::new(&database).await;

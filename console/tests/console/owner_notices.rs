@@ -89,6 +89,7 @@ on_both! {
             api.person(person, Role::Member).await;
             choose(&api, &admin, person, json!({"email": format!("{person}@example.com")})).await;
         }
+        choose(&api, &admin, "bob", json!({"language": "zh-CN"})).await;
         choose(&api, &admin, "mute", json!({"budgets": false})).await;
         let (put, patch) = (Method::PUT, Method::PATCH);
         api.post(&admin, "/api/v1/teams", &json!({"id": "blue", "name": "Blue"})).await.expect(201);
@@ -117,12 +118,12 @@ on_both! {
             // The owner's budget passes both percents at once, and is told of the greater; the team's passes one.
             ("14", &[
                 "ann@example.com This month's budget of all your keys is 100 % spent: $16.00 of $10.00.",
-                "bob@example.com This month's budget of your team Blue is 80 % spent: $16.00 of $20.00.",
+                "bob@example.com 你的团队 Blue 的本月预算已用 80 %：$16.00 / $20.00。",
             ]),
             // Managers do not see what others spend of a group.
             ("65", &[
-                "bob@example.com This month's budget of the group g is 80 % spent.",
-                "bob@example.com This month's budget of your team Blue is 100 % spent: $81.00 of $20.00.",
+                "bob@example.com 你的团队 Blue 的本月预算已用 100 %：$81.00 / $20.00。",
+                "bob@example.com 分组 g 的本月预算已用 80 %。",
             ]),
             ("1", &[]),
         ] {
@@ -232,14 +233,16 @@ on_both! {
         let (ann, viewer) = (api.person("ann", Role::Member).await, api.person("vic", Role::Viewer).await);
         let (own, of_ann) = ("/api/v1/me/notices", "/api/v1/people/ann/notices");
         let patch = async |token: &str, path: &str, body: Value| api.call(token, Method::PATCH, path, &[], &body).await;
-        let all = json!({"budgets": true, "expiring": true, "unused": true, "has_mail_server": false});
+        let all = json!({"budgets": true, "expiring": true, "unused": true, "language": "en", "has_mail_server": false});
         assert_eq!(api.get(&ann, own).await.expect(200), all, "all are on");
         for wrong in ["ann", "a@example.com,b@example.com", "a@example.com\r\nBcc: b@example.com", "", "mailto:a@example.com", " a@example.com"] {
             let problem = patch(&ann, own, json!({"email": wrong})).await.problem(422);
             assert_eq!(problem["problems"][0]["path"], "email", "{wrong:?}: {problem}");
         }
-        let mine = patch(&ann, own, json!({"email": "ann@example.com", "unused": false})).await.expect(200);
-        let want = json!({"email": "ann@example.com", "budgets": true, "expiring": true, "unused": false, "has_mail_server": false});
+        let problem = patch(&ann, own, json!({"language": "zh"})).await.problem(422);
+        assert_eq!(problem["problems"][0], json!({"path": "language", "reason": "must be one of en, zh-CN"}));
+        let mine = patch(&ann, own, json!({"email": "ann@example.com", "unused": false, "language": "zh-CN"})).await.expect(200);
+        let want = json!({"email": "ann@example.com", "budgets": true, "expiring": true, "unused": false, "language": "zh-CN", "has_mail_server": false});
         assert_eq!(mine, want);
         assert_eq!(api.get(&admin, of_ann).await.expect(200), want);
         patch(&viewer, own, json!({"email": "vic@example.com"})).await.expect(200);

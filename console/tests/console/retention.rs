@@ -192,7 +192,7 @@ on_both! {
         let (hour, fresh) = (at(0) - 3_600_000_000, at(-1));
         let mut sql = "INSERT INTO people VALUES ('p', 'P', 'admin', FALSE, 0, NULL, NULL);\n\
             INSERT INTO identity_providers VALUES ('i', 1, 'https://i.example', 'c', NULL, '{}', TRUE, 0);\n\
-            INSERT INTO webhooks (id, kind, url, secret, thresholds, created_at) VALUES ('w', 'webhook', 'https://a.example', '', '[80]', 0);\n".to_owned();
+            INSERT INTO webhooks (id, kind, url, secret, thresholds, language, created_at) VALUES ('w', 'webhook', 'https://a.example', '', '[80]', 'en', 0);\n".to_owned();
         sql.push_str(&format!("INSERT INTO keys (sha256, id, group_id) VALUES ('{}', 'of', 'g');\n", "ab".repeat(32)));
         // (the row's name, whether it stays, the row)
         let mut wanted: Vec<String> = Vec::new();

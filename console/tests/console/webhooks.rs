@@ -46,7 +46,8 @@ on_both! {
         let api = Api::new(database).await;
         let admin = api.person("root", Role::Admin).await;
         publish(&api, &admin, &document("g", PRICES)).await;
-        let made = api.post(&admin, "/api/v1/webhooks", &json!({"url": "https://example.com/hook"})).await.expect(201);
+        let made = api.post(&admin, "/api/v1/webhooks", &json!({"url": "https://example.com/hook", "language": "zh-CN"})).await.expect(201);
+        assert_eq!(made["webhook"]["language"], "zh-CN");
         assert!(made["secret"].as_str().unwrap().starts_with("tlw-"), "{made}");
         assert_eq!(made["webhook"]["thresholds"], json!([80, 100]));
         let limits = json!({"budget": {"per_day": "2", "per_month": "100"}});

@@ -112,6 +112,7 @@ mod tests {
             kind: WebhookKind::Email,
             url: "mailto:ann@example.com".to_owned(),
             thresholds: Vec::new(),
+            language: "en".to_owned(),
             created_at: String::new(),
             delivered_at: delivered.map(str::to_owned),
             failure: failed.map(|at| WebhookFailureView {

@@ -70,7 +70,12 @@ fn texts(template: &str) -> Vec<String> {
 fn longest(message: &str) -> Option<String> {
     let parts = message.split(['{', '}']).step_by(2);
     let longest = parts.max_by_key(|part| part.len())?;
-    Some(words(&longest.replace('&', "&#38;").replace('\'', "&#39;").replace("\\\"", "&#34;")))
+    Some(words(
+        &longest
+            .replace('&', "&#38;")
+            .replace('\'', "&#39;")
+            .replace("\\\"", "&#34;"),
+    ))
 }
 
 /// A text without blanks between its words and elements.
