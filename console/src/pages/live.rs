@@ -80,7 +80,7 @@ where
         ApiProblem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "/problems/too-many-pages",
-            &detail,
+            detail,
         )
     };
     let part = LivePart {
