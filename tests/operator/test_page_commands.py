@@ -78,10 +78,11 @@ NOT_READ = {
 
 
 def commands() -> dict[str, list[str]]:
-    """The blocks of shell of each page that has some, but for those of docs/clients: tests/clients runs all of these."""
+    """The blocks of shell of each page that has some, but for those of docs/clients, all of which tests/clients runs, and of docs/zh-CN,
+    which are those of the English pages (`test_pages.py`)."""
     pages = {str(page.relative_to(ROOT)): page for page in (*PAGES, ROOT / "CONTRIBUTING.md")}
     found = {name: [block.text for block in blocks(page.read_text(encoding="utf-8"), "sh")] for name, page in pages.items()}
-    return {name: texts for name, texts in found.items() if texts and not name.startswith("docs/clients/")}
+    return {name: texts for name, texts in found.items() if texts and not name.startswith(("docs/clients/", "docs/zh-CN/"))}
 
 
 FOUND = commands()
