@@ -29,6 +29,10 @@ pub struct EnvoyReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 64)]
     pub clock: Option<String>,
+    /// The end of the certificate with which its Envoy ends TLS, as RFC 3339. Absent: it ends none, or the agent does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 64)]
+    pub certificate_ends_at: Option<String>,
     /// Bytes of the ledger that it has not sent yet.
     #[serde(default)]
     pub ledger_waiting: u64,
@@ -44,7 +48,14 @@ impl EnvoyReport {
         let document = self.document.as_deref().unwrap_or_default();
         let in_force = self.in_force.as_deref().unwrap_or_default();
         let clock = self.clock.as_deref().unwrap_or_default();
-        let texts = [self.version.as_str(), document, in_force, clock];
+        let certificate = self.certificate_ends_at.as_deref().unwrap_or_default();
+        let texts = [
+            self.version.as_str(),
+            document,
+            in_force,
+            clock,
+            certificate,
+        ];
         let numbers = [
             self.keys.unwrap_or_default(),
             self.keys_read.unwrap_or_default(),

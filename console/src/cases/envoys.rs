@@ -295,7 +295,7 @@ pub async fn report(
         ));
     }
     if !report.is_within_bounds() {
-        let reason = "version, document, in_force and clock have at most 64 characters, numbers 63 bits, and troubles are at most 10";
+        let reason = "version, document, in_force, clock and certificate_ends_at have at most 64 characters, numbers 63 bits, and troubles are at most 10";
         return Err(ApiProblem::invalid("", reason));
     }
     let clock = report.clock.as_deref().and_then(timestamp::parse);

@@ -113,6 +113,8 @@ pub struct AgentSettings {
     pub admin: Option<AdminPlace>,
     /// The file of the document in force, if it is put there by this process: then it is served too.
     pub published: Option<PathBuf>,
+    /// The file of the certificate with which that Envoy ends TLS, if it ends any.
+    pub certificate: Option<PathBuf>,
 }
 
 /// The directory of an agent: the paths in it.
@@ -311,6 +313,7 @@ fn prepare(
         envoy,
         noting(),
         Arc::clone(&metrics.keys_read),
+        settings.certificate.clone(),
     );
     let clients = ClientSettingsCopy::new(console.clone(), place.client_settings());
     let client_settings = clients.served();
@@ -441,6 +444,7 @@ async fn serve_until_signal(args: AgentArgs) -> Result<(), Failure> {
         ledger: args.ledger.clone(),
         admin: args.admin.clone(),
         published: args.publish.clone(),
+        certificate: None,
     };
     let tell = move |line: &str| printer.news("agent", line, json!({"text": line}));
     let agent = tokio::select! {

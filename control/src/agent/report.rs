@@ -1,11 +1,13 @@
 //! Tells the console how this agent stands.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use trilane_console::cases::EnvoyReport;
+use trilane_console::connections::certificate_end;
 
 use super::client::ConsoleClient;
 use super::feed_reads::FeedReads;
@@ -22,6 +24,8 @@ pub struct StandingReport {
     path: String,
     standing: Arc<AgentProgress>,
     keys_read: Arc<FeedReads>,
+    /// The file of Envoy's certificate.
+    certificate: Option<PathBuf>,
     /// The latest report: when it was sent, and the keys that Envoy had.
     sent: Option<(Instant, Option<u64>)>,
 }
@@ -33,15 +37,23 @@ impl StandingReport {
         envoy: &str,
         standing: Arc<AgentProgress>,
         keys_read: Arc<FeedReads>,
+        certificate: Option<PathBuf>,
     ) -> Self {
         Self {
             console,
             path: format!("/api/v1/envoys/{envoy}/report"),
             standing,
             keys_read,
+            certificate,
             sent: None,
         }
     }
+}
+
+/// The end of a certificate, as RFC 3339.
+fn end(chain: &Path) -> Option<String> {
+    let end = OffsetDateTime::from_unix_timestamp(certificate_end(chain)?).ok()?;
+    end.format(&Rfc3339).ok()
 }
 
 impl PeriodicTask for StandingReport {
@@ -58,6 +70,7 @@ impl PeriodicTask for StandingReport {
         let report = EnvoyReport {
             clock: OffsetDateTime::now_utc().format(&Rfc3339).ok(),
             keys_read,
+            certificate_ends_at: self.certificate.as_deref().and_then(end),
             ..self.standing.report()
         };
         let report = serde_json::to_vec(&report).unwrap_or_default();

@@ -211,6 +211,7 @@ impl AgentProgress {
             keys: state.keys,
             keys_read: None,
             clock: None,
+            certificate_ends_at: None,
             ledger_waiting: state.backlog.waiting(),
             troubles: state.troubles.iter().map(trouble).collect(),
         }

@@ -101,6 +101,7 @@ impl ConsoleLink {
             ledger: plan.ledger.clone(),
             admin: Some(plan.run.admin()),
             published: Some(plan.run.document()),
+            certificate: Some(plan.data.certs().join("server.crt")),
         };
         let told = |line: &str| tell(&format!("agent: {line}"));
         let public = match console {
