@@ -27,7 +27,9 @@ pub enum KeyStatus {
         /// The group that the key acts for.
         group: Rc<Group>,
     },
-    /// Unknown, revoked, disabled or expired. Clients are not told which.
+    /// Disabled or expired. To clients it is as [`Self::Invalid`].
+    Ended(Box<KeyRecord>),
+    /// Unknown or revoked.
     Invalid,
     /// The policy in force cannot tell: a publication is under way, another release wrote the record, or the
     /// first full sync of the feed is not complete. The key may be valid, so this is never a 401.
@@ -71,7 +73,7 @@ fn status(key: KeyRecord, in_force: &InForce, store: &impl KeyStore) -> KeyStatu
     // The clock is read only where it matters: it is a call out of the filter.
     let expired = key.expires_at.is_some_and(|end| end <= store.now());
     if key.disabled || expired {
-        return KeyStatus::Invalid;
+        return KeyStatus::Ended(Box::new(key));
     }
     // A feed may name a group that only a newer policy has.
     let group_in = |policy: &Policy| policy.group(&key.group).cloned();

@@ -2,7 +2,7 @@
 
 use super::key_place::{accepts, protocol_of};
 use super::misplaced::misplaced;
-use super::request::{AuthenticatedCaller, MisplacedKey};
+use super::request::{AuthenticatedCaller, RefusedKey};
 use super::step::{Step, Trace};
 use crate::auth::{self, CredentialForm, KeyStatus, KeyStore, PresentedCredential};
 use crate::config::snapshot::InForce;
@@ -23,8 +23,8 @@ pub(super) struct Authenticated {
 /// The reason why a request was not authenticated.
 #[derive(Debug)]
 pub(super) struct Unauthenticated {
-    /// The valid key that came where its group does not read it.
-    pub misplaced: Option<MisplacedKey>,
+    /// The known key that is refused.
+    pub key: Option<RefusedKey>,
     /// The reply to the client.
     pub rejection: Rejection,
 }
@@ -32,7 +32,7 @@ pub(super) struct Unauthenticated {
 impl From<Rejection> for Unauthenticated {
     fn from(rejection: Rejection) -> Self {
         Self {
-            misplaced: None,
+            key: None,
             rejection,
         }
     }
@@ -68,12 +68,17 @@ pub(super) fn authenticate(
     };
     // The forms whose key was looked up and is not valid.
     let mut invalid = Vec::new();
+    let mut ended = None;
     for (form, key) in presented {
         environment.begin(Step::Key);
         if form == CredentialForm::Query && !in_force.policy.query_key {
             continue;
         }
         match auth::authenticate(&key, in_force, environment) {
+            KeyStatus::Ended(key) => {
+                invalid.push(form);
+                ended.get_or_insert(key);
+            }
             KeyStatus::Invalid => invalid.push(form),
             KeyStatus::Undecided => return Err(Rejection::NotReady.into()),
             KeyStatus::Valid { key, group } => {
@@ -92,10 +97,13 @@ pub(super) fn authenticate(
     Err(
         match misplaced(others, head, target, endpoint, in_force, environment) {
             Some((key, detail)) => Unauthenticated {
-                misplaced: Some(key),
+                key: Some(key),
                 rejection: Rejection::KeyMisplaced { detail },
             },
-            None => Rejection::Unauthenticated.into(),
+            None => Unauthenticated {
+                key: ended.map(|key| RefusedKey::new(*key, None)),
+                rejection: Rejection::Unauthenticated,
+            },
         },
     )
 }

@@ -93,7 +93,7 @@ pub(super) fn decide(
         }
         (Err(denied), _) => {
             let known = RecordBuilder {
-                misplaced: denied.misplaced,
+                refused_key: denied.key,
                 ..RecordBuilder::new(line)
             };
             return Decision::reject(known, context, denied.rejection);

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use super::key_place::accepts;
-use super::request::MisplacedKey;
+use super::request::RefusedKey;
 use super::route::Route;
 use crate::auth::{CredentialForm, KeyStatus, KeyStore, PresentedCredential, authenticate};
 use crate::config::policy::{Clients, Group, GroupKind};
@@ -23,7 +23,7 @@ pub(super) fn misplaced(
     endpoint: &Endpoint,
     in_force: &InForce,
     world: &impl KeyStore,
-) -> Option<(MisplacedKey, String)> {
+) -> Option<(RefusedKey, String)> {
     let query_key = in_force.policy.query_key;
     let reads = |group: &Group, clients, form: CredentialForm| {
         let looked_at = CredentialForm::of(endpoint).contains(&form);
@@ -48,12 +48,7 @@ pub(super) fn misplaced(
             .filter(|form| reads(&group, Clients::Current, **form))
             .partition(|form| now(form));
         let detail = detail(place, endpoint, &group, &read, &more);
-        let misplaced = MisplacedKey {
-            key: key.id,
-            found_in: place,
-            group,
-        };
-        return Some((misplaced, detail));
+        return Some((RefusedKey::new(key, Some(place)), detail));
     }
     None
 }

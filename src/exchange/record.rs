@@ -10,7 +10,7 @@ use super::environment::{Clock, StreamEnd};
 use super::estimating::UnreportedExchange;
 use super::limits::local;
 use super::recorded_key::RecordedKey;
-use super::request::{AuthenticatedCaller, MisplacedKey, NamedModel, RequestLine};
+use super::request::{AuthenticatedCaller, NamedModel, RefusedKey, RequestLine};
 use super::response::{Replaced, Response, UpstreamResult};
 use super::several_accounts::SeveralAccounts;
 use super::upstream_request::UpstreamRequest;
@@ -30,8 +30,8 @@ pub(super) struct RecordBuilder {
     pub line: RequestLine,
     /// The holder of the valid key that the request has.
     pub caller: Option<AuthenticatedCaller>,
-    /// The valid key that came where its group does not read it.
-    pub misplaced: Option<MisplacedKey>,
+    /// The known key that is refused.
+    pub refused_key: Option<RefusedKey>,
     /// The model that path or body name, or that a rejection found fault with.
     pub named: Option<NamedModel>,
     /// Whether the client asks for a stream.
@@ -156,7 +156,7 @@ impl RecordBuilder {
         let Self {
             line,
             caller,
-            misplaced,
+            refused_key,
             named,
             stream: streamed,
             upstream,
@@ -217,7 +217,7 @@ impl RecordBuilder {
         {
             failed.error = failed.error.take().and_then(|error| error.told(with_text));
         }
-        let key = RecordedKey::of(caller, misplaced);
+        let key = RecordedKey::of(caller, refused_key);
         Record {
             endpoint: endpoint.map(|endpoint| endpoint.name().into()),
             operation: upstream.and(operation).map(Operation::name),

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
-use super::request::{AuthenticatedCaller, MisplacedKey};
+use super::request::{AuthenticatedCaller, RefusedKey};
 
-/// The facts of a valid key that a record has; none where the request had no such key.
+/// The facts of a known key that a record has; none where the request had no such key.
 #[derive(Debug, Default)]
 pub(super) struct RecordedKey {
     pub id: Option<SmolStr>,
@@ -22,9 +22,9 @@ pub(super) struct RecordedKey {
 }
 
 impl RecordedKey {
-    /// Of a caller, or of a key that came where its group does not read it.
-    pub(super) fn of(caller: Option<AuthenticatedCaller>, misplaced: Option<MisplacedKey>) -> Self {
-        match (caller, misplaced) {
+    /// Of a caller, or of a key that is refused.
+    pub(super) fn of(caller: Option<AuthenticatedCaller>, refused: Option<RefusedKey>) -> Self {
+        match (caller, refused) {
             (Some(caller), _) => Self {
                 id: Some(caller.key),
                 found_in: None,
@@ -34,10 +34,12 @@ impl RecordedKey {
                 group: Some(caller.group.id.clone()),
                 currency: caller.currency,
             },
-            (None, Some(misplaced)) => Self {
-                id: Some(misplaced.key),
-                found_in: Some(misplaced.found_in),
-                group: Some(misplaced.group.id.clone()),
+            (None, Some(refused)) => Self {
+                id: Some(refused.id),
+                found_in: refused.found_in,
+                owner: refused.owner,
+                team: refused.team,
+                group: Some(refused.group),
                 ..Self::default()
             },
             (None, None) => Self::default(),

@@ -162,15 +162,32 @@ fn subjects(key: &KeyRecord, group: &Group, policy: &Policy) -> Vec<Subject> {
     all.chain(group.limits.clone().map(Subject::told)).collect()
 }
 
-/// A valid key that was sent where its group does not read it.
+/// A known key that is refused: disabled, expired, or sent where its group does not read it.
 #[derive(Debug)]
-pub(super) struct MisplacedKey {
+pub(super) struct RefusedKey {
     /// The id of the key.
-    pub key: SmolStr,
-    /// The name of the header that it came in, or `query`.
-    pub found_in: &'static str,
-    /// The key's group.
-    pub group: Rc<Group>,
+    pub id: SmolStr,
+    /// Its owner.
+    pub owner: Option<SmolStr>,
+    /// Its team.
+    pub team: Option<SmolStr>,
+    /// The id of its group.
+    pub group: SmolStr,
+    /// The name of the header that it came in, or `query`, where its group does not read it there.
+    pub found_in: Option<&'static str>,
+}
+
+impl RefusedKey {
+    /// The key of a record.
+    pub(super) fn new(key: KeyRecord, found_in: Option<&'static str>) -> Self {
+        Self {
+            id: key.id,
+            owner: key.owner,
+            team: key.team,
+            group: key.group,
+            found_in,
+        }
+    }
 }
 
 /// The model that a request names.

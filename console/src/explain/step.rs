@@ -174,10 +174,8 @@ impl Credentials {
             }
             match authenticate(key, &gateway.in_force, &gateway.world) {
                 KeyStatus::Valid { .. } => taken(&format!("{id} is good"), record, *form, good),
-                KeyStatus::Invalid | KeyStatus::Undecided if record.disabled => {
-                    format!("{id} is disabled")
-                }
-                KeyStatus::Invalid | KeyStatus::Undecided => {
+                KeyStatus::Ended(_) if record.disabled => format!("{id} is disabled"),
+                KeyStatus::Ended(_) | KeyStatus::Invalid | KeyStatus::Undecided => {
                     match record.expires_at.and_then(timestamp::unix_text) {
                         Some(end) => format!("{id} expired at {end}"),
                         None => format!("{id} cannot be judged"),

@@ -216,7 +216,8 @@ impl BatchSums {
         ]);
         self.count(record);
         self.hours.entry(key).or_default().add(record);
-        if !record.key().is_empty() {
+        // A key that is refused was not used.
+        if !record.key().is_empty() && record.status_code() != 401 {
             let used = self.used.entry(text(record.key())).or_insert(at);
             *used = at.max(*used);
         }

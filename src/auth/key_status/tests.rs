@@ -135,7 +135,7 @@ fn fed_terms(epoch: u64, terms: KeyTerms<'_>) -> Vec<u8> {
 fn verdict(feed: Option<FeedStatus>, store: &Records) -> String {
     match authenticate(&key(), &in_force(feed), store) {
         KeyStatus::Valid { group, .. } => group.id.to_string(),
-        KeyStatus::Invalid => "401".to_owned(),
+        KeyStatus::Invalid | KeyStatus::Ended(_) => "401".to_owned(),
         KeyStatus::Undecided => "503".to_owned(),
     }
 }
@@ -344,7 +344,7 @@ fn a_key_is_judged_by_one_document() {
         };
         let verdict = match authenticate(&key(), &in_force(None), &store) {
             KeyStatus::Valid { group, .. } => group.id.clone(),
-            KeyStatus::Invalid => "401".into(),
+            KeyStatus::Invalid | KeyStatus::Ended(_) => "401".into(),
             KeyStatus::Undecided => "503".into(),
         };
         assert_eq!(verdict, want, "{case}");

@@ -433,6 +433,8 @@ fn whose_a_key_is() {
             (Some("owned"), Some("Zoë, sales")),
         ),
         ("nobody's", "k-a", "/v1/models", (Some("a"), None)),
+        ("a disabled one", "k-off", "/v1/models", (Some("off"), None)),
+        ("an expired one", "k-old", "/v1/models", (Some("old"), None)),
         ("no key", "k-none", "/v1/models", (None, None)),
     ] {
         let record = play(key, path);

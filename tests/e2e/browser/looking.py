@@ -36,11 +36,32 @@ def look_at(page: Any, name: str) -> None:
     assert page.locator("h1").count() == 1
     for theme, rules in (("light", EVERY_RULE), ("dark", COLOURS)):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert over <= 0, f"{name} scrolls sideways by {over} px at {width} px"
-            if TAKES_SCREENSHOTS:
-                page.screenshot(path=SCREENSHOTS / f"{name}-{width}-{theme}.png", full_page=True)
+        _fits(page, f"{name}-{{}}-{theme}")
         assert violations(page, rules) == [], f"{name}, {theme}"
     page.set_viewport_size(before)
+
+
+def look_in(language: str, page: Any, name: str) -> None:
+    """The same page in another language: its texts have other lengths."""
+    before = page.viewport_size
+    address = page.evaluate("location.origin")
+    page.context.add_cookies([{"name": "trilane-language", "value": language, "url": address}])
+    try:
+        page.reload()
+        assert page.evaluate("document.documentElement.lang") == language, name
+        for theme in ("dark", "light") if TAKES_SCREENSHOTS else ("light",):
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            _fits(page, f"{name}-{{}}-{theme}-{language}")
+    finally:
+        page.context.clear_cookies(name="trilane-language")
+        page.set_viewport_size(before)
+
+
+def _fits(page: Any, shot: str) -> None:
+    """The page scrolls sideways at no width. `shot` names a screenshot by its width."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert over <= 0, f"{shot.format(width)} scrolls sideways by {over} px"
+        if TAKES_SCREENSHOTS:
+            page.screenshot(path=SCREENSHOTS / f"{shot.format(width)}.png", full_page=True)

@@ -1,4 +1,4 @@
-"""Every page: nothing against the policy, no accessibility violation in either theme, no sideways scrolling at any width."""
+"""Every page: nothing against the policy, no accessibility violation in either theme, no sideways scrolling at any width, in no language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 from e2e.browser.chromium import Browsers, Visitor
-from e2e.browser.looking import EVERY_RULE, look_at, violations
+from e2e.browser.looking import EVERY_RULE, look_at, look_in, violations
 from e2e.browser.pages import PAGES
 from e2e.browser.seeded import SeededConsole
 
@@ -37,7 +37,9 @@ def test_a_page(site: SeededConsole, visitor_of: Callable[[str], Visitor], name:
         asked = {"client_id": "trilane", "scope": "keys:write usage:read documents:write accounts:read"} if name.endswith("-api") else None
         named["user_code"] = httpx.post(f"{site.url}/oauth/device_authorization", data=asked, trust_env=False).json()["user_code"]
     try:
-        look_at(visitor.open(path.format_map(named)), name)
+        page = visitor.open(path.format_map(named))
+        look_at(page, name)
+        look_in("zh-CN", page, name)
     finally:
         # Each page has its own, also one that fails.
         faults, visitor.faults = visitor.faults, []

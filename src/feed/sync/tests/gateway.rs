@@ -68,7 +68,7 @@ impl Filter {
         };
         match authenticate(&api_key(key), &in_force, self) {
             KeyStatus::Valid { group, .. } => Judged::Good(group.id.to_string()),
-            KeyStatus::Invalid => Judged::Refused,
+            KeyStatus::Invalid | KeyStatus::Ended(_) => Judged::Refused,
             KeyStatus::Undecided => Judged::Undecided,
         }
     }
