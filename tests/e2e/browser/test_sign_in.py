@@ -7,7 +7,6 @@ import re
 import httpx
 import pytest
 from e2e.browser.chromium import Browsers
-from e2e.browser.looking import look_at
 from e2e.browser.seeded import SeededConsole
 
 PASSWORD = "correct horse battery staple"
@@ -85,14 +84,15 @@ def test_the_language_is_kept(site: SeededConsole, chromium: Browsers) -> None:
         page.get_by_role("button", name="简体中文").click()
         page.get_by_role("heading", name="欢迎").wait_for()
         assert page.locator("html").get_attribute("lang") == "zh-CN"
-        look_at(page, "sign-in-link-chinese")
         page.get_by_role("button", name="登录").click()
         page.wait_for_url(lambda url: "/sign-in" not in url)
-        page = visitor.open("/me/password")
-        page.get_by_role("heading", name="设置密码").wait_for()
-        look_at(page, "password-chinese")
+        page = visitor.open("/me?from=a-bookmark")
+        page.get_by_role("heading", name="我的").first.wait_for()
+        # The browser's own locale is another one.
+        assert re.match(r"\d{4}年\d{1,2}月\d{1,2}日", page.locator("main time").first.inner_text())
         page.get_by_role("button", name="English").click()
-        page.get_by_role("heading", name="Set a password").wait_for()
+        page.get_by_role("heading", name="Me", exact=True).wait_for()
+        assert page.url.endswith("/me?from=a-bookmark")
 
 
 def client(site: SeededConsole, person: str) -> httpx.Client:
