@@ -209,7 +209,8 @@ macro_rules! t {
         $crate::language::translated($english)
     };
     ($english:literal, $($name:ident = $value:expr),+ $(,)?) => {
-        $crate::language::filled($english, &[$((stringify!($name), &$value as &dyn ::core::fmt::Display)),+])
+        // A block of its own: nothing of it is kept while something else is awaited.
+        { $crate::language::filled($english, &[$((stringify!($name), &$value as &dyn ::core::fmt::Display)),+]) }
     };
 }
 

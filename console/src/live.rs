@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::language::Language;
+
 /// The parts that are looked at, at the same time. Each keeps a connection open.
 const MOST: usize = 256;
 
@@ -14,6 +16,9 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// A part that all see alike, and when it was made.
 type SharedPart = (Instant, Arc<str>);
+
+/// The name of such a part, and the tag of its language.
+type SharedName = (&'static str, &'static str);
 
 /// A place among them. Dropped, it is free again.
 #[derive(Debug)]
@@ -30,7 +35,7 @@ pub struct LiveParts {
     places: Arc<Semaphore>,
     ended: Arc<watch::Sender<bool>>,
     /// The parts that are the same for all who may see them, by name, and since when each is.
-    shared: Arc<Mutex<BTreeMap<&'static str, SharedPart>>>,
+    shared: Arc<Mutex<BTreeMap<SharedName, SharedPart>>>,
 }
 
 impl Default for LiveParts {
@@ -79,8 +84,9 @@ impl LiveParts {
         name: &'static str,
         make: impl AsyncFnOnce() -> Result<String, E>,
     ) -> Result<Arc<str>, E> {
+        let name = (name, Language::current().tag());
         let mut shared = self.shared.lock().await;
-        if let Some((at, part)) = shared.get(name)
+        if let Some((at, part)) = shared.get(&name)
             && at.elapsed() < self.every
         {
             return Ok(Arc::clone(part));
@@ -125,6 +131,18 @@ mod tests {
         late.end();
         assert!(!waiting.await.expect("it ends"));
         assert!(!late.enter().expect("a place").wait().await);
+    }
+
+    #[tokio::test]
+    async fn each_language_has_its_own() {
+        let live = LiveParts::default();
+        let english = live.shared("part", async || Ok::<_, ()>("English".to_owned()));
+        let english = english.await.expect("a part");
+        let chinese = live.shared("part", async || Ok::<_, ()>("Chinese".to_owned()));
+        let language = Language::parse("zh").expect("a language");
+        let chinese = language.scope(String::new(), chinese).await;
+        assert_eq!(english.as_ref(), "English");
+        assert_eq!(chinese.expect("a part").as_ref(), "Chinese");
     }
 
     #[tokio::test]

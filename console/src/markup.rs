@@ -4,6 +4,8 @@ use core::fmt;
 
 use askama::filters::{Html, HtmlSafe, escape};
 
+use crate::timestamp;
+
 /// HTML that a page may have as it is.
 #[derive(Debug, Clone, Default)]
 pub struct Markup(String);
@@ -31,10 +33,47 @@ impl Markup {
         Self::element("bdi", text)
     }
 
+    /// A name in place of an id, which is seen on hovering.
+    pub fn name_of(text: &str, id: &str) -> Self {
+        if text == id {
+            return Self::name(text);
+        }
+        let (Self(text), Self(id)) = (Self::text(text), Self::text(id));
+        Self(format!("<bdi title=\"{id}\">{text}</bdi>"))
+    }
+
+    /// Something of less weight.
+    pub fn quiet(text: &str) -> Self {
+        let Self(text) = Self::text(text);
+        Self(format!("<span class=\"quiet\">{text}</span>"))
+    }
+
     /// A link.
     pub fn link(path: &str, text: &str) -> Self {
         let (Self(path), Self(text)) = (Self::text(path), Self::text(text));
         Self(format!("<a href=\"{path}\">{text}</a>"))
+    }
+
+    /// A moment (RFC 3339), which the script writes in the reader's zone.
+    pub fn moment(rfc3339: &str) -> Self {
+        let (Self(at), Self(utc)) = (Self::text(rfc3339), Self::text(&timestamp::utc(rfc3339)));
+        Self(format!("<time datetime=\"{at}\">{utc}</time>"))
+    }
+
+    /// A state: `kind` is good, warn, bad or off.
+    pub fn state(kind: &str, text: &str) -> Self {
+        let Self(text) = Self::text(text);
+        Self(format!("<span class=\"state {kind}\">{text}</span>"))
+    }
+
+    /// Something of weight.
+    pub fn strong(Self(inner): &Self) -> Self {
+        Self(format!("<strong>{inner}</strong>"))
+    }
+
+    /// HTML that something writes itself.
+    pub fn safe(html: &(impl fmt::Display + HtmlSafe)) -> Self {
+        Self(html.to_string())
     }
 
     /// Puts another one behind it.
@@ -65,6 +104,33 @@ mod tests {
             ),
             ("code", Markup::code("<x>"), "<code>&#60;x&#62;</code>"),
             ("name", Markup::name("'"), "<bdi>&#39;</bdi>"),
+            (
+                "name of an id",
+                Markup::name_of("<", "i"),
+                "<bdi title=\"i\">&#60;</bdi>",
+            ),
+            ("id", Markup::name_of("i", "i"), "<bdi>i</bdi>"),
+            (
+                "quiet",
+                Markup::quiet("<"),
+                "<span class=\"quiet\">&#60;</span>",
+            ),
+            (
+                "moment",
+                Markup::moment("2026-11-24T11:00:42Z"),
+                "<time datetime=\"2026-11-24T11:00:42Z\">2026-11-24 11:00 UTC</time>",
+            ),
+            (
+                "state",
+                Markup::state("bad", "<"),
+                "<span class=\"state bad\">&#60;</span>",
+            ),
+            (
+                "strong",
+                Markup::strong(&Markup::name("<")),
+                "<strong><bdi>&#60;</bdi></strong>",
+            ),
+            ("safe", Markup::safe(&Markup::name("<")), "<bdi>&#60;</bdi>"),
             (
                 "link",
                 Markup::link("/a?b=\"", "<"),

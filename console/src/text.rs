@@ -3,17 +3,7 @@
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use trilane::money::Amount;
 
-/// A moment for readers without JavaScript: `2026-11-24 11:00 UTC`. What is no moment stays as it is.
-pub fn utc(rfc3339: &str) -> String {
-    let parts = rfc3339.split_once('T').and_then(|(day, time)| {
-        let time = time.strip_suffix('Z')?;
-        Some((day, time.get(..5)?))
-    });
-    parts.map_or_else(
-        || rfc3339.to_owned(),
-        |(day, time)| format!("{day} {time} UTC"),
-    )
-}
+pub use crate::timestamp::utc;
 
 /// A moment as a clock shows it: `11:00:42 UTC`. What is no moment gives nothing.
 pub fn clock(rfc3339: &str) -> String {
@@ -30,10 +20,10 @@ pub fn duration(milliseconds: u64) -> String {
             "{seconds}.{:02} s",
             milliseconds.rem_euclid(1000).div_euclid(10)
         ),
-        _ => format!(
-            "{} min {} s",
-            count(seconds.div_euclid(60)),
-            seconds.rem_euclid(60)
+        _ => t!(
+            "{minutes} min {seconds} s",
+            minutes = count(seconds.div_euclid(60)),
+            seconds = seconds.rem_euclid(60)
         ),
     }
 }
@@ -115,7 +105,7 @@ pub fn fullness(percent: u8) -> &'static str {
 
 /// A member of a team, by the names of both.
 pub fn in_team(person: &str, team: &str) -> String {
-    format!("{person} in the team {team}")
+    t!("{person} in the team {team}", person = person, team = team)
 }
 
 /// A part of a path, whatever letters it has.

@@ -104,6 +104,18 @@ pub fn period(window: Window, microseconds: i64) -> Period {
     Period::at(window, microseconds.div_euclid(1_000_000))
 }
 
+/// A moment for readers without JavaScript: `2026-11-24 11:00 UTC`. What is no moment stays as it is.
+pub fn utc(rfc3339: &str) -> String {
+    let parts = rfc3339.split_once('T').and_then(|(day, time)| {
+        let time = time.strip_suffix('Z')?;
+        Some((day, time.get(..5)?))
+    });
+    parts.map_or_else(
+        || rfc3339.to_owned(),
+        |(day, time)| format!("{day} {time} UTC"),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

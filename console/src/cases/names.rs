@@ -9,6 +9,7 @@ use super::caller::Caller;
 use super::key_models::document_in_force;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
+use crate::markup::Markup;
 use crate::store::names::{self, FoundName, NameReader, NamedIds};
 use crate::text;
 
@@ -33,6 +34,16 @@ impl Name {
             text: id.to_owned(),
             ..Self::default()
         }
+    }
+
+    /// The name in a sentence of a page; its id is seen on hovering.
+    pub fn markup(&self) -> Markup {
+        let mut name = Markup::name_of(&self.text, &self.id);
+        if self.is_removed {
+            name.push(&Markup::text(" "));
+            name.push(&Markup::quiet(&t!("removed")));
+        }
+        name
     }
 }
 

@@ -172,11 +172,14 @@ pub fn in_order(
     let series = sums.iter().enumerate().map(|(place, sum)| Series {
         class: class(place),
         name: if place == SERIES {
-            "all others".to_owned()
+            t!("all others").into_owned()
         } else {
             let name = names.get(place).copied().unwrap_or_default();
-            let name = if name.is_empty() { "none" } else { name };
-            name.replace('_', " ")
+            if name.is_empty() {
+                t!("none").into_owned()
+            } else {
+                name.replace('_', " ")
+            }
         },
         total: unit.text(sum.value()),
     });
@@ -196,12 +199,12 @@ pub fn in_order(
             Unit::Money(currency) => Some(currency.clone()),
             Unit::Count => None,
         },
-        summary: format!(
-            "{} from {} to {}: {}.",
-            unit.text(all.value()).text,
-            first.replace('T', " "),
-            last.replace('T', " "),
-            parts.join(", ")
+        summary: t!(
+            "{total} from {first} to {last}: {parts}.",
+            total = unit.text(all.value()).text,
+            first = first.replace('T', " "),
+            last = last.replace('T', " "),
+            parts = parts.join(", ")
         ),
         series,
         bars,

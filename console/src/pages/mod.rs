@@ -39,6 +39,7 @@ mod headers;
 mod identity_providers;
 mod keys;
 mod languages;
+mod ledger_words;
 mod limit_fields;
 mod live;
 mod me;

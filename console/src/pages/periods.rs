@@ -1,5 +1,7 @@
 //! The hours, days and months of a chart.
 
+use std::borrow::Cow;
+
 use time::{Duration, OffsetDateTime};
 
 use crate::cases::hour_counts::CountPeriod;
@@ -14,6 +16,15 @@ pub fn length(hours: i64) -> CountPeriod {
         ..=48 => CountPeriod::Hour,
         49..=1488 => CountPeriod::Day,
         _ => CountPeriod::Month,
+    }
+}
+
+/// Its name in a sentence.
+pub fn name(of: CountPeriod) -> Cow<'static, str> {
+    match of {
+        CountPeriod::Hour => t!("hour"),
+        CountPeriod::Day => t!("day"),
+        CountPeriod::Month | CountPeriod::All => t!("month"),
     }
 }
 

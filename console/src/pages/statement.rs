@@ -1,5 +1,7 @@
 //! The statement of a month, to be read and printed. Amounts have every digit: they are what is charged.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::RawQuery;
 use axum::response::IntoResponse as _;
@@ -13,7 +15,9 @@ use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::statement::{self, StatementParams};
 use crate::cases::statement_focus;
 use crate::cases::usage::UsageView;
+use crate::language::translated;
 use crate::ledger::Sum;
+use crate::markup::Markup;
 use crate::timestamp::moment;
 
 /// The most rows of a part; the file has all.
@@ -21,10 +25,10 @@ const ROWS: usize = 200;
 
 /// The counts of a row: the name of the API, and the title.
 const COUNTS: [(&str, &str); 4] = [
-    ("requests", "Requests"),
-    ("input", "Input tokens"),
-    ("output", "Output tokens"),
-    ("images", "Images"),
+    ("requests", text!("Requests")),
+    ("input", text!("Input tokens")),
+    ("output", text!("Output tokens")),
+    ("images", text!("Images")),
 ];
 
 /// A row of a part, or the sum of all.
@@ -36,8 +40,8 @@ struct StatementRow {
 
 /// The statement by one property.
 struct StatementPart {
-    title: &'static str,
-    head: &'static str,
+    title: Cow<'static, str>,
+    head: Cow<'static, str>,
     rows: Vec<StatementRow>,
     /// The rows that are left to the file.
     left_out: usize,
@@ -54,7 +58,7 @@ struct StatementPage {
     is_over: bool,
     is_empty: bool,
     total: StatementRow,
-    facts: Vec<(&'static str, String)>,
+    facts: Vec<(Cow<'static, str>, String)>,
     estimated: String,
     parts: Vec<StatementPart>,
     usage: String,
@@ -63,8 +67,22 @@ struct StatementPage {
 }
 
 impl StatementPage {
-    fn counts(&self) -> [&'static str; COUNTS.len()] {
-        COUNTS.map(|(_, title)| title)
+    fn counts(&self) -> [Cow<'static, str>; COUNTS.len()] {
+        COUNTS.map(|(_, title)| translated(title))
+    }
+
+    /// The team or person that it is of.
+    fn subject(&self) -> Markup {
+        match (&self.owner, &self.team) {
+            (Some(owner), Some(team)) => marked!(
+                "{person} in the team {team}",
+                person = safe(owner.markup()),
+                team = safe(team.markup())
+            ),
+            (Some(owner), None) => owner.markup(),
+            (None, Some(team)) => marked!("The team {team}", team = safe(team.markup())),
+            (None, None) => Markup::default(),
+        }
     }
 }
 
@@ -105,8 +123,8 @@ fn row(name: Name, views: &[UsageView]) -> StatementRow {
 
 /// A part whose rows are those of one property's values, the greatest charge first; days stay in their order.
 fn part(
-    title: &'static str,
-    head: &'static str,
+    title: Cow<'static, str>,
+    head: Cow<'static, str>,
     column: &str,
     views: Vec<UsageView>,
     names: &Names,
@@ -165,12 +183,30 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         .iter()
         .filter(|view| view.estimated_charge != "0");
     let estimated = estimated.map(|view| (view.currency.as_str(), view.estimated_charge.as_str()));
-    let mut parts = vec![part("By model", "Model", "model", found.models, &names)];
+    let mut parts = vec![part(
+        t!("By model"),
+        t!("Model"),
+        "model",
+        found.models,
+        &names,
+    )];
     if asked.owner.is_none() {
-        parts.push(part("By person", "Person", "owner", found.owners, &names));
+        parts.push(part(
+            t!("By person"),
+            t!("Person"),
+            "owner",
+            found.owners,
+            &names,
+        ));
     }
-    parts.push(part("By key", "Key", "key", found.keys, &names));
-    parts.push(part("By day", "Day (UTC)", "day", found.days, &names));
+    parts.push(part(t!("By key"), t!("Key"), "key", found.keys, &names));
+    parts.push(part(
+        t!("By day"),
+        t!("Day (UTC)"),
+        "day",
+        found.days,
+        &names,
+    ));
     let usage = {
         let mut pairs = vec![("month", asked.month.as_str())];
         pairs.extend(asked.team.as_deref().map(|team| ("team", team)));
@@ -178,7 +214,7 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         text::path_with("/usage", &pairs)
     };
     page(&StatementPage {
-        shell: signed_in.shell("Statement"),
+        shell: signed_in.shell(t!("Statement")),
         team: asked.team.as_deref().map(|id| names.team(id)),
         owner: asked.owner.as_deref().map(|id| names.owner(id)),
         made_at: found.made_at,
@@ -186,7 +222,7 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         estimated: ShownAmount::sum(estimated).exact,
         is_empty: found.totals.is_empty(),
         facts: COUNTS
-            .map(|(name, title)| (title, text::count(count(&found.totals, name))))
+            .map(|(name, title)| (translated(title), text::count(count(&found.totals, name))))
             .to_vec(),
         total: row(Name::default(), &found.totals),
         parts,

@@ -63,7 +63,7 @@ async fn form(
     let failed = !problems.is_empty();
     form_page(
         &CredentialPage {
-            shell: signed_in.shell(format!("Credential {name}")),
+            shell: signed_in.shell(t!("Credential {name}", name = name)),
             path: format!("/accounts/credentials/{name}"),
             known: known.collect(),
             destinations,
@@ -157,9 +157,10 @@ pub async fn put(Path(name): Path<String>, sent: SignedForm) -> PageResult {
 pub async fn confirm_remove(signed_in: SignedIn, Path(name): Path<String>) -> PageResult {
     signed_in.caller.must(rights::CHANGE_CREDENTIALS)?;
     page(&Confirm {
-        shell: signed_in.shell(format!("Remove the credential {name}?")),
-        crumb: ("Vendors".to_owned(), "/accounts".to_owned()),
-        text: "Its accounts serve nothing from then on, as soon as the agents know.".to_owned(),
+        shell: signed_in.shell(t!("Remove the credential {name}?", name = name)),
+        crumb: (t!("Vendors").into_owned(), "/accounts".to_owned()),
+        text: t!("Its accounts serve nothing from then on, as soon as the agents know.")
+            .into_owned(),
         action: format!("/accounts/credentials/{name}/remove"),
         hidden: Vec::new(),
         button: "Remove credential",

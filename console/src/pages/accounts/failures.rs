@@ -5,7 +5,7 @@ use time::{Duration, OffsetDateTime};
 use crate::cases::hour_counts::{self, AttemptsView, CountParams, CountPeriod, is_failure};
 use crate::cases::{Caller, ConsoleState};
 use crate::pages::chart::{self, Chart, Unit, Values};
-use crate::pages::{PageProblem, periods};
+use crate::pages::{PageProblem, ledger_words, periods};
 use crate::timestamp;
 use crate::timestamp::moment;
 
@@ -73,11 +73,15 @@ impl FailureQuery {
         };
         let counts = hour_counts::attempts(state, caller, asked).await?;
         let title = match &self.account {
-            Some(account) => format!(
-                "Failed attempts at {account} by {} and kind",
-                self.period.name()
+            Some(account) => t!(
+                "Failed attempts at {account} by {period} and kind",
+                account = account,
+                period = periods::name(self.period)
             ),
-            None => format!("Failed attempts by {} and kind", self.period.name()),
+            None => t!(
+                "Failed attempts by {period} and kind",
+                period = periods::name(self.period)
+            ),
         };
         let values = values(&counts.items);
         Ok(chart::stacked(title, &Unit::Count, &periods, &values))
@@ -108,7 +112,7 @@ fn values(counts: &[AttemptsView]) -> Values {
     let mut values = Values::new();
     for of in counts {
         for (kind, count) in of.ended.iter().filter(|(end, _)| is_failure(end)) {
-            let place = (of.period.clone(), kind.clone());
+            let place = (of.period.clone(), ledger_words::failure(kind).into_owned());
             let count = u64::try_from(*count).unwrap_or_default();
             values.entry(place).or_default().add(chart::counted(count));
         }
@@ -155,6 +159,6 @@ mod tests {
         };
         let values = values(&[counts]);
         let shown: Vec<_> = values.keys().map(|(_, kind)| kind.as_str()).collect();
-        assert_eq!(shown, ["no_answer", "rate_limited"]);
+        assert_eq!(shown, ["no answer", "rate limited"]);
     }
 }

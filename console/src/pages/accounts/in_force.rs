@@ -1,5 +1,7 @@
 //! The accounts of the document in force, and what is known of their credentials.
 
+use std::borrow::Cow;
+
 use crate::cases::account_tests::LatestTestView;
 use crate::cases::credentials::CredentialView;
 use crate::cases::{Caller, ConsoleState, documents};
@@ -14,15 +16,15 @@ pub fn credential_state(
     of: &[CredentialView],
     name: &str,
     url: &str,
-) -> (&'static str, &'static str) {
+) -> (&'static str, Cow<'static, str>) {
     let mut all = of.iter().filter(|one| one.name == name);
     let origin = origin(url);
     let same = all.find(|one| self::origin(&one.destination.url) == origin);
     match same.map(|one| one.state) {
-        Some("unreadable") => ("bad", "Cannot be read: give it again"),
-        Some(_) => ("good", "Kept here, sealed"),
-        None if of.iter().any(|one| one.name == name) => ("warn", "Given for another address"),
-        None => ("off", "Not kept here; the gateway may have a file"),
+        Some("unreadable") => ("bad", t!("Cannot be read: give it again")),
+        Some(_) => ("good", t!("Kept here, sealed")),
+        None if of.iter().any(|one| one.name == name) => ("warn", t!("Given for another address")),
+        None => ("off", t!("Not kept here; the gateway may have a file")),
     }
 }
 

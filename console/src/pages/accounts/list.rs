@@ -1,5 +1,7 @@
 //! The list of accounts, and tests of them.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::Path;
 
@@ -16,7 +18,7 @@ use crate::pages::chart::Chart;
 use crate::pages::documents::AccountShown;
 use crate::pages::form::Fields;
 use crate::pages::text::{self, in_path, path_with};
-use crate::pages::{PageResult, PageShell, SignedForm, SignedIn, Visit, page};
+use crate::pages::{PageResult, PageShell, SignedForm, SignedIn, Visit, ledger_words, page};
 
 /// A group with its accounts.
 struct GroupLines {
@@ -30,7 +32,7 @@ struct AccountLine {
     /// The words of the latest refusal by its vendor, and since when, if it has answered none since.
     refused: Option<(String, String)>,
     /// Of its credential.
-    state: (&'static str, &'static str),
+    state: (&'static str, Cow<'static, str>),
     /// Since when, and by whom.
     set: Option<(String, String)>,
     /// The outcome of a test that has just run.
@@ -141,7 +143,7 @@ async fn show(
                 AccountLine {
                     refused: refused(&id, &account.id),
                     state: if account.credential.is_empty() {
-                        ("off", "None")
+                        ("off", t!("None"))
                     } else {
                         credential_state(&kept, &account.credential, &account.url)
                     },
@@ -154,7 +156,7 @@ async fn show(
                         .find(|test| in_force::is_of(test, &id, &account, &kept))
                         .map(|test| LatestTest {
                             works: test.outcome == "works",
-                            outcome: test.outcome.replace('_', " "),
+                            outcome: ledger_words::test(&test.outcome).into_owned(),
                             at: test.at.clone(),
                         }),
                     failed: failed(&id, &account.id),
@@ -172,7 +174,7 @@ async fn show(
     let groups = groups.collect();
     let others = kept.into_iter().filter(|one| !used.contains(&one.name));
     page(&AccountsPage {
-        shell: signed_in.shell("Vendors"),
+        shell: signed_in.shell(t!("Vendors")),
         groups,
         period: failures.period.name(),
         chart: failures.chart(state, caller).await?,

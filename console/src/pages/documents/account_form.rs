@@ -62,7 +62,10 @@ struct AccountFormPage {
 const ACCOUNT: ItemKind = ItemKind {
     list: "accounts",
     one: "account",
-    new_title: "Add an account",
+    add: text!("Add account"),
+    remove: text!("Remove account"),
+    new_title: text!("Add an account"),
+    is_taken: text!("is another account's of this group"),
     new_fields: |document, group, query| {
         let like = named(query, "like");
         let another = (!like.is_empty()).then(|| another_account(document, group));
@@ -156,7 +159,8 @@ pub async fn save_account(
         };
         if let Err(problem) = credentials::put(&state, caller, &name, new).await {
             let mut problems = at_value(problem)?;
-            problems.general = Some("The account is in the draft, without its key.".to_owned());
+            problems.general =
+                Some(t!("The account is in the draft, without its key.").into_owned());
             let group = named(query, "group");
             let names = (group.as_str(), fields.get("id"));
             let refused = (problems, Vec::new());

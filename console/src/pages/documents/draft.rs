@@ -85,7 +85,10 @@ fn lines(all: &[PlacedProblem], draft: &str, document: &Value) -> Vec<ProblemLin
         let group = group_of(&problem.path).and_then(|at| items(document, "groups").get(at));
         let id = group.map(|group| text_at(group, "id"));
         let place = match (id, problem.path.split_once(']')) {
-            (Some(id), Some((_, rest))) => format!("group {id}{}", rest.replace('.', " › ")),
+            (Some(id), Some((_, rest))) => {
+                let rest = rest.replace('.', " › ");
+                t!("group {group}", group = format!("{id}{rest}"))
+            }
             _ => problem.path.clone(),
         };
         ProblemLine {
@@ -156,7 +159,7 @@ pub(super) async fn show(
     let failed = !problems.is_empty();
     form_page(
         &DraftPage {
-            shell: signed_in.shell("Draft"),
+            shell: signed_in.shell(t!("Draft")),
             path: format!("/drafts/{id}"),
             new_group: format!("/drafts/{id}/group"),
             revision: draft.revision,
@@ -204,7 +207,7 @@ pub(super) fn show_text(
     let failed = !problems.is_empty();
     form_page(
         &TextPage {
-            shell: signed_in.shell("Text of the draft"),
+            shell: signed_in.shell(t!("Text of the draft")),
             path: format!("/drafts/{}", draft.id),
             revision: draft.revision,
             fields,

@@ -11,6 +11,7 @@ use crate::cases::drafts::{self, DraftBody};
 use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState, names};
 use crate::documents::differences;
+use crate::language::translated;
 use crate::pages::confirm::Confirm;
 use crate::pages::{FieldProblems, Notice, PageResult, SignedForm, SignedIn, Visit, done, page};
 
@@ -73,7 +74,7 @@ pub async fn save_text(Path(id): Path<String>, sent: SignedForm) -> PageResult {
     }
     if let Err(error) = serde_json::from_str::<Value>(&body) {
         let mut problems = FieldProblems::default();
-        problems.push("body", &format!("is not JSON: {error}"));
+        problems.push("body", &t!("is not JSON: {error}", error = error));
         return show_text(&signed_in, &draft, fields, problems, Vec::new());
     }
     match put(
@@ -152,11 +153,11 @@ pub async fn confirm_discard(
     let author = names::person(&state, &signed_in.caller, &draft.author).await?;
     let path = format!("/drafts/{id}");
     page(&Confirm {
-        shell: signed_in.shell("Discard the draft?"),
-        crumb: ("Draft".to_owned(), path.clone()),
-        text: format!(
-            "What {} and others have changed in it is lost. What is in force stays as it is.",
-            author.text
+        shell: signed_in.shell(t!("Discard the draft?")),
+        crumb: (t!("Draft").into_owned(), path.clone()),
+        text: t!(
+            "What {person} and others have changed in it is lost. What is in force stays as it is.",
+            person = author.text
         ),
         action: format!("{path}/discard"),
         hidden: vec![("revision", draft.revision.to_string())],
@@ -191,13 +192,14 @@ async fn refused(
         412 => {
             let draft = drafts::read(state, &signed_in.caller, id).await?;
             let author = names::person(state, &signed_in.caller, &draft.author).await?;
-            format!(
-                "{} has changed this draft since you opened it (revision {}). Look at what it changes now.",
-                author.text, draft.revision
+            t!(
+                "{person} has changed this draft since you opened it (revision {revision}). Look at what it changes now.",
+                person = author.text,
+                revision = draft.revision
             )
         }
-        409 => problem.detail().to_owned(),
-        422 => "A gateway would refuse it: see what is wrong below.".to_owned(),
+        409 => translated(problem.detail()).into_owned(),
+        422 => t!("A gateway would refuse it: see what is wrong below.").into_owned(),
         _ => return Err(problem.into()),
     });
     show(state, signed_in, id, problems, typed).await

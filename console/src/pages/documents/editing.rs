@@ -41,9 +41,9 @@ pub async fn open(
     let draft = drafts::read(state, &signed_in.caller, id).await?;
     let document = parsed(&draft.body).filter(Value::is_object);
     let document = document.ok_or_else(|| {
-        ApiProblem::bad(
-            "The text of this draft is not a JSON object. Correct it under “Edit as JSON” first.",
-        )
+        ApiProblem::bad(text!(
+            "The text of this draft is not a JSON object. Correct it under “Edit as JSON” first."
+        ))
     })?;
     Ok(Edited { draft, document })
 }
@@ -63,11 +63,11 @@ pub async fn overtaken(
     draft: &Draft,
 ) -> Result<String, ApiProblem> {
     let author = names::person(state, caller, &draft.author).await?;
-    Ok(format!(
-        "{} has changed this draft since you opened it ({}, revision {}). What you typed stands below; look at what differs, then save it over theirs or go back.",
-        author.text,
-        moment(draft.changed_at),
-        draft.revision
+    Ok(t!(
+        "{person} has changed this draft since you opened it ({moment}, revision {revision}). What you typed stands below; look at what differs, then save it over theirs or go back.",
+        person = author.text,
+        moment = moment(draft.changed_at),
+        revision = draft.revision
     ))
 }
 

@@ -1,5 +1,7 @@
 //! The form of a group in a draft.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::{Path, RawQuery};
 
@@ -13,6 +15,7 @@ use super::shown::{self, GroupShown};
 use super::{items, text_at};
 use crate::documents::Difference;
 use crate::entry_sources::{EntrySource, entry_sources, put_entry_sources, source_of};
+use crate::language::translated;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{
@@ -75,6 +78,9 @@ struct GroupPart {
     text: String,
 }
 
+/// A value of a choice, or the name of a box, and its title.
+type TitledValue = (&'static str, Cow<'static, str>);
+
 #[derive(Template)]
 #[template(path = "draft_group.html")]
 struct GroupFormPage {
@@ -89,12 +95,12 @@ struct GroupFormPage {
     names: Vec<&'static str>,
     failed: bool,
     differences: Vec<Difference>,
-    protocols: Vec<(&'static str, &'static str)>,
-    kinds: Vec<(&'static str, &'static str)>,
-    lists: Vec<(&'static str, &'static str)>,
-    gates: Vec<(&'static str, &'static str)>,
+    protocols: Vec<TitledValue>,
+    kinds: Vec<TitledValue>,
+    lists: Vec<TitledValue>,
+    gates: Vec<TitledValue>,
     entries: Vec<EntryFields>,
-    orders: Vec<(&'static str, &'static str)>,
+    orders: Vec<TitledValue>,
     fallbacks: Vec<FallbackChoice>,
     models: Vec<GroupPart>,
     accounts: Vec<GroupPart>,
@@ -196,7 +202,7 @@ fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
         });
         EntryFields {
             name,
-            title: format!("{} requests", api_style(protocol)),
+            title: t!("{style} requests", style = translated(api_style(protocol))),
             order_name: sequence_fields::order_of(name),
             sources: sources.collect(),
         }
@@ -209,6 +215,14 @@ struct GroupFormShown {
     problems: FieldProblems,
     failed: bool,
     differences: Vec<Difference>,
+}
+
+/// The API styles that a group can have.
+fn protocols() -> Vec<TitledValue> {
+    let styles = styles().into_iter();
+    let styles = styles.map(|(name, title)| (name, translated(title)));
+    let mixed = ("Mixed", t!("Mixed: several of them, by path"));
+    styles.chain([mixed]).collect()
 }
 
 fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) -> PageResult {
@@ -239,7 +253,11 @@ fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) 
             let text = if model.input.is_empty() && model.output.is_empty() {
                 model.notes.join(", ")
             } else {
-                format!("{} in · {} out", model.input, model.output)
+                t!(
+                    "{input} in · {output} out",
+                    input = model.input,
+                    output = model.output
+                )
             };
             part("model", "model", &model.id, text)
         });
@@ -247,7 +265,11 @@ fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) 
     let accounts =
         accounts.map(|account| part("account", "account", &account.id, account.url.clone()));
     let gates = GATES.iter().filter(|(.., of)| *of == protocol);
-    let title = if group.is_some() { id } else { "Add a group" };
+    let title = if group.is_some() {
+        id.into()
+    } else {
+        t!("Add a group")
+    };
     let entries = entries(&edited.document, &fields);
     let fallbacks = group.map(|group| sequence_fields::choices(&edited.document, group, &fields));
     form_page(
@@ -261,18 +283,22 @@ fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) 
             names: FIELDS.to_vec(),
             failed,
             differences,
-            protocols: [styles(), vec![("Mixed", "Mixed: several of them, by path")]].concat(),
+            protocols: protocols(),
             kinds: vec![
-                ("", "strict"),
-                ("current", "current: what today’s SDKs send, too"),
+                ("", t!("strict")),
+                ("current", t!("current: what today’s SDKs send, too")),
             ],
             lists: vec![
-                ("", "all models, whatever the client speaks"),
-                ("by_protocol", "those of the client’s API style"),
+                ("", t!("all models, whatever the client speaks")),
+                ("by_protocol", t!("those of the client’s API style")),
             ],
-            gates: gates.map(|(name, title, _)| (*name, *title)).collect(),
+            gates: gates
+                .map(|(name, title, _)| (*name, translated(title)))
+                .collect(),
             entries,
-            orders: ORDERS.to_vec(),
+            orders: ORDERS
+                .map(|(name, title)| (name, translated(title)))
+                .to_vec(),
             fallbacks: fallbacks.unwrap_or_default(),
             models: models.collect(),
             accounts: accounts.collect(),
@@ -335,7 +361,7 @@ pub async fn save_group(
             return;
         }
         if new_id != id && find(document, &new_id).is_some() {
-            problems.push("id", "is another group's");
+            problems.push("id", text!("is another group's"));
             return;
         }
         if find(document, &id).is_none() {

@@ -103,7 +103,7 @@ pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResul
         models,
         more_models,
         part,
-        shell: signed_in.shell("Models"),
+        shell: signed_in.shell(t!("Models")),
         in_force: current.map(|current| VersionInForce {
             version: current.version,
             author: names.owner(&current.author),

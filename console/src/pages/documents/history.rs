@@ -85,7 +85,7 @@ pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResul
         versions: versions.collect(),
         drafts: lines.collect(),
         may_change: signed_in.caller.may(rights::CHANGE_DOCUMENTS),
-        shell: signed_in.shell("Publish"),
+        shell: signed_in.shell(t!("Publish")),
         next: found.next,
         in_force: version,
     })
@@ -125,7 +125,7 @@ async fn show(
     form_page(
         &VersionPage {
             reach,
-            shell: signed_in.shell(format!("Version {version}")),
+            shell: signed_in.shell(t!("Version {version}", version = version)),
             version,
             author: names::person(state, &signed_in.caller, &shown.author).await?,
             note: shown.note,
@@ -156,9 +156,10 @@ pub async fn again(Path(version): Path<i64>, sent: SignedForm) -> PageResult {
             let mut problems = FieldProblems::default();
             if let Some(current) = current {
                 let author = names::person(&state, &signed_in.caller, &current.author).await?;
-                problems.general = Some(format!(
-                    "{} has published version {} since you opened this page. Look at what would change now.",
-                    author.text, current.version
+                problems.general = Some(t!(
+                    "{person} has published version {version} since you opened this page. Look at what would change now.",
+                    person = author.text,
+                    version = current.version
                 ));
             }
             show(&state, &signed_in, version, fields, problems).await

@@ -1,5 +1,7 @@
 //! The form of an account or a model of a source group in a draft.
 
+use std::borrow::Cow;
+
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
@@ -9,6 +11,7 @@ use super::group_form::{find, named};
 use super::{items, members, text_at};
 use crate::cases::{ApiProblem, ConsoleState, rights};
 use crate::documents::Difference;
+use crate::language::translated;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{
@@ -42,8 +45,13 @@ pub struct ItemKind {
     pub list: &'static str,
     /// One of them, in paths and sentences.
     pub one: &'static str,
+    /// The button of the form of a new one, and that which removes one: "Add model".
+    pub add: &'static str,
+    pub remove: &'static str,
     /// The title of the form of a new one.
     pub new_title: &'static str,
+    /// The problem of an id that another one of the group has.
+    pub is_taken: &'static str,
     /// The fields of a new one, in a document and a group of it, as the query asks for them.
     pub new_fields: fn(&Value, &str, Option<&str>) -> Fields,
     /// The fields of one that there is.
@@ -56,7 +64,8 @@ pub struct ItemKind {
 
 /// The form, as a page shows it.
 pub struct ItemForm {
-    pub one: &'static str,
+    pub add: Cow<'static, str>,
+    pub remove: Cow<'static, str>,
     pub draft: String,
     pub group: String,
     pub group_path: String,
@@ -205,7 +214,7 @@ impl ItemKind {
         problems: &mut FieldProblems,
     ) {
         let Some(group) = members::item(document, "groups", of) else {
-            problems.general = Some("The group was removed meanwhile.".to_owned());
+            problems.general = Some(t!("The group was removed meanwhile.").into_owned());
             return;
         };
         if fields.is_set("remove") {
@@ -214,11 +223,11 @@ impl ItemKind {
         }
         let new_id = fields.get("id");
         if new_id.is_empty() {
-            problems.push("id", "is missing");
+            problems.push("id", text!("is missing"));
             return;
         }
         if new_id != id && members::item(group, self.list, new_id).is_some() {
-            problems.push("id", &format!("is another {}'s of this group", self.one));
+            problems.push("id", self.is_taken);
             return;
         }
         let is_known = members::item(group, self.list, id).is_some();
@@ -251,7 +260,8 @@ impl ItemKind {
             all.find(|item| text_at(item, "id") == id)
         });
         let form = ItemForm {
-            one: self.one,
+            add: translated(self.add),
+            remove: translated(self.remove),
             group: group.to_owned(),
             group_path: path_with(&format!("{draft}/group"), &[("group", group)]),
             action: path_with(
@@ -269,7 +279,11 @@ impl ItemKind {
             differences: refused.unwrap_or_default(),
             draft,
         };
-        let title = if item.is_some() { id } else { self.new_title };
+        let title = if item.is_some() {
+            id.into()
+        } else {
+            translated(self.new_title)
+        };
         (self.page)(signed_in.shell(title), form, of, item)
     }
 }

@@ -49,7 +49,7 @@ fn show(
     let failed = refused.is_some();
     form_page(
         &LimitsPage {
-            shell: signed_in.shell(format!("Limits of {name}")),
+            shell: signed_in.shell(t!("Limits of {group}", group = name)),
             group: name.to_owned(),
             group_path: path_with(&format!("{draft}/group"), &[("group", id)]),
             action: path_with(&format!("{draft}/limits"), &[("group", id)]),

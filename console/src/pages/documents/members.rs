@@ -9,26 +9,26 @@ use crate::pages::{FieldProblems, limit_fields};
 
 /// The kinds of prices that a form has: names and titles.
 pub const PRICES: [(&str, &str); 12] = [
-    ("input", "Input"),
-    ("cache_read", "Cache read"),
-    ("cache_write_5m", "Cache write, 5 minutes"),
-    ("cache_write_1h", "Cache write, 1 hour"),
-    ("output", "Output"),
-    ("reasoning", "Reasoning"),
-    ("input_image", "Image input"),
-    ("output_image", "Image output"),
-    ("input_audio", "Audio input"),
-    ("output_audio", "Audio output"),
-    ("tool_use", "Tool use"),
-    ("image", "An image"),
+    ("input", text!("Input")),
+    ("cache_read", text!("Cache read")),
+    ("cache_write_5m", text!("Cache write, 5 minutes")),
+    ("cache_write_1h", text!("Cache write, 1 hour")),
+    ("output", text!("Output")),
+    ("reasoning", text!("Reasoning")),
+    ("input_image", text!("Image input")),
+    ("output_image", text!("Image output")),
+    ("input_audio", text!("Audio input")),
+    ("output_audio", text!("Audio output")),
+    ("tool_use", text!("Tool use")),
+    ("image", text!("An image")),
 ];
 /// The optional permissions of a group: names, titles, and the protocol that has them.
 pub const GATES: [(&str, &str, &str); 3] = [
-    ("image_generation", "Serve the images endpoints", "A"),
-    ("count_tokens", "The upstream counts tokens", "B"),
+    ("image_generation", text!("Serve the images endpoints"), "A"),
+    ("count_tokens", text!("The upstream counts tokens"), "B"),
     (
         "account_resources",
-        "Forward files and caches, which all keys of the group share",
+        text!("Forward files and caches, which all keys of the group share"),
         "C",
     ),
 ];
@@ -74,7 +74,7 @@ pub fn put_number(
         Ok(number) => {
             of.insert(name.to_owned(), number.into());
         }
-        Err(_) => problems.push(field, "must be a whole number"),
+        Err(_) => problems.push(field, text!("must be a whole number")),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The form of a model of a source group in a draft.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::{Path, RawQuery};
 
@@ -9,6 +11,7 @@ use super::item_form::{IN_ALL, ItemForm, ItemKind};
 use super::members::{self, PRICES};
 use super::price_sets::{PRICES_OF_SET, PriceSets, SetsFields, put_price};
 use super::{items, text_at};
+use crate::language::translated;
 use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, Visit, form_page};
 use crate::prices::lines;
@@ -47,7 +50,7 @@ const PRICE_FIELDS: [&str; PRICES.len()] = [
 const USUAL: [&str; 3] = ["prices.input", "prices.cache_read", "prices.output"];
 
 /// A field of a price: its name, its title and a hint.
-type PriceField = (&'static str, &'static str, &'static str);
+type PriceField = (&'static str, Cow<'static, str>, Cow<'static, str>);
 
 #[derive(Template)]
 #[template(path = "draft_model.html")]
@@ -55,8 +58,8 @@ struct ModelFormPage {
     shell: PageShell,
     form: ItemForm,
     names: Vec<&'static str>,
-    kinds: Vec<(&'static str, &'static str)>,
-    pricings: Vec<(&'static str, &'static str)>,
+    kinds: Vec<(&'static str, Cow<'static, str>)>,
+    pricings: Vec<(&'static str, Cow<'static, str>)>,
     /// Those that nearly every model has, and the other ones.
     prices: (Vec<PriceField>, Vec<PriceField>),
     has_other_prices: bool,
@@ -172,22 +175,25 @@ fn is_price_typed(model: &Map<String, Value>, fields: &Fields) -> bool {
 }
 
 /// Explains an empty price, where that is not the same for all.
-fn hint(price: &str) -> &'static str {
+fn hint(price: &str) -> Cow<'static, str> {
     match price {
         "cache_read" => {
-            "Empty: what is read from a cache is charged as input, and the ledger says so."
+            t!("Empty: what is read from a cache is charged as input, and the ledger says so.")
         }
         "cache_write_5m" => {
-            "Empty: what is written to a cache is charged as input, and the ledger says so."
+            t!("Empty: what is written to a cache is charged as input, and the ledger says so.")
         }
-        _ => "",
+        _ => Cow::default(),
     }
 }
 
 const MODEL: ItemKind = ItemKind {
     list: "models",
     one: "model",
-    new_title: "Add a model",
+    add: text!("Add model"),
+    remove: text!("Remove model"),
+    new_title: text!("Add a model"),
+    is_taken: text!("is another model's of this group"),
     new_fields: |_, _, _| {
         let fields = Fields::default().with("pricing", "catalogue");
         fields.with("entitled", "yes").with(IN_ALL, "yes")
@@ -207,7 +213,7 @@ fn page(
     let failed = form.failed;
     let all = PRICES.iter().zip(PRICE_FIELDS);
     let (usual, others): (Vec<PriceField>, Vec<PriceField>) = all
-        .map(|((name, title), field)| (field, *title, hint(name)))
+        .map(|((name, title), field)| (field, translated(title), hint(name)))
         .partition(|(field, ..)| USUAL.contains(field));
     let has_other_prices = others.iter().any(|(name, ..)| form.fields.is_set(name));
     form_page(
@@ -215,12 +221,12 @@ fn page(
             shell,
             form,
             names: [FIELDS.as_slice(), &PRICE_FIELDS].concat(),
-            kinds: vec![("", "text"), ("image", "image")],
+            kinds: vec![("", t!("text")), ("image", t!("image"))],
             pricings: vec![
-                ("own", "Those below"),
-                ("catalogue", "From the catalogue"),
-                ("free", "It is free"),
-                ("none", "None: its charges are not known"),
+                ("own", t!("Those below")),
+                ("catalogue", t!("From the catalogue")),
+                ("free", t!("It is free")),
+                ("none", t!("None: its charges are not known")),
             ],
             has_other_prices,
             prices: (usual, others),

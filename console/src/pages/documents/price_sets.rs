@@ -2,20 +2,23 @@
 //!
 //! A set may have more than the form has fields for. That stays as it is.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 use trilane::money::{Price, Prices};
 
 use super::members::{put_number, put_text, taken};
 use super::{items, text_at};
+use crate::language::translated;
 use crate::pages::FieldProblems;
 use crate::pages::form::Fields;
 
 /// The prices of a set that a form has: names and titles.
 pub const PRICES_OF_SET: [(&str, &str); 4] = [
-    ("input", "Input"),
-    ("cache_read", "Cache read"),
-    ("cache_write_5m", "Cache write, 5 minutes"),
-    ("output", "Output"),
+    ("input", text!("Input")),
+    ("cache_read", text!("Cache read")),
+    ("cache_write_5m", text!("Cache write, 5 minutes")),
+    ("output", text!("Output")),
 ];
 /// The number of a length, and the name of a class.
 const INPUT_TOKENS: &str = "input_tokens";
@@ -35,17 +38,17 @@ pub enum PriceSets {
 /// The fields of one set.
 pub struct SetFields {
     /// The condition of the set: names and titles of its fields.
-    pub conditions: Vec<(String, &'static str)>,
+    pub conditions: Vec<(String, Cow<'static, str>)>,
     /// The prices are known.
-    pub prices: Vec<(String, &'static str)>,
+    pub prices: Vec<(String, Cow<'static, str>)>,
 }
 
 /// The sets of one kind.
 pub struct SetsFields {
     /// Their title.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// The purpose of the sets.
-    pub hint: &'static str,
+    pub hint: Cow<'static, str>,
     /// The sets, and fields for one more.
     pub sets: Vec<SetFields>,
     /// Whether there is any.
@@ -68,36 +71,40 @@ impl PriceSets {
         }
     }
 
-    fn title(self) -> &'static str {
+    fn title(self) -> Cow<'static, str> {
         match self {
-            Self::Above => "Long requests",
-            Self::Times => "At other times",
-            Self::Tiers => "Classes of service, speeds and places",
+            Self::Above => t!("Long requests"),
+            Self::Times => t!("At other times"),
+            Self::Tiers => t!("Classes of service, speeds and places"),
         }
     }
 
-    fn hint(self) -> &'static str {
+    fn hint(self) -> Cow<'static, str> {
         match self {
             Self::Above => {
-                "For requests whose whole input, cached tokens included, is longer than a number of tokens."
+                t!(
+                    "For requests whose whole input, cached tokens included, is longer than a number of tokens."
+                )
             }
             Self::Times => {
-                "From a day on, such as 2026-12-01; on days such as mon, tue; at hours in UTC such as 16:30-00:30; by the start of a request, or its end."
+                t!(
+                    "From a day on, such as 2026-12-01; on days such as mon, tue; at hours in UTC such as 16:30-00:30; by the start of a request, or its end."
+                )
             }
-            Self::Tiers => "For requests of a class such as flex or priority, by its name.",
+            Self::Tiers => t!("For requests of a class such as flex or priority, by its name."),
         }
     }
 
     fn conditions(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Above => &[(INPUT_TOKENS, "Above so many input tokens")],
+            Self::Above => &[(INPUT_TOKENS, text!("Above so many input tokens"))],
             Self::Times => &[
-                ("from", "From the day"),
-                ("days", "On days"),
-                ("hours", "At hours"),
-                ("at", "By start or end"),
+                ("from", text!("From the day")),
+                ("days", text!("On days")),
+                ("hours", text!("At hours")),
+                ("at", text!("By start or end")),
             ],
-            Self::Tiers => &[(NAME, "Name")],
+            Self::Tiers => &[(NAME, text!("Name"))],
         }
     }
 
@@ -161,7 +168,7 @@ impl PriceSets {
         let of = |place: usize, names: &[(&str, &'static str)]| {
             let fields = names
                 .iter()
-                .map(|(name, title)| (self.field(place, name), *title));
+                .map(|(name, title)| (self.field(place, name), translated(title)));
             fields.collect()
         };
         let sets = (0..shown).map(|place| SetFields {
@@ -215,7 +222,10 @@ impl PriceSets {
             self.put_condition(&mut set.0, place, fields, problems);
             let same = |other: &PriceSet| other.0.get(NAME) == set.0.get(NAME);
             if self == Self::Tiers && sets.iter().any(same) {
-                problems.push(&self.field(place, NAME), "is the name of another one too");
+                problems.push(
+                    &self.field(place, NAME),
+                    text!("is the name of another one too"),
+                );
             }
             for (name, _) in PRICES_OF_SET {
                 put_price(&mut set.1, name, &self.field(place, name), fields, problems);

@@ -7,8 +7,8 @@ use crate::pages::form::Fields;
 
 /// The orders in which sources are asked, and their titles; the first holds without one.
 pub const ORDERS: [(&str, &str); 2] = [
-    ("listed", "as listed"),
-    ("cheapest", "the cheapest for the model first"),
+    ("listed", text!("as listed")),
+    ("cheapest", text!("the cheapest for the model first")),
 ];
 
 /// A group that may be another one's fallback.

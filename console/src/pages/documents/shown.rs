@@ -1,5 +1,7 @@
 //! A group for reading.
 
+use std::borrow::Cow;
+
 use rust_decimal::Decimal;
 use serde_json::Value;
 use trilane::money::Price;
@@ -7,6 +9,7 @@ use trilane::money::Price;
 use super::members::{GATES, PRICES};
 use super::{items, text_at};
 use crate::entry_sources::{EntrySource, entry_sources, source_of};
+use crate::language::translated;
 use crate::pages::{limit_fields, text};
 use crate::vendors::api_style;
 
@@ -18,11 +21,11 @@ pub struct GroupShown {
     pub kind: &'static str,
     pub multiplier: String,
     pub clients: String,
-    pub gates: Vec<&'static str>,
+    pub gates: Vec<Cow<'static, str>>,
     /// The sources of its entries.
     pub entries: Vec<EntryShown>,
     /// The models that its lists have; empty where that is all.
-    pub lists: &'static str,
+    pub lists: Cow<'static, str>,
     pub models: Vec<ModelShown>,
     pub accounts: Vec<AccountShown>,
     pub cluster: String,
@@ -53,7 +56,7 @@ pub struct ModelShown {
     pub output: String,
     /// Other prices, and what there is to say of them.
     pub others: Vec<String>,
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<Cow<'static, str>>,
 }
 
 impl ModelShown {
@@ -99,15 +102,16 @@ fn shown(document: &Value, group: &Value) -> GroupShown {
         kind: api_style(protocol),
         multiplier: text_at(group, "multiplier").to_owned(),
         clients: if clients.is_empty() {
-            "strict"
+            t!("strict").into_owned()
+        } else if clients == "current" {
+            t!("current").into_owned()
         } else {
-            clients
-        }
-        .to_owned(),
+            clients.to_owned()
+        },
         gates: GATES
             .iter()
             .filter(|(name, ..)| is_set(name))
-            .map(|(_, title, _)| *title)
+            .map(|(_, title, _)| translated(title))
             .collect(),
         entries: entries
             .into_iter()
@@ -115,9 +119,9 @@ fn shown(document: &Value, group: &Value) -> GroupShown {
             .flat_map(|(name, of)| entry(document, name, of))
             .collect(),
         lists: if text_at(group, "lists") == "by_protocol" {
-            "those of the protocol that the client speaks"
+            t!("those of the protocol that the client speaks")
         } else {
-            ""
+            Cow::default()
         },
         models: items(group, "models")
             .iter()
@@ -186,9 +190,9 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
         !matches!(*name, "input" | "cache_read" | "output") && !text_at(&prices, name).is_empty()
     });
     let mut others: Vec<String> = others
-        .map(|(name, title)| format!("{title} {}", price(name)))
+        .map(|(name, title)| format!("{} {}", translated(title), price(name)))
         .collect();
-    for (field, each) in [("per_call", "a call"), ("per_request", "a request")] {
+    for (field, each) in [("per_call", t!("a call")), ("per_request", t!("a request"))] {
         let calls = prices.get(field).and_then(Value::as_object);
         for (name, amount) in calls.into_iter().flatten() {
             let amount = text::money(amount.as_str().unwrap_or_default());
@@ -203,40 +207,40 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
             "" => "–".to_owned(),
             amount => text::money(amount),
         });
-        others.push(format!(
-            "above {} input tokens {}",
-            tokens.unwrap_or_default(),
-            three.join(" / ")
+        others.push(t!(
+            "above {tokens} input tokens {prices}",
+            tokens = tokens.unwrap_or_default(),
+            prices = three.join(" / ")
         ));
     }
     if !items(&prices, "times").is_empty() {
-        others.push("other prices at other times".to_owned());
+        others.push(t!("other prices at other times").into_owned());
     }
     let tiers = prices.get("tiers").and_then(Value::as_object);
     if let Some(tiers) = tiers {
         let names: Vec<&str> = tiers.keys().map(String::as_str).collect();
-        others.push(format!("other prices for {}", names.join(", ")));
+        others.push(t!("other prices for {tiers}", tiers = names.join(", ")));
     }
     let flag = |name: &str| own.get(name).and_then(Value::as_bool);
     let mut notes = Vec::new();
     if text_at(own, "kind") == "image" {
-        notes.push("images");
+        notes.push(t!("images"));
     }
     if prices == "catalogue" {
-        notes.push("prices of the catalogue");
+        notes.push(t!("prices of the catalogue"));
     } else if text_at(&prices, "cache_read").is_empty() && !is_nothing(text_at(&prices, "input")) {
-        notes.push("cached input is charged as input");
+        notes.push(t!("cached input is charged as input"));
     }
     if flag("free") == Some(true) {
-        notes.push("free");
+        notes.push(t!("free"));
     } else if prices.is_null() {
-        notes.push("no prices");
+        notes.push(t!("no prices"));
     }
     if flag("entitled") == Some(false) {
-        notes.push("not entitled");
+        notes.push(t!("not entitled"));
     }
     if flag("merge_dated") == Some(true) {
-        notes.push("dated names too");
+        notes.push(t!("dated names too"));
     }
     let id = text_at(of, "id").to_owned();
     let name = text_at(own, "display_name");

@@ -1,5 +1,7 @@
 //! A model in a line: its prices and its health.
 
+use std::borrow::Cow;
+
 use crate::cases::model_health::{HealthState, ModelHealth};
 use crate::cases::priced_models::PricedModel;
 use crate::pages::{ShownAmount, text};
@@ -25,7 +27,7 @@ pub struct ModelRow {
     /// Other prices, one in a line.
     pub others: Vec<String>,
     /// Remarks about the prices.
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<Cow<'static, str>>,
     /// The health: its kind for the eye, and a text.
     pub health: (&'static str, String),
     /// The path of how to call it.
@@ -65,15 +67,15 @@ impl ModelRow {
         });
         let mut notes = Vec::new();
         if model.is_image {
-            notes.push("makes images");
+            notes.push(t!("makes images"));
         }
         if model.free {
-            notes.push("free");
+            notes.push(t!("free"));
         } else if model.prices.is_empty() {
-            notes.push("no price: keys under a budget may not use it");
+            notes.push(t!("no price: keys under a budget may not use it"));
         }
         if model.has_other_prices {
-            notes.push("other prices for long requests, at times, for classes of service, or at another source");
+            notes.push(t!("other prices for long requests, at times, for classes of service, or at another source"));
         }
         Self {
             id: model.model.id.clone(),

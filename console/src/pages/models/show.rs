@@ -94,7 +94,7 @@ pub(super) async fn shown(
     form_page(
         &ModelsPage {
             names: wanted.find(state, &signed_in.caller).await?,
-            shell: signed_in.shell("My models"),
+            shell: signed_in.shell(t!("My models")),
             models: rows.collect(),
             since: found.health_since.clone(),
             call,

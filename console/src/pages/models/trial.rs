@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::cases::me::trial::{self, TrialBody, TriedModel};
-use crate::pages::requests::parts;
+use crate::pages::requests::{ExplanationPart, parts};
 use crate::pages::text::path_with;
 use crate::pages::{FieldProblems, PageResult, ShownAmount, SignedForm};
 
@@ -15,7 +15,7 @@ pub struct TrialShown {
     /// The charge; empty where there is none, or it is not known yet.
     pub charge: ShownAmount,
     /// The explanation: titles and texts.
-    pub parts: Vec<(&'static str, String)>,
+    pub parts: Vec<ExplanationPart>,
     /// The page of the request, or of the list in which it will be.
     pub path: String,
     /// Whether its line has come.
@@ -32,8 +32,8 @@ impl TrialShown {
         });
         Self {
             state: match tried.status {
-                200..=299 => ("good", format!("Answered: {}", tried.status)),
-                status => ("bad", format!("Failed: {status}")),
+                200..=299 => ("good", t!("Answered: {status}", status = tried.status)),
+                status => ("bad", t!("Failed: {status}", status = status)),
             },
             text: tried.text.clone(),
             charge: charge.unwrap_or_default(),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use std::borrow::Cow;
+
 use trilane::limits::Window;
 
 use super::attention::Need;
@@ -31,18 +33,26 @@ impl Troubled {
         &self,
         kind: &'static str,
         said: impl FnOnce(&str) -> String,
-        link: &'static str,
+        link: Cow<'static, str>,
     ) -> Option<Need> {
         let named: Vec<&str> = self.0.iter().take(NAMED).map(|of| of.0.as_str()).collect();
         let others = self.0.len().saturating_sub(NAMED);
         let subject = match (named.as_slice(), others) {
             ([], _) => return None,
-            ([one], _) => format!("Account {one}"),
+            ([one], _) => t!("Account {account}", account = one),
             ([.., last], 0) => {
                 let before = named.get(..named.len().saturating_sub(1))?;
-                format!("Accounts {} and {last}", before.join(", "))
+                t!(
+                    "Accounts {accounts} and {last}",
+                    accounts = before.join(", "),
+                    last = last
+                )
             }
-            _ => format!("Accounts {} and {others} more", named.join(", ")),
+            _ => t!(
+                "Accounts {accounts} and {count} more",
+                accounts = named.join(", "),
+                count = others
+            ),
         };
         let path = match self.0.as_slice() {
             [(_, path)] => path.clone(),
@@ -110,27 +120,28 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
     let others = [
         unreadable.need(
             "bad",
-            |of| format!("{of}: the key that sealed the credential is lost. Give it again."),
-            "Give it again",
+            |of| t!("{accounts}: the key that sealed the credential is lost. Give it again.", accounts = of),
+            t!("Give it again"),
         ),
         refused.need(
             "bad",
-            |of| format!("{of}: the vendor refused the credential when it was last tested."),
-            "Rotate",
+            |of| t!("{accounts}: the vendor refused the credential when it was last tested.", accounts = of),
+            t!("Rotate"),
         ),
         failing.need(
             "warn",
-            |of| format!("{of}: the last test failed."),
-            "Accounts",
+            |of| t!("{accounts}: the last test failed.", accounts = of),
+            t!("Accounts"),
         ),
         without.need(
             "warn",
             |of| {
-                format!(
-                    "{of}: no credential is kept here, and nothing was answered since yesterday."
+                t!(
+                    "{accounts}: no credential is kept here, and nothing was answered since yesterday.",
+                    accounts = of
                 )
             },
-            "Give it",
+            t!("Give it"),
         ),
     ];
     needs.extend(others.into_iter().flatten());
@@ -141,18 +152,18 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
 fn refused_by_vendor(of: &AccountRefusalView, credential: &str) -> Need {
     let since = utc(&of.since);
     let (path, link) = if credential.is_empty() {
-        ("/accounts".to_owned(), "Accounts")
+        ("/accounts".to_owned(), t!("Accounts"))
     } else {
         let path = format!("/accounts/credentials/{}", in_path(credential));
-        (path, "Its credential")
+        (path, t!("Its credential"))
     };
     Need {
         kind: "bad",
-        text: format!(
-            "Account {}/{}: its vendor has refused it since {since}: {}.",
-            of.group,
-            of.account,
-            of.words()
+        text: t!(
+            "Account {account}: its vendor has refused it since {since}: {words}.",
+            account = format!("{}/{}", of.group, of.account),
+            since = since,
+            words = of.words()
         ),
         path,
         link,

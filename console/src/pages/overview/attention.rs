@@ -1,5 +1,7 @@
 //! The problems that need attention now.
 
+use std::borrow::Cow;
+
 use time::Duration;
 
 use crate::cases::envoys::{self, EnvoyView};
@@ -31,7 +33,7 @@ pub struct Need {
     /// The path of the page on which it can be solved.
     pub path: String,
     /// The label of the link to that page.
-    pub link: &'static str,
+    pub link: Cow<'static, str>,
 }
 
 /// An Envoy.
@@ -39,7 +41,7 @@ pub struct EnvoyToday {
     /// The name of the Envoy.
     pub name: String,
     /// `good`, `warn`, `bad` or `off`, and in words.
-    pub state: (&'static str, &'static str),
+    pub state: (&'static str, Cow<'static, str>),
     /// Whether it has the document in force; `None`: it has said nothing.
     pub is_current: Option<bool>,
     /// The time of the agent's latest report, if that was not just now.
@@ -66,18 +68,18 @@ fn envoy(view: EnvoyView, in_force: Option<&String>, now: i64) -> EnvoyToday {
         .as_ref()
         .is_some_and(|of| !of.troubles.is_empty());
     let state = match (view.state, age) {
-        ("new", _) => ("off", "Not enrolled yet"),
-        (_, Some(age)) if age > AWAY => ("bad", "Away"),
-        (_, None) => ("warn", "Not seen yet"),
-        _ if troubled => ("warn", "Has troubles"),
-        _ => ("good", "Serves"),
+        ("new", _) => ("off", t!("Not enrolled yet")),
+        (_, Some(age)) if age > AWAY => ("bad", t!("Away")),
+        (_, None) => ("warn", t!("Not seen yet")),
+        _ if troubled => ("warn", t!("Has troubles")),
+        _ => ("good", t!("Serves")),
     };
     let document = view.report.and_then(|report| report.document);
     EnvoyToday {
         name: view.name,
-        state,
         is_current: document.map(|document| Some(&document) == in_force),
         seen_at: view.seen_at.filter(|_| state.0 == "bad"),
+        state,
     }
 }
 
@@ -86,13 +88,13 @@ fn needs_of(view: &EnvoyView, now: i64) -> Vec<Need> {
         kind,
         text,
         path: "/settings".to_owned(),
-        link: "Envoys",
+        link: t!("Envoys"),
     };
     let mut needs = Vec::new();
     if view.state == "enrolled" && age(now, view.seen_at.as_ref()).is_some_and(|age| age > AWAY) {
-        let text = format!(
-            "The agent of {} was not seen for more than a minute. Its Envoy goes on with what it has.",
-            view.name
+        let text = t!(
+            "The agent of {envoy} was not seen for more than a minute. Its Envoy goes on with what it has.",
+            envoy = view.name
         );
         needs.push(settings("bad", text));
     }
@@ -101,27 +103,29 @@ fn needs_of(view: &EnvoyView, now: i64) -> Vec<Need> {
         needs.extend(troubles.map(|of| settings("warn", format!("{}: {of}", view.name))));
         if report.ledger_waiting > WAITING {
             let waiting = text::count(report.ledger_waiting);
-            let text = format!(
-                "{} has {waiting} bytes of its ledger to send: what is shown here is behind.",
-                view.name
+            let text = t!(
+                "{envoy} has {count} bytes of its ledger to send: what is shown here is behind.",
+                envoy = view.name,
+                count = waiting
             );
             needs.push(settings("warn", text));
         }
         let offset = Duration::milliseconds(view.clock_offset_ms.unwrap_or_default());
         if offset.abs() > CLOCK {
-            let (by, direction) = (
-                offset.whole_seconds(),
-                if offset.is_negative() {
-                    "behind"
-                } else {
-                    "ahead"
-                },
-            );
-            let text = format!(
-                "The clock of {} is {} s {direction}: usage and budgets are counted by days.",
-                view.name,
-                text::count(by.unsigned_abs())
-            );
+            let by = text::count(offset.whole_seconds().unsigned_abs());
+            let text = if offset.is_negative() {
+                t!(
+                    "The clock of {envoy} is {seconds} s behind: usage and budgets are counted by days.",
+                    envoy = view.name,
+                    seconds = by
+                )
+            } else {
+                t!(
+                    "The clock of {envoy} is {seconds} s ahead: usage and budgets are counted by days.",
+                    envoy = view.name,
+                    seconds = by
+                )
+            };
             needs.push(settings("warn", text));
         }
     }
@@ -141,24 +145,24 @@ impl Fleet {
         let known = found.items.into_iter();
         let known: Vec<EnvoyView> = known.filter(|view| view.state != "revoked").collect();
         let mut needs = Vec::new();
-        let start = |text: &str| Need {
+        let start = |text: Cow<'static, str>| Need {
             kind: "warn",
-            text: text.to_owned(),
+            text: text.into_owned(),
             path: "/start".to_owned(),
-            link: "Get started",
+            link: t!("Get started"),
         };
         if in_force.is_none() {
-            needs.push(start(
-                "No document is in force: gateways refuse every request.",
-            ));
+            needs.push(start(t!(
+                "No document is in force: gateways refuse every request."
+            )));
         }
         if in_force.is_some() {
             needs.extend(first_run_need(state, caller).await?.map(start));
         }
         if known.is_empty() {
-            needs.push(start(
-                "No Envoy is known here: nothing is served, and no usage comes in.",
-            ));
+            needs.push(start(t!(
+                "No Envoy is known here: nothing is served, and no usage comes in."
+            )));
         }
         for view in &known {
             needs.extend(needs_of(view, now));
@@ -183,15 +187,15 @@ impl Fleet {
 async fn first_run_need(
     state: &ConsoleState,
     caller: &Caller,
-) -> Result<Option<&'static str>, PageProblem> {
+) -> Result<Option<Cow<'static, str>>, PageProblem> {
     let one = || PageParams::first(1);
     let keys = keys::list(state, caller, KeyListParams::default(), one()).await?;
     if keys.items.is_empty() {
-        return Ok(Some("There is no key yet: nobody can send a request."));
+        return Ok(Some(t!("There is no key yet: nobody can send a request.")));
     }
     let latest = requests::list(state, caller, RequestParams::default(), one()).await?;
     let is_used = !latest.items.is_empty();
-    Ok((!is_used).then_some("No request has arrived lately."))
+    Ok((!is_used).then(|| t!("No request has arrived lately.")))
 }
 
 #[cfg(test)]

@@ -38,44 +38,59 @@ fn needs(found: &[NearlySpentView], has_more: bool, names: &Names) -> Vec<Need> 
         needs.push(Need {
             kind: "warn",
             text: match (others, has_more) {
-                (1, false) => "1 other budget is nearly spent.".to_owned(),
-                (_, false) => format!("{others} other budgets are nearly spent."),
-                (_, true) => format!("{others} or more other budgets are nearly spent."),
+                (1, false) => t!("1 other budget is nearly spent.").into_owned(),
+                (_, false) => t!("{count} other budgets are nearly spent.", count = others),
+                (_, true) => t!(
+                    "{count} or more other budgets are nearly spent.",
+                    count = others
+                ),
             },
             path: "/nearly-spent".to_owned(),
-            link: "All of them",
+            link: t!("All of them"),
         });
     }
     needs
 }
 
 fn need(of: &NearlySpentView, names: &Names) -> Need {
-    let period = if of.period.len() == 10 {
-        "today's"
-    } else {
-        "this month's"
+    let is_of_day = of.period.len() == 10;
+    let is_spent = of.percent >= 100;
+    let name = names.of(of.kind, &of.id).text;
+    // At the beginning of a sentence.
+    let subject = match of.kind {
+        SubjectKind::Key => t!("Key {name}", name = name),
+        SubjectKind::Member => t!("Member {name}", name = name),
+        SubjectKind::Owner => t!("Owner {name}", name = name),
+        SubjectKind::Team => t!("Team {name}", name = name),
+        SubjectKind::Group => t!("Group {name}", name = name),
     };
-    let (kind, end) = match of.percent {
-        100.. => ("bad", "requests are refused"),
-        _ => ("warn", "beyond it requests are refused"),
-    };
+    let percent = of.percent;
     Need {
-        kind,
-        text: format!(
-            "{} {} has spent {} % of {period} budget: {end}.",
-            // At the beginning of a sentence.
-            match of.kind {
-                SubjectKind::Key => "Key",
-                SubjectKind::Member => "Member",
-                SubjectKind::Owner => "Owner",
-                SubjectKind::Team => "Team",
-                SubjectKind::Group => "Group",
-            },
-            names.of(of.kind, &of.id).text,
-            of.percent
-        ),
+        kind: if is_spent { "bad" } else { "warn" },
+        text: match (is_of_day, is_spent) {
+            (true, true) => t!(
+                "{subject} has spent {percent} % of today's budget: requests are refused.",
+                subject = subject,
+                percent = percent
+            ),
+            (true, false) => t!(
+                "{subject} has spent {percent} % of today's budget: beyond it requests are refused.",
+                subject = subject,
+                percent = percent
+            ),
+            (false, true) => t!(
+                "{subject} has spent {percent} % of this month's budget: requests are refused.",
+                subject = subject,
+                percent = percent
+            ),
+            (false, false) => t!(
+                "{subject} has spent {percent} % of this month's budget: beyond it requests are refused.",
+                subject = subject,
+                percent = percent
+            ),
+        },
         path: path_of(of.kind, &of.id),
-        link: "Budget",
+        link: t!("Budget"),
     }
 }
 

@@ -44,35 +44,42 @@ fn undelivered(of: &WebhookView) -> Option<Need> {
     let failure = of.failure.as_ref().filter(|_| of.is_failing())?;
     Some(Need {
         kind: "bad",
-        text: format!(
-            "The latest notice to {} did not arrive ({}): {}.",
-            of.url.trim_start_matches("mailto:"),
-            utc(&failure.at),
-            failure.problem.trim_end_matches('.')
+        text: t!(
+            "The latest notice to {receiver} did not arrive ({moment}): {problem}.",
+            receiver = of.url.trim_start_matches("mailto:"),
+            moment = utc(&failure.at),
+            problem = failure.problem.trim_end_matches('.')
         ),
         path: "/settings#notices".to_owned(),
-        link: "Notices",
+        link: t!("Notices"),
     })
 }
 
 fn nearly_full(disk: &StorageView) -> Option<Need> {
     let free = disk.disk_free_bytes.filter(|free| *free < LITTLE)?;
+    let free_text = bytes(free);
     let (kind, text) = if free < NEARLY_FULL {
-        ("bad", "Soon no usage can be taken in, and nothing changed.")
+        (
+            "bad",
+            t!(
+                "The disk of the console’s database has {bytes} left. Soon no usage can be taken in, and nothing changed.",
+                bytes = free_text
+            ),
+        )
     } else {
         (
             "warn",
-            "Make room, or keep requests for fewer days (--keep-requests).",
+            t!(
+                "The disk of the console’s database has {bytes} left. Make room, or keep requests for fewer days (--keep-requests).",
+                bytes = free_text
+            ),
         )
     };
     Some(Need {
         kind,
-        text: format!(
-            "The disk of the console’s database has {} left. {text}",
-            bytes(free)
-        ),
+        text,
         path: "/settings#disk".to_owned(),
-        link: "Disk",
+        link: t!("Disk"),
     })
 }
 
@@ -83,19 +90,25 @@ fn ending(of: &CertificateView, now: OffsetDateTime) -> Option<Need> {
     if left > SOON {
         return None;
     }
-    let (kind, verb) = match left {
-        ..0 => ("bad", "has ended"),
-        0..URGENT => ("bad", "ends"),
-        _ => ("warn", "ends"),
-    };
+    let kind = if left < URGENT { "bad" } else { "warn" };
+    let at = utc(ends_at);
     Some(Need {
         kind,
-        text: format!(
-            "The console’s certificate in {file} {verb} at {}. Put a new one into the same files: no restart is needed.",
-            utc(ends_at)
-        ),
+        text: if left < 0 {
+            t!(
+                "The console’s certificate in {file} has ended at {moment}. Put a new one into the same files: no restart is needed.",
+                file = file,
+                moment = at
+            )
+        } else {
+            t!(
+                "The console’s certificate in {file} ends at {moment}. Put a new one into the same files: no restart is needed.",
+                file = file,
+                moment = at
+            )
+        },
         path: "/settings#console".to_owned(),
-        link: "How this console runs",
+        link: t!("How this console runs"),
     })
 }
 

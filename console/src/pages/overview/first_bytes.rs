@@ -2,15 +2,16 @@
 
 use crate::cases::hour_counts::{self, CountParams, CountPeriod, FirstBytesView};
 use crate::cases::{Caller, ConsoleState};
+use crate::language::translated;
 use crate::pages::PageProblem;
 use crate::pages::chart::{self, Chart, Unit, Values};
 
 /// The series, each with the milliseconds within which its responses began.
 const SERIES: [(&str, i64); 4] = [
-    ("within 500 ms", 500),
-    ("within 2 s", 2_000),
-    ("within 10 s", 10_000),
-    ("later", i64::MAX),
+    (text!("within 500 ms"), 500),
+    (text!("within 2 s"), 2_000),
+    (text!("within 10 s"), 10_000),
+    (text!("later"), i64::MAX),
 ];
 
 /// The chart of these periods since an hour or a day.
@@ -28,8 +29,12 @@ pub async fn chart(
     };
     let counts = hour_counts::first_bytes(state, caller, asked).await?;
     let values = values(&counts.items);
-    let names = SERIES.map(|(name, _)| name);
-    let title = format!("How soon responses began, by {}", length.name());
+    let names = SERIES.map(|(name, _)| translated(name));
+    let names = names.each_ref().map(AsRef::as_ref);
+    let title = t!(
+        "How soon responses began, by {period}",
+        period = crate::pages::periods::name(length)
+    );
     Ok(chart::in_order(
         title,
         &Unit::Count,
@@ -45,8 +50,8 @@ fn values(counts: &[FirstBytesView]) -> Values {
     for day in counts {
         for (within, count) in &day.within_ms {
             let found = SERIES.iter().find(|(_, bound)| within <= bound);
-            let name = found.map_or("later", |(name, _)| *name);
-            let place = (day.period.clone(), name.to_owned());
+            let name = found.map_or(text!("later"), |(name, _)| *name);
+            let place = (day.period.clone(), translated(name).into_owned());
             let count = u64::try_from(*count).unwrap_or_default();
             values.entry(place).or_default().add(chart::counted(count));
         }

@@ -1,5 +1,7 @@
 //! The span of time that the overview shows.
 
+use std::borrow::Cow;
+
 use time::{Duration, OffsetDateTime};
 
 use crate::timestamp;
@@ -41,24 +43,24 @@ impl OverviewRange {
     }
 
     /// The title of its link.
-    pub const fn title(self) -> &'static str {
+    pub fn title(self) -> Cow<'static, str> {
         match self {
-            Self::Hour => "Hour",
-            Self::Day => "24 hours",
-            Self::Week => "7 days",
-            Self::Days30 => "30 days",
-            Self::Month => "Month",
+            Self::Hour => t!("Hour"),
+            Self::Day => t!("24 hours"),
+            Self::Week => t!("7 days"),
+            Self::Days30 => t!("30 days"),
+            Self::Month => t!("Month"),
         }
     }
 
-    /// The span in a sentence.
-    pub const fn said(self) -> &'static str {
+    /// The span above what is of it.
+    pub fn said(self) -> Cow<'static, str> {
         match self {
-            Self::Hour => "the last hour",
-            Self::Day => "the last 24 hours",
-            Self::Week => "the last 7 days",
-            Self::Days30 => "the last 30 days",
-            Self::Month => "this month",
+            Self::Hour => t!("In the last hour"),
+            Self::Day => t!("In the last 24 hours"),
+            Self::Week => t!("In the last 7 days"),
+            Self::Days30 => t!("In the last 30 days"),
+            Self::Month => t!("In this month"),
         }
     }
 

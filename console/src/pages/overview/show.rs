@@ -183,7 +183,7 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
     let charts = charts_since(&state, caller, since.clone(), now).await?;
     page(&OverviewPage {
         part: part(&state, caller, range).await?,
-        shell: signed_in.shell("Overview"),
+        shell: signed_in.shell(t!("Overview")),
         range,
         keys: top_keys(&state, caller, &charts, &since).await?,
         keys_path: text::path_with("/usage", &[("by", "key"), ("since", &since)]),

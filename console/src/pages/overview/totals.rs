@@ -12,7 +12,7 @@ use crate::cases::{ApiProblem, Caller, ConsoleState};
 use crate::ledger::Sum;
 use crate::pages::text::path_with;
 use crate::pages::usage::count;
-use crate::pages::{PageProblem, ShownAmount, text};
+use crate::pages::{PageProblem, ShownAmount, ledger_words, text};
 
 /// Classifies an outcome. Rejected requests, and those that the client aborted, are no failure of an upstream.
 fn kind(outcome: &str) -> &'static str {
@@ -113,7 +113,7 @@ fn amounts(rows: &[UsageView]) -> Result<ShownAmount, PageProblem> {
 /// Writes a part of a whole in percent: a part that is not nothing is not shown as nothing.
 fn percent(part: u64, whole: u64) -> String {
     match part.saturating_mul(100).checked_div(whole) {
-        Some(0) if part > 0 => "less than 1 %".to_owned(),
+        Some(0) if part > 0 => t!("less than 1 %").into_owned(),
         Some(percent) => format!("{percent} %"),
         None => "0 %".to_owned(),
     }
@@ -138,9 +138,9 @@ fn outcomes(rows: &[UsageView], since: &str) -> Vec<OutcomeLine> {
         OutcomeLine {
             kind: kind(&outcome),
             text: if outcome.is_empty() {
-                "before the filter".to_owned()
+                t!("before the filter").into_owned()
             } else {
-                outcome.replace('_', " ")
+                ledger_words::outcome(&outcome).into_owned()
             },
             path: query,
             count: text::count(count),
@@ -149,14 +149,20 @@ fn outcomes(rows: &[UsageView], since: &str) -> Vec<OutcomeLine> {
     lines.collect()
 }
 
-/// The kind of most failures: `, mostly rate limited`.
-fn mostly(view: &AttemptsView) -> String {
+/// The share of failures, and the kind of most: `5 % failed, mostly rate limited`.
+fn failed_share(view: &AttemptsView, share: &str) -> String {
     let failures = view.ended.iter().filter(|(end, _)| is_failure(end));
-    let most = failures.max_by_key(|(_, count)| **count);
-    most.map_or_else(String::new, |(kind, count)| {
-        let mostly = if *count == view.failed { "" } else { "mostly " };
-        format!(", {mostly}{}", kind.replace('_', " "))
-    })
+    match failures.max_by_key(|(_, count)| **count) {
+        None => t!("{share} failed", share = share),
+        Some((kind, count)) => {
+            let kind = ledger_words::failure(kind);
+            if *count == view.failed {
+                t!("{share} failed, {kind}", share = share, kind = kind)
+            } else {
+                t!("{share} failed, mostly {kind}", share = share, kind = kind)
+            }
+        }
+    }
 }
 
 fn account(view: &AttemptsView, since: &str) -> AccountLine {
@@ -169,8 +175,8 @@ fn account(view: &AttemptsView, since: &str) -> AccountLine {
         _ => "bad",
     };
     let text = match kind {
-        "good" => "Answers".to_owned(),
-        _ => format!("{} failed{}", percent(failed, attempts), mostly(view)),
+        "good" => t!("Answers").into_owned(),
+        _ => failed_share(view, &percent(failed, attempts)),
     };
     let path = path_with("/usage", &[("since", since), ("account", &view.name)]);
     AccountLine {
@@ -215,10 +221,10 @@ impl RangeTotals {
             spent: amounts(&rows)?,
             spent_this_month: amounts(&of_month)?,
             requests: text::count(requests),
-            failed: format!(
-                "{} failed, {}",
-                text::count(failed),
-                percent(failed, requests)
+            failed: t!(
+                "{count} failed, {share}",
+                count = text::count(failed),
+                share = percent(failed, requests)
             ),
             has_failed: failed > 0,
             tokens: ["input", "output"].map(|name| text::count(count(&rows, name))),

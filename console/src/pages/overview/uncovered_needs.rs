@@ -53,19 +53,23 @@ fn need(sums: &[UsageView], today: &str) -> Option<Need> {
         return None;
     }
     let names: Vec<&str> = models.iter().map(|(model, _)| *model).collect();
-    let of = if all == 1 {
-        "1 request"
-    } else {
-        &format!("{} requests", count(all))
-    };
+    let models = some_of(&names, NAMED);
     Some(Need {
         kind: "warn",
-        text: format!(
-            "{of} of today used what no price covers, of {}: cached tokens, calls or classes of service that the models’ prices do not name. Their charges may be less than what they cost, or more.",
-            some_of(&names, NAMED)
-        ),
+        text: if all == 1 {
+            t!(
+                "1 request of today used what no price covers, of {models}: cached tokens, calls or classes of service that the models’ prices do not name. Their charges may be less than what they cost, or more.",
+                models = models
+            )
+        } else {
+            t!(
+                "{count} requests of today used what no price covers, of {models}: cached tokens, calls or classes of service that the models’ prices do not name. Their charges may be less than what they cost, or more.",
+                count = count(all),
+                models = models
+            )
+        },
         path: path_with("/usage", &[("by", "model"), ("since", today)]),
-        link: "Usage",
+        link: t!("Usage"),
     })
 }
 

@@ -54,17 +54,22 @@ fn needs(refused: &[RequestView]) -> Vec<Need> {
         .take(NAMED)
         .map(|((model, group), requests)| Need {
             kind: "bad",
-            text: format!(
-                "{model} of the group {group} has no price, so a budget cannot count it: {} of today {} refused.",
-                if requests == 1 {
-                    "1 request".to_owned()
-                } else {
-                    format!("{} requests", count(requests))
-                },
-                if requests == 1 { "was" } else { "were" },
-            ),
+            text: if requests == 1 {
+                t!(
+                    "{model} of the group {group} has no price, so a budget cannot count it: 1 request of today was refused.",
+                    model = model,
+                    group = group
+                )
+            } else {
+                t!(
+                    "{model} of the group {group} has no price, so a budget cannot count it: {count} requests of today were refused.",
+                    model = model,
+                    group = group,
+                    count = count(requests)
+                )
+            },
             path: format!("/groups/{}", in_path(group)),
-            link: "Give it a price",
+            link: t!("Give it a price"),
         });
     needs.collect()
 }

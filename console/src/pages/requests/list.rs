@@ -1,5 +1,7 @@
 //! The recent requests.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::RawQuery;
 
@@ -10,7 +12,9 @@ use crate::cases::paging::PageParams;
 use crate::cases::requests::{self, RequestParams};
 use crate::cases::rights;
 use crate::cases::{Caller, ConsoleState};
+use crate::language::translated;
 use crate::pages::form::Fields;
+use crate::pages::ledger_words::outcome;
 use crate::pages::{PageProblem, PageResult, PageShell, Visit, live, page, text};
 
 /// The requests of a page.
@@ -18,20 +22,20 @@ const ROWS: u16 = 50;
 
 /// The filters of requests, beside time, status and outcome.
 const FILTERS: [(&str, &str); 6] = [
-    ("key", "Key (its id)"),
-    ("owner", "Owner"),
-    ("team", "Team"),
-    ("group", "Group"),
-    ("model", "Model"),
-    ("account", "Account"),
+    ("key", text!("Key (its id)")),
+    ("owner", text!("Owner")),
+    ("team", text!("Team")),
+    ("group", text!("Group")),
+    ("model", text!("Model")),
+    ("account", text!("Account")),
 ];
 
 /// The statuses that are offered; any other may stand in the address.
 const STATUSES: [(&str, &str); 10] = [
-    ("2xx", "2xx good"),
-    ("4xx", "4xx all"),
-    ("5xx", "5xx all"),
-    ("0", "No answer"),
+    ("2xx", text!("2xx good")),
+    ("4xx", text!("4xx all")),
+    ("5xx", text!("5xx all")),
+    ("0", text!("No answer")),
     ("400", "400"),
     ("401", "401"),
     ("404", "404"),
@@ -75,16 +79,16 @@ impl RequestsPage {
         filters.filter(move |(name, _)| is_everybodys || !["owner", "account"].contains(name))
     }
 
-    fn outcomes(&self) -> impl Iterator<Item = (&'static str, String)> {
+    fn outcomes(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         let names = Ending::ALL.into_iter().map(Ending::name);
-        names.map(|name| (name, name.replace('_', " ")))
+        names.map(|name| (name, outcome(name)))
     }
 
     /// The statuses, and the one that the address names.
     fn statuses(&self) -> Vec<(String, String)> {
         let known = STATUSES.into_iter();
         let mut all: Vec<(String, String)> = known
-            .map(|(value, title)| (value.to_owned(), title.to_owned()))
+            .map(|(value, title)| (value.to_owned(), translated(title).into_owned()))
             .collect();
         let asked = self.fields.get("status");
         if !asked.is_empty() && !all.iter().any(|(value, _)| value == asked) {
@@ -138,7 +142,7 @@ async fn find(
 pub async fn list(Visit { state, signed_in }: Visit, fields: Fields) -> PageResult {
     let found = find(&state, &signed_in.caller, &fields).await?;
     page(&RequestsPage {
-        shell: signed_in.shell("Requests"),
+        shell: signed_in.shell(t!("Requests")),
         live: filtered("/live/requests", &fields).0,
         fields,
         found,

@@ -5,5 +5,5 @@ mod one;
 mod row;
 
 pub use list::{list, live};
-pub use one::{one, parts};
+pub use one::{ExplanationPart, one, parts};
 pub use row::{RequestRow, ending};

@@ -1,9 +1,12 @@
 //! One request.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::Path;
 
 use serde_json::Value;
+use trilane::exchange::Step;
 use trilane::money::Amount;
 use trilane::usage::{Call, Kind};
 
@@ -11,11 +14,12 @@ use super::row::{RequestRow, line};
 use crate::cases::ApiProblem;
 use crate::cases::one_request::{self, RequestDetail};
 use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure, vendor_error};
+use crate::language::translated;
 use crate::ledger::Sum;
 use crate::pages::{PageResult, PageShell, Visit, page, text};
 
 /// A part of the explanation: its title and its text.
-pub type ExplanationPart = (&'static str, String);
+pub type ExplanationPart = (Cow<'static, str>, String);
 
 /// An attempt at an upstream account.
 struct AttemptShown {
@@ -42,16 +46,15 @@ struct BillShown {
     multiplier: String,
     factors: Option<String>,
     charge: String,
-    /// The set of the model's prices that these are, where they are not its own.
-    basis: Option<String>,
+    /// The version whose prices these are, and the set of the model's prices where they are not its own.
+    prices: String,
     as_charged: bool,
-    version: i64,
 }
 
 /// A step of the decision as it would be now.
 struct DecisionStepShown {
     name: String,
-    state: (&'static str, &'static str),
+    state: (&'static str, Cow<'static, str>),
     reason: String,
 }
 
@@ -71,7 +74,7 @@ struct RequestPage {
     bill: Option<BillShown>,
     /// The decision that the gateway would make now: good or bad, in words, and the steps.
     now: Option<((&'static str, String), Vec<DecisionStepShown>)>,
-    not_now: Option<&'static str>,
+    not_now: Option<Cow<'static, str>>,
     /// The place of the request that had the key.
     key_in: Option<String>,
     session: Option<String>,
@@ -87,7 +90,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
     let words = ["http.request.method", "url.path"].map(|name| line.text(name));
     let words: Vec<&str> = words.into_iter().flatten().collect();
     let title = if words.is_empty() {
-        "A request".to_owned()
+        t!("A request").into_owned()
     } else {
         words.join(" ")
     };
@@ -95,7 +98,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
     let mut rows = RequestRow::all(&state, &signed_in.caller, asked).await?;
     let row = rows.pop().ok_or_else(ApiProblem::not_found)?;
     page(&RequestPage {
-        shell: signed_in.shell("Request"),
+        shell: signed_in.shell(t!("Request")),
         utc: row.at.replace('T', " ").replace('Z', " UTC"),
         row,
         title,
@@ -117,14 +120,17 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
             let (kind, text) = match (now.decision, &now.answer) {
                 ("refused", Some(answer)) => (
                     "bad",
-                    format!("Refused: {} {}", answer.status, code.unwrap_or_default()),
+                    t!(
+                        "Refused: {answer}",
+                        answer = format!("{} {}", answer.status, code.unwrap_or_default())
+                    ),
                 ),
-                ("answered", _) => ("good", "Answered by the gateway itself".to_owned()),
-                _ => ("good", "Forwarded".to_owned()),
+                ("answered", _) => ("good", t!("Answered by the gateway itself").into_owned()),
+                _ => ("good", t!("Forwarded").into_owned()),
             };
             ((kind, text), now.steps.iter().map(step).collect())
         }),
-        not_now: detail.not_now,
+        not_now: detail.not_now.map(translated),
         key_in: line.text("trilane.key.found_in").map(str::to_owned),
         session: line.text("trilane.session").map(str::to_owned),
         labels: labels(&detail.request.line),
@@ -144,13 +150,13 @@ fn labels(line: &Value) -> Vec<(String, String)> {
 pub fn parts(detail: &RequestDetail) -> Vec<ExplanationPart> {
     let shown = detail.parts.iter().filter_map(|part| {
         let title = match part.part {
-            "asked" => "Asked for",
-            "decided" => "Decided",
-            "tried" => "Went to",
-            "ended" => "Ended",
-            "why" => "Why",
-            "spent" => "Spent",
-            "to do" => "What helps",
+            "asked" => t!("Asked for"),
+            "decided" => t!("Decided"),
+            "tried" => t!("Went to"),
+            "ended" => t!("Ended"),
+            "why" => t!("Why"),
+            "spent" => t!("Spent"),
+            "to do" => t!("What helps"),
             _ => return None,
         };
         Some((title, part.text.clone()))
@@ -172,7 +178,7 @@ fn attempts(line: &LedgerLine) -> Vec<AttemptShown> {
                 "" => member("account").to_owned(),
                 source => format!("{source}/{}", member("account")),
             },
-            state: ("bad", failure(member("kind")).to_owned()),
+            state: ("bad", translated(failure(member("kind"))).into_owned()),
             status: status(number.unwrap_or_default()),
             reason: vendor_error::of_attempt(of)
                 .unwrap_or_else(|| member("reason").replace('_', " ")),
@@ -188,10 +194,10 @@ fn attempts(line: &LedgerLine) -> Vec<AttemptShown> {
             state: match number {
                 0 => (
                     "warn",
-                    "was asked last; the client left before it answered".to_owned(),
+                    t!("was asked last; the client left before it answered").into_owned(),
                 ),
-                1..=399 => ("good", "answered".to_owned()),
-                _ => ("warn", "answered with an error".to_owned()),
+                1..=399 => ("good", t!("answered").into_owned()),
+                _ => ("warn", t!("answered with an error").into_owned()),
             },
             status: status(number),
             reason: vendor_error::of_line(line).unwrap_or_default(),
@@ -214,12 +220,27 @@ fn tokens(line: &LedgerLine) -> Vec<(String, String)> {
 /// `cache_write_5m` as people read it.
 fn kind_name(name: &str) -> String {
     let name = match name {
-        "cache_write_5m" => "cache write, 5 min",
-        "cache_write_1h" => "cache write, 1 h",
-        "per_call" => "the call",
-        name => name,
+        "input" => t!("input"),
+        "cache_read" => t!("cache read"),
+        "cache_write_5m" => t!("cache write, 5 min"),
+        "cache_write_1h" => t!("cache write, 1 h"),
+        "output" => t!("output"),
+        "reasoning" => t!("reasoning"),
+        "input_image" => t!("input image"),
+        "output_image" => t!("output image"),
+        "input_audio" => t!("input audio"),
+        "output_audio" => t!("output audio"),
+        "tool_use" => t!("tool use"),
+        "image" => t!("image"),
+        "images" => t!("images"),
+        "web_search" => t!("web search"),
+        "code_execution" => t!("code execution"),
+        "file_search" => t!("file search"),
+        "maps_search" => t!("maps search"),
+        "per_call" => t!("the call"),
+        name => name.replace('_', " ").into(),
     };
-    name.replace('_', " ")
+    name.into_owned()
 }
 
 fn bill_shown(bill: &ItemizedCharge, line: &LedgerLine, version: i64) -> BillShown {
@@ -234,23 +255,26 @@ fn bill_shown(bill: &ItemizedCharge, line: &LedgerLine, version: i64) -> BillSho
     }
     let items = bill.items.iter().map(|item| {
         let is_of_tokens = Kind::ALL.iter().any(|kind| kind.name() == item.what);
-        let each = if is_of_tokens { "a million" } else { "each" };
         BillItem {
             what: kind_name(item.what),
             amount: text::count(item.amount),
             price: item.price.as_ref().map_or_else(
-                || "free".to_owned(),
-                |price| format!("{} {each}", text::amount(currency, price)),
+                || t!("free").into_owned(),
+                |price| {
+                    let price = text::amount(currency, price);
+                    if is_of_tokens {
+                        t!("{price} a million", price = price)
+                    } else {
+                        t!("{price} each", price = price)
+                    }
+                },
             ),
             cost: text::amount(currency, &item.cost),
         }
     });
-    let factors = bill.factors.iter().map(|factor| {
-        let whose = match factor.of {
-            "source" => "the source’s",
-            _ => "the entry’s",
-        };
-        format!("{whose} {}", factor.value)
+    let factors = bill.factors.iter().map(|factor| match factor.of {
+        "source" => t!("the source’s {factor}", factor = factor.value),
+        _ => t!("the entry’s {factor}", factor = factor.value),
     });
     let factors: Vec<String> = factors.collect();
     BillShown {
@@ -263,22 +287,33 @@ fn bill_shown(bill: &ItemizedCharge, line: &LedgerLine, version: i64) -> BillSho
         multiplier: bill.multiplier.clone(),
         factors: (!factors.is_empty()).then(|| factors.join(" × ")),
         charge: text::amount(currency, &bill.charge),
-        basis: bill.basis(),
+        prices: match bill.basis() {
+            Some(set) => t!(
+                "prices of version {version}, those {set}",
+                version = version,
+                set = set
+            ),
+            None => t!("prices of version {version}", version = version),
+        },
         as_charged: bill.as_charged,
-        version,
     }
 }
 
+/// The name of a step.
+fn step_name(step: Step) -> Cow<'static, str> {
+    translated(step.text())
+}
+
 fn step(of: &DecisionStep) -> DecisionStepShown {
-    let name = of.step.text();
+    let name = step_name(of.step);
     let mut letters = name.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     DecisionStepShown {
         name: first.into_iter().chain(letters).collect(),
         state: match of.result {
-            StepResult::Good => ("good", "good"),
-            StepResult::Refused => ("bad", "refused"),
-            StepResult::NotReached => ("off", "not reached"),
+            StepResult::Good => ("good", t!("good")),
+            StepResult::Refused => ("bad", t!("refused")),
+            StepResult::NotReached => ("off", t!("not reached")),
         },
         reason: of.reason.clone(),
     }

@@ -7,7 +7,8 @@ use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::requests::RequestView;
 use crate::cases::{Caller, ConsoleState};
 use crate::explain::{LedgerLine, cause_of};
-use crate::pages::{PageProblem, ShownAmount, text};
+use crate::language::translated;
+use crate::pages::{PageProblem, ShownAmount, ledger_words, text};
 
 /// The members of a line that name subjects.
 const NAMED: [(SubjectKind, &str); 4] = [
@@ -137,9 +138,9 @@ pub fn ending(status: u64, outcome: &str) -> (&'static str, String) {
         200..=499 if status != 0 => "warn",
         _ => "bad",
     };
-    let outcome = outcome.replace('_', " ");
+    let outcome = ledger_words::outcome(outcome);
     let text = match status {
-        0 => format!("no answer, {outcome}"),
+        0 => t!("no answer, {outcome}", outcome = outcome),
         status => format!("{status} {outcome}"),
     };
     (kind, text)
@@ -152,9 +153,34 @@ fn reason(line: &LedgerLine) -> String {
     };
     let limit = line.text("trilane.limit").map(|limit| {
         let scope = line.text("trilane.limit.scope").unwrap_or("key");
-        format!("{} of the {scope}: ", limit.replace('_', " "))
+        limit_of(limit, scope)
     });
-    format!("{}{}", limit.unwrap_or_default(), cause.why)
+    let why = translated(cause.why);
+    match limit {
+        Some(limit) => t!("{limit}: {reason}", limit = limit, reason = why),
+        None => why.into_owned(),
+    }
+}
+
+/// A limit in words, and what it is of: `input tokens of the key`.
+fn limit_of(limit: &str, scope: &str) -> String {
+    let limit = match limit {
+        "requests" => t!("requests"),
+        "input_tokens" => t!("input tokens"),
+        "output_tokens" => t!("output tokens"),
+        "concurrent_requests" => t!("concurrent requests"),
+        "budget_per_day" => t!("budget per day"),
+        "budget_per_month" => t!("budget per month"),
+        other => other.replace('_', " ").into(),
+    };
+    match scope {
+        "key" => t!("{limit} of the key", limit = limit),
+        "owner" => t!("{limit} of the owner", limit = limit),
+        "team" => t!("{limit} of the team", limit = limit),
+        "member" => t!("{limit} of the member", limit = limit),
+        "group" => t!("{limit} of the group", limit = limit),
+        other => t!("{limit} of the {scope}", limit = limit, scope = other),
+    }
 }
 
 /// Input and output tokens; empty where there are none.

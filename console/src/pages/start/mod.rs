@@ -4,8 +4,6 @@ mod models;
 mod progress;
 mod vendor;
 
-use core::borrow::Borrow;
-
 use askama::Template;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Redirect};
@@ -34,6 +32,7 @@ use crate::cases::rights;
 use crate::cases::setup::{self, DRAFT, SetupVendorView, SetupView};
 use crate::cases::vendor_models::VendorModel;
 use crate::cases::{ConsoleState, Role, envoys, key_models};
+use crate::language::translated;
 use crate::prices::one_line;
 use crate::vendors::{COMPATIBLE, PRESETS, VendorPreset, api_style};
 
@@ -56,7 +55,7 @@ struct StartPage {
     /// The person who has changed the draft last.
     author: Name,
     vendors: Vec<VendorLine>,
-    presets: Vec<(&'static str, String)>,
+    presets: Vec<(String, String)>,
     /// The faults that a gateway would find in the draft.
     wrong: Vec<PlacedProblem>,
     /// The keys that gain and lose models by the draft.
@@ -85,29 +84,32 @@ impl StartPage {
         )
     }
 
-    /// A number of things: `1 group`, `2 groups`.
-    fn count(&self, number: impl Borrow<usize>, name: &str) -> String {
-        let number = *number.borrow();
-        let s = if number == 1 { "" } else { "s" };
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
-        format!("{} {name}{s}", text::number(&number))
+    /// The number of a vendor's models.
+    fn models(&self, of: &VendorLine) -> String {
+        match of.models.len() {
+            1 => t!("1 model").into_owned(),
+            count => {
+                let count = text::count(u64::try_from(count).unwrap_or(u64::MAX));
+                t!("{count} models", count = count)
+            }
+        }
     }
 }
 
-/// A vendor's name for people.
-fn title(preset: &VendorPreset) -> &'static str {
+/// The button that adds a vendor.
+fn add(preset: &VendorPreset) -> String {
     if preset.name == COMPATIBLE {
-        "an address of your own"
+        t!("Add an address of your own").into_owned()
     } else {
-        preset.title
+        t!("Add {vendor}", vendor = preset.title)
     }
 }
 
 fn price(model: &VendorModel) -> String {
     match &model.prices {
         Some(prices) => one_line(prices),
-        None if model.free => "free".to_owned(),
-        None => "no known price: what it costs is not counted".to_owned(),
+        None if model.free => t!("free").into_owned(),
+        None => t!("no known price: what it costs is not counted").into_owned(),
     }
 }
 
@@ -172,7 +174,7 @@ async fn show(
     let failed = !problems.is_empty();
     form_page(
         &StartPage {
-            shell: signed_in.shell("Get started"),
+            shell: signed_in.shell(t!("Get started")),
             author,
             setup,
             vendors: vendors.into_iter().map(line).collect(),
@@ -180,7 +182,7 @@ async fn show(
                 .iter()
                 .map(|preset| {
                     let path = path_with("/start/vendor", &[("vendor", preset.name)]);
-                    (title(preset), path)
+                    (add(preset), path)
                 })
                 .collect(),
             wrong,
@@ -192,7 +194,7 @@ async fn show(
             groups,
             fields: Fields::once()?
                 .with("group", first)
-                .with("label", "First key"),
+                .with("label", t!("First key")),
             no_problems: FieldProblems::default(),
             envoys: envoys.items.len(),
             has_keys: !keys.items.is_empty(),
@@ -212,10 +214,10 @@ pub async fn publish(headers: HeaderMap, sent: SignedForm) -> PageResult {
     };
     let mut problems = FieldProblems::default();
     problems.general = Some(match problem.status() {
-        412 => "Somebody has changed the draft since you opened this page. Look at what stands below now, then publish.".to_owned(),
-        404 => "There is no draft any more: somebody has published or discarded it.".to_owned(),
-        409 => format!("{}. The draft’s page has the way on.", problem.detail()),
-        422 => "A gateway would refuse it: see what is wrong below.".to_owned(),
+        412 => t!("Somebody has changed the draft since you opened this page. Look at what stands below now, then publish.").into_owned(),
+        404 => t!("There is no draft any more: somebody has published or discarded it.").into_owned(),
+        409 => t!("{problem}. The draft’s page has the way on.", problem = translated(problem.detail())),
+        422 => t!("A gateway would refuse it: see what is wrong below.").into_owned(),
         _ => return Err(problem.into()),
     });
     show(&state, &signed_in, &headers, problems).await
@@ -225,9 +227,9 @@ pub async fn publish(headers: HeaderMap, sent: SignedForm) -> PageResult {
 pub async fn confirm_remove(signed_in: SignedIn, Path(group): Path<String>) -> PageResult {
     signed_in.caller.must(rights::CHANGE_SETUP)?;
     page(&Confirm {
-        shell: signed_in.shell(format!("Remove the vendor {group}?")),
-        crumb: ("Get started".to_owned(), "/start".to_owned()),
-        text: "It leaves the draft with its models, and its credential is forgotten. What is in force stays as it is.".to_owned(),
+        shell: signed_in.shell(t!("Remove the vendor {group}?", group = group)),
+        crumb: (t!("Get started").into_owned(), "/start".to_owned()),
+        text: t!("It leaves the draft with its models, and its credential is forgotten. What is in force stays as it is.").into_owned(),
         action: format!("/start/vendors/{group}/remove"),
         hidden: Vec::new(),
         button: "Remove vendor",

@@ -1,5 +1,7 @@
 //! The models of a vendor of the first run, with their prices.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::RawQuery;
 
@@ -14,6 +16,7 @@ use crate::cases::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel
 use crate::cases::{ApiProblem, ConsoleState};
 use crate::documents::{Difference, differences};
 use crate::json_line::json_line;
+use crate::language::translated;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{
@@ -129,14 +132,22 @@ impl ModelRow {
             return Ok(Some(prices));
         }
         if prices.input.is_none() || prices.output.is_none() {
-            return Err("give all prices, or none".to_owned());
+            return Err(t!("give all prices, or none").into_owned());
         }
         if prices.cache_read.is_none() {
-            let why = "give the price of cached input too. Where the vendor has none, write that of input";
-            return Err(why.to_owned());
+            let why = t!(
+                "give the price of cached input too. Where the vendor has none, write that of input"
+            );
+            return Err(why.into_owned());
         }
         for price in typed.into_iter().flatten() {
-            Price::parse(price).map_err(|why| format!("the price {price} {why}"))?;
+            Price::parse(price).map_err(|why| {
+                t!(
+                    "the price {price} {why}",
+                    price = price,
+                    why = translated(&why)
+                )
+            })?;
         }
         Ok(Some(prices))
     }
@@ -167,25 +178,27 @@ fn others(prices: &PricesDocument) -> String {
 /// The models that are taken, and those that the vendor lists beside them: what is taken first, then what has a price.
 fn rows(taken: &[VendorModel], offered: Vec<OfferedModel>, is_listed: bool) -> Vec<ModelRow> {
     let from = |offered: &OfferedModel| match offered.prices_from {
-        "catalogue" => "from the catalogue",
-        "vendor" => "as the vendor lists it today",
-        _ => "no known price",
+        "catalogue" => t!("from the catalogue"),
+        "vendor" => t!("as the vendor lists it today"),
+        _ => t!("no known price"),
     };
     let text = |model: &VendorModel| model.prices.as_ref().map(json_line);
     let mut rows: Vec<ModelRow> = Vec::new();
     for model in taken {
         let same = offered.iter().find(|other| other.model.id == model.id);
         let from = match same {
-            _ if model.free => "",
+            _ if model.free => Cow::default(),
             Some(same) if text(&same.model) == text(model) => from(same),
-            _ if model.prices.is_some() => "yours",
-            _ => "no known price",
+            _ if model.prices.is_some() => t!("yours"),
+            _ => t!("no known price"),
         };
-        let mut row = ModelRow::of(model, true, from);
+        let mut row = ModelRow::of(model, true, &from);
         if same.is_none() && is_listed {
-            row.from = format!("{from} · not in the vendor’s list")
-                .trim_start_matches(" · ")
-                .to_owned();
+            let unlisted = t!("not in the vendor’s list");
+            row.from = match &*from {
+                "" => unlisted.into_owned(),
+                from => format!("{from} · {unlisted}"),
+            };
         }
         rows.push(row);
     }
@@ -195,7 +208,7 @@ fn rows(taken: &[VendorModel], offered: Vec<OfferedModel>, is_listed: bool) -> V
         .filter(|one| !is_taken(one))
         .partition(|one| one.model.prices.is_some());
     let left = priced.iter().chain(&unpriced);
-    rows.extend(left.map(|one| ModelRow::of(&one.model, false, from(one))));
+    rows.extend(left.map(|one| ModelRow::of(&one.model, false, &from(one))));
     rows
 }
 
@@ -232,7 +245,7 @@ fn show(signed_in: &SignedIn, shown: StartModelsShown) -> PageResult {
     let group = shown.vendor.group.clone();
     form_page(
         &ModelsPage {
-            shell: signed_in.shell(format!("Models of {group}")),
+            shell: signed_in.shell(t!("Models of {source}", source = group)),
             action: path_with("/start/models", &[("group", &group)]),
             vendor_path: path_with("/start/vendor", &[("group", &group)]),
             style: api_style(&shown.vendor.protocol),
@@ -317,12 +330,16 @@ pub async fn save_models(RawQuery(query): RawQuery, sent: SignedForm) -> PageRes
     )?;
     match vendor_models::named(&state, &asked, &named).await? {
         Ok(added) => models.extend(added),
-        Err(name) => problems.push("more", &format!("{name} is no name that a model can have")),
+        Err(name) => problems.push(
+            "more",
+            &t!("{name} is no name that a model can have", name = name),
+        ),
     }
     if any_wrong {
-        problems.general = Some("A price cannot be read: see what is marked below.".to_owned());
+        problems.general =
+            Some(t!("A price cannot be read: see what is marked below.").into_owned());
     } else if models.is_empty() && problems.is_empty() {
-        problems.general = Some("Take one model at least, or remove the vendor.".to_owned());
+        problems.general = Some(t!("Take one model at least, or remove the vendor.").into_owned());
     }
     let mut differ = Vec::new();
     if problems.is_empty() {
@@ -340,9 +357,9 @@ pub async fn save_models(RawQuery(query): RawQuery, sent: SignedForm) -> PageRes
             Ok(_) => return Ok(done("/start", Notice::Saved)),
             Err(problem) if problem.status() == 412 => {
                 vendor = find(&state, &signed_in, &group).await?;
-                problems.general = Some(format!(
-                    "{}. What you chose stands below; look at what differs, then save it over theirs or go back.",
-                    problem.detail()
+                problems.general = Some(t!(
+                    "{problem}. What you chose stands below; look at what differs, then save it over theirs or go back.",
+                    problem = translated(problem.detail())
                 ));
                 differ = differences(&json!({"models": vendor.models}), &mine);
             }

@@ -1,5 +1,7 @@
 //! The steps of the first run, and the first request as it arrives.
 
+use std::borrow::Cow;
+
 use askama::Template;
 
 use crate::cases::keys::{self, KeyListParams};
@@ -12,7 +14,7 @@ use crate::pages::{PageProblem, PageResult, Visit, live};
 
 /// A step of the first run.
 struct SetupStep {
-    title: &'static str,
+    title: Cow<'static, str>,
     is_done: bool,
 }
 
@@ -24,10 +26,15 @@ struct ProgressPart {
 }
 
 impl ProgressPart {
-    /// The first step that is to do; `None`: all are done.
-    fn next(&self) -> Option<&'static str> {
-        let mut steps = self.steps.iter();
-        steps.find(|step| !step.is_done).map(|step| step.title)
+    /// Whether there is none to do.
+    fn is_done(&self) -> bool {
+        self.steps.iter().all(|step| step.is_done)
+    }
+
+    /// Whether all steps but the last are done, which is the request.
+    fn awaits_request(&self) -> bool {
+        let done = self.steps.iter().take_while(|step| step.is_done).count();
+        done.saturating_add(1) == self.steps.len()
     }
 
     async fn read(state: &ConsoleState, caller: &Caller) -> Result<Self, PageProblem> {
@@ -44,15 +51,15 @@ impl ProgressPart {
         let step = |title, is_done| SetupStep { title, is_done };
         Ok(Self {
             steps: vec![
-                step("A vendor", is_served || !drawn.is_empty()),
+                step(t!("A vendor"), is_served || !drawn.is_empty()),
                 step(
-                    "Its models",
+                    t!("Its models"),
                     is_served || drawn.iter().any(|vendor| !vendor.models.is_empty()),
                 ),
-                step("Published", is_served),
-                step("A gateway", !envoys.items.is_empty()),
-                step("A key", !keys.items.is_empty()),
-                step("A request", request.is_some()),
+                step(t!("Published"), is_served),
+                step(t!("A gateway"), !envoys.items.is_empty()),
+                step(t!("A key"), !keys.items.is_empty()),
+                step(t!("A request"), request.is_some()),
             ],
             request,
         })

@@ -1,16 +1,19 @@
 //! A vendor of the first run: where it is, and its credential, which is tested before it is kept.
 
+use std::borrow::Cow;
+
 use askama::Template;
 
 use axum::response::{IntoResponse as _, Redirect};
 use zeroize::Zeroizing;
 
-use super::title;
+use super::add;
 use crate::cases::account_test::VendorTestView;
 use crate::cases::rights;
 use crate::cases::setup::{self, SetupVendorBody};
 use crate::cases::vendor_models::{self, OfferedModel, VendorAskBody, VendorModel};
 use crate::cases::{ApiProblem, ConsoleState};
+use crate::language::translated;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page};
@@ -25,7 +28,7 @@ struct VendorFormPage {
     shell: PageShell,
     is_own: bool,
     is_new: bool,
-    protocols: Vec<(&'static str, &'static str)>,
+    protocols: Vec<(&'static str, Cow<'static, str>)>,
     names: Vec<&'static str>,
     fields: Fields,
     problems: FieldProblems,
@@ -51,10 +54,13 @@ fn show(
     let is_own = preset.name == COMPATIBLE;
     form_page(
         &VendorFormPage {
-            shell: signed_in.shell(format!("Add {}", title(preset))),
+            shell: signed_in.shell(add(preset)),
             is_own,
             is_new: fields.get("revision").is_empty(),
-            protocols: styles(),
+            protocols: styles()
+                .into_iter()
+                .map(|(name, title)| (name, translated(title)))
+                .collect(),
             may_choose: state.vendors.may_choose()
                 && (is_own || test_of(told.as_ref()) == "address_refused" || fields.is_set("own")),
             has_way: ["proxy", "ca"]
@@ -132,7 +138,7 @@ pub async fn save_vendor(sent: SignedForm) -> PageResult {
     let (proxy, ca) = (way("proxy"), way("ca"));
     let mut problems = FieldProblems::default();
     if value.is_none() && !no_credential && is_new {
-        problems.push("value", "is missing");
+        problems.push("value", text!("is missing"));
         return show(&state, &signed_in, shown, problems, None, false);
     }
     let ask = VendorAskBody {
@@ -186,7 +192,7 @@ pub async fn save_vendor(sent: SignedForm) -> PageResult {
             Err(name) => {
                 problems.push(
                     "models",
-                    &format!("{name} is no name that a model can have"),
+                    &t!("{name} is no name that a model can have", name = name),
                 );
                 return show(
                     &state,
@@ -221,9 +227,9 @@ pub async fn save_vendor(sent: SignedForm) -> PageResult {
             let problems = match problem.status() {
                 412 => {
                     let mut problems = FieldProblems::default();
-                    let detail = problem.detail();
-                    problems.general = Some(format!(
-                        "{detail}. Go back to see it, or give this one another name."
+                    problems.general = Some(t!(
+                        "{problem}. Go back to see it, or give this one another name.",
+                        problem = translated(problem.detail())
                     ));
                     problems
                 }

@@ -7,32 +7,36 @@ use crate::text;
 
 /// The columns that rows can be grouped by: the API's name, and the title.
 pub const COLUMNS: [(&str, &str); 13] = [
-    ("day", "Day"),
-    ("month", "Month"),
-    ("hour", "Hour"),
-    ("key", "Key"),
-    ("owner", "Owner"),
-    ("team", "Team"),
-    ("group", "Group"),
-    ("model", "Model"),
-    ("account", "Account"),
-    ("source", "Source"),
-    ("entry", "API style"),
-    ("outcome", "Outcome"),
-    ("currency", "Currency"),
+    ("day", text!("Day")),
+    ("month", text!("Month")),
+    ("hour", text!("Hour")),
+    ("key", text!("Key")),
+    ("owner", text!("Owner")),
+    ("team", text!("Team")),
+    ("group", text!("Group")),
+    ("model", text!("Model")),
+    ("account", text!("Account")),
+    ("source", text!("Source")),
+    ("entry", text!("API style")),
+    ("outcome", text!("Outcome")),
+    ("currency", text!("Currency")),
 ];
 
 /// The fields of an address that choose the columns to group by.
-pub const GROUPINGS: [(&str, &str); 3] = [("by", "By"), ("then", "Then by"), ("and", "And by")];
+pub const GROUPINGS: [(&str, &str); 3] = [
+    ("by", text!("By")),
+    ("then", text!("Then by")),
+    ("and", text!("And by")),
+];
 
 /// The columns that rows can be filtered by.
 pub const FILTERS: [(&str, &str); 6] = [
-    ("key", "Key (its id)"),
-    ("owner", "Owner"),
-    ("team", "Team"),
-    ("group", "Group"),
-    ("model", "Model"),
-    ("account", "Account"),
+    ("key", text!("Key (its id)")),
+    ("owner", text!("Owner")),
+    ("team", text!("Team")),
+    ("group", text!("Group")),
+    ("model", text!("Model")),
+    ("account", text!("Account")),
 ];
 
 /// The query of the page.

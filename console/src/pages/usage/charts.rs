@@ -8,6 +8,7 @@ use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::cases::{Caller, ConsoleState};
 use crate::pages::PageProblem;
 use crate::pages::chart::{self, Chart, Unit, Values};
+use crate::pages::ledger_words::outcome;
 use crate::pages::periods::{self, at};
 use crate::timestamp;
 
@@ -36,6 +37,7 @@ pub async fn charts(
     };
     let length = since.map_or(CountPeriod::Month, |since| periods::length(hours(since)));
     let column = length.name();
+    let name = periods::name(length);
     let mut charts = Vec::new();
     for series in ["model", "outcome", "account"] {
         let of_series = UsageParams {
@@ -60,16 +62,16 @@ pub async fn charts(
             {
                 let values = values(&rows, column, series, ChartMeasure::Charges(currency));
                 let unit = Unit::Money(currency.to_owned());
-                let title = format!("Spend by {column} and model");
+                let title = t!("Spend by {period} and model", period = name);
                 charts.extend(drawn(title, &unit, &periods, values));
             }
             let values = values(&rows, column, series, ChartMeasure::Tokens);
-            let title = format!("Tokens by {column} and model");
+            let title = t!("Tokens by {period} and model", period = name);
             charts.extend(drawn(title, &Unit::Count, &periods, values));
         } else {
             let title = match series {
-                "outcome" => format!("Requests by {column} and how they ended"),
-                _ => format!("Requests by {column} and account"),
+                "outcome" => t!("Requests by {period} and how they ended", period = name),
+                _ => t!("Requests by {period} and account", period = name),
             };
             let values = values(&rows, column, series, ChartMeasure::Requests);
             charts.extend(drawn(title, &Unit::Count, &periods, values));
@@ -111,7 +113,11 @@ fn values(
             }
         };
         let text = |name: &str| row.values.get(name).cloned().unwrap_or_default();
-        let sum = values.entry((text(column), text(series))).or_default();
+        let name = match (series, text(series)) {
+            ("outcome", name) => outcome(&name).into_owned(),
+            (_, name) => name,
+        };
+        let sum = values.entry((text(column), name)).or_default();
         sum.add(value);
     }
     Some(values)

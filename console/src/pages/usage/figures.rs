@@ -1,6 +1,7 @@
 //! The figures of a row: the columns of `trilane usage`.
 
 use crate::cases::usage::UsageView;
+use crate::language::translated;
 use crate::ledger::Measure;
 use crate::pages::{ShownAmount, text};
 
@@ -63,11 +64,11 @@ impl UsageFigure {
     /// Returns the title.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Charge => "Charge",
-            Self::EstimatedCharge => "Estimated charge",
-            Self::CostedCharge => "Charge with a known cost",
-            Self::Cost => "Cost",
-            Self::Margin => "Margin",
+            Self::Charge => text!("Charge"),
+            Self::EstimatedCharge => text!("Estimated charge"),
+            Self::CostedCharge => text!("Charge with a known cost"),
+            Self::Cost => text!("Cost"),
+            Self::Margin => text!("Margin"),
             Self::Count(measure) => measure_title(measure),
         }
     }
@@ -79,7 +80,9 @@ impl UsageFigure {
             Self::Charge => {
                 let estimated = estimated(views);
                 if !is_wide && !estimated.is_empty() {
-                    parts.push(words(&estimated, |amount| format!("{amount} estimated")));
+                    parts.push(words(&estimated, |amount| {
+                        t!("{amount} estimated", amount = amount)
+                    }));
                 }
                 charges(views)
             }
@@ -92,7 +95,9 @@ impl UsageFigure {
                 };
                 if !is_wide && views.iter().any(|view| is_part(&view)) {
                     let costed = of_costed(views, |view| view.costed_charge.as_deref());
-                    parts.push(words(&costed, |amount| format!("of charges of {amount}")));
+                    parts.push(words(&costed, |amount| {
+                        t!("of charges of {amount}", amount = amount)
+                    }));
                 }
                 of_costed(views, |view| view.margin.as_deref())
             }
@@ -109,7 +114,7 @@ impl UsageFigure {
                 for part in below {
                     let of = count(views, part.name());
                     if of > 0 {
-                        let title = measure_title(*part).to_lowercase();
+                        let title = translated(measure_title(*part)).to_lowercase();
                         parts.push(ShownAmount::plain(format!("{} {title}", text::count(of))));
                     }
                 }
@@ -135,31 +140,31 @@ fn words(amount: &ShownAmount, around: fn(&str) -> String) -> ShownAmount {
 /// Returns the title of a number.
 fn measure_title(measure: Measure) -> &'static str {
     match measure {
-        Measure::Requests => "Requests",
-        Measure::Complete => "Complete",
-        Measure::Estimated => "Estimated",
-        Measure::Partial => "Partial",
-        Measure::None => "Without usage",
-        Measure::Failed => "Failed",
-        Measure::Input => "Input tokens",
-        Measure::Output => "Output tokens",
-        Measure::CacheRead => "Cache read",
-        Measure::CacheWrite5m => "Cache write, 5 min",
-        Measure::CacheWrite1h => "Cache write, 1 h",
-        Measure::Reasoning => "Reasoning",
-        Measure::ToolUse => "Tool use",
-        Measure::InputImage => "Image input",
-        Measure::Images => "Images",
-        Measure::InputAudio => "Audio input",
-        Measure::OutputAudio => "Audio output",
-        Measure::OutputImage => "Image output",
-        Measure::WebSearch => "Web searches",
-        Measure::CodeExecution => "Code executions",
-        Measure::FileSearch => "File searches",
-        Measure::MapsSearch => "Map searches",
-        Measure::EstimatedInput => "Estimated input",
-        Measure::EstimatedOutput => "Estimated output",
-        Measure::Uncovered => "Not covered by prices",
+        Measure::Requests => text!("Requests"),
+        Measure::Complete => text!("Complete"),
+        Measure::Estimated => text!("Estimated"),
+        Measure::Partial => text!("Partial"),
+        Measure::None => text!("Without usage"),
+        Measure::Failed => text!("Failed"),
+        Measure::Input => text!("Input tokens"),
+        Measure::Output => text!("Output tokens"),
+        Measure::CacheRead => text!("Cache read"),
+        Measure::CacheWrite5m => text!("Cache write, 5 min"),
+        Measure::CacheWrite1h => text!("Cache write, 1 h"),
+        Measure::Reasoning => text!("Reasoning"),
+        Measure::ToolUse => text!("Tool use"),
+        Measure::InputImage => text!("Image input"),
+        Measure::Images => text!("Images"),
+        Measure::InputAudio => text!("Audio input"),
+        Measure::OutputAudio => text!("Audio output"),
+        Measure::OutputImage => text!("Image output"),
+        Measure::WebSearch => text!("Web searches"),
+        Measure::CodeExecution => text!("Code executions"),
+        Measure::FileSearch => text!("File searches"),
+        Measure::MapsSearch => text!("Map searches"),
+        Measure::EstimatedInput => text!("Estimated input"),
+        Measure::EstimatedOutput => text!("Estimated output"),
+        Measure::Uncovered => text!("Not covered by prices"),
     }
 }
 

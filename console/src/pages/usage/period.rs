@@ -6,15 +6,15 @@ use crate::pages::form::Fields;
 
 /// The periods that can be chosen: the name in an address, and the title.
 pub const PERIODS: [(&str, &str); 9] = [
-    ("today", "Today"),
-    ("yesterday", "Yesterday"),
-    ("7-days", "Last 7 days"),
-    ("30-days", "Last 30 days"),
-    ("month", "This month"),
-    ("last-month", "Last month"),
-    ("of-month", "A month"),
-    ("dates", "Own dates"),
-    ("all", "All time"),
+    ("today", text!("Today")),
+    ("yesterday", text!("Yesterday")),
+    ("7-days", text!("Last 7 days")),
+    ("30-days", text!("Last 30 days")),
+    ("month", text!("This month")),
+    ("last-month", text!("Last month")),
+    ("of-month", text!("A month")),
+    ("dates", text!("Own dates")),
+    ("all", text!("All time")),
 ];
 
 /// A period of usage, in UTC.

@@ -12,7 +12,9 @@ use super::period::PERIODS;
 use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::usage::{self, UsageParams, UsageView};
+use crate::language::translated;
 use crate::pages::chart::Chart;
+use crate::pages::ledger_words::outcome;
 use crate::pages::{PageResult, PageShell, Visit, page};
 use crate::text::path_with;
 use crate::timestamp::moment;
@@ -68,7 +70,7 @@ fn choice_options(
 fn groupings(by: &[&'static str]) -> Vec<ChoiceField> {
     let fields = GROUPINGS.into_iter().enumerate();
     let fields = fields.map(|(place, (name, title))| {
-        let nothing = (place > 0).then_some(("", "Nothing"));
+        let nothing = (place > 0).then_some(("", text!("Nothing")));
         let chosen = by.get(place).copied().unwrap_or_default();
         ChoiceField {
             name,
@@ -128,6 +130,7 @@ fn row(
                 (Some(kind), _) => names.of(kind, &text),
                 (None, "hour") => Name::of_itself(&text.replace('T', " ")),
                 (None, "entry") => entry_name(text),
+                (None, "outcome") => outcome_name(text),
                 _ => Name::of_itself(&text),
             },
         }
@@ -149,7 +152,16 @@ fn cells(asked: &Asked, figures: &[UsageFigure], views: &[UsageView]) -> Vec<Fig
 fn entry_name(id: String) -> Name {
     let style = Entry::from_name(&id).map(|entry| protocol_style(entry.protocol()));
     Name {
-        text: style.map_or_else(|| id.clone(), str::to_owned),
+        text: style.map_or_else(|| id.clone(), |style| translated(style).into_owned()),
+        id,
+        ..Name::default()
+    }
+}
+
+/// An outcome in words.
+fn outcome_name(id: String) -> Name {
+    Name {
+        text: outcome(&id).into_owned(),
         id,
         ..Name::default()
     }
@@ -227,7 +239,7 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
     let periods = PERIODS.into_iter();
     let periods = periods.filter(|(name, _)| !matches!(*name, "of-month" | "dates"));
     page(&UsagePage {
-        shell: signed_in.shell("Usage"),
+        shell: signed_in.shell(t!("Usage")),
         periods: periods
             .map(|(name, title)| PeriodChoice {
                 title,
