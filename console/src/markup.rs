@@ -4,7 +4,7 @@ use core::fmt;
 
 use askama::filters::{Html, HtmlSafe, escape};
 
-use crate::timestamp;
+use crate::timestamp::utc;
 
 /// HTML that a page may have as it is.
 #[derive(Debug, Clone, Default)]
@@ -34,15 +34,12 @@ impl Markup {
     }
 
     /// A name in place of an id, which is seen on hovering.
-    pub fn name_of(text: &str, id: &str) -> Self {
-        if text == id {
-            return Self::name(text);
-        }
-        let (Self(text), Self(id)) = (Self::text(text), Self::text(id));
+    pub fn name_of(id: &str, text: &str) -> Self {
+        let (Self(id), Self(text)) = (Self::text(id), Self::text(text));
         Self(format!("<bdi title=\"{id}\">{text}</bdi>"))
     }
 
-    /// Something of less weight.
+    /// Something of less weight than the text around.
     pub fn quiet(text: &str) -> Self {
         let Self(text) = Self::text(text);
         Self(format!("<span class=\"quiet\">{text}</span>"))
@@ -50,13 +47,23 @@ impl Markup {
 
     /// A link.
     pub fn link(path: &str, text: &str) -> Self {
-        let (Self(path), Self(text)) = (Self::text(path), Self::text(text));
-        Self(format!("<a href=\"{path}\">{text}</a>"))
+        Self::link_to(path, &Self::text(text))
+    }
+
+    /// A link with something else inside than a text.
+    pub fn link_to(path: &str, Self(inside): &Self) -> Self {
+        let Self(path) = Self::text(path);
+        Self(format!("<a href=\"{path}\">{inside}</a>"))
+    }
+
+    /// Something that the reader must not miss.
+    pub fn strong(Self(inside): &Self) -> Self {
+        Self(format!("<strong>{inside}</strong>"))
     }
 
     /// A moment (RFC 3339), which the script writes in the reader's zone.
-    pub fn moment(rfc3339: &str) -> Self {
-        let (Self(at), Self(utc)) = (Self::text(rfc3339), Self::text(&timestamp::utc(rfc3339)));
+    pub fn moment(at: &str) -> Self {
+        let (Self(at), Self(utc)) = (Self::text(at), Self::text(&utc(at)));
         Self(format!("<time datetime=\"{at}\">{utc}</time>"))
     }
 
@@ -66,14 +73,9 @@ impl Markup {
         Self(format!("<span class=\"state {kind}\">{text}</span>"))
     }
 
-    /// Something of weight.
-    pub fn strong(Self(inner): &Self) -> Self {
-        Self(format!("<strong>{inner}</strong>"))
-    }
-
-    /// HTML that something writes itself.
-    pub fn safe(html: &(impl fmt::Display + HtmlSafe)) -> Self {
-        Self(html.to_string())
+    /// HTML that something else has made, such as an amount.
+    pub fn html(of: &(impl fmt::Display + HtmlSafe)) -> Self {
+        Self(of.to_string())
     }
 
     /// Puts another one behind it.
@@ -105,20 +107,19 @@ mod tests {
             ("code", Markup::code("<x>"), "<code>&#60;x&#62;</code>"),
             ("name", Markup::name("'"), "<bdi>&#39;</bdi>"),
             (
-                "name of an id",
-                Markup::name_of("<", "i"),
-                "<bdi title=\"i\">&#60;</bdi>",
+                "link",
+                Markup::link("/a?b=\"", "<"),
+                "<a href=\"/a?b=&#34;\">&#60;</a>",
             ),
-            ("id", Markup::name_of("i", "i"), "<bdi>i</bdi>"),
             (
-                "quiet",
-                Markup::quiet("<"),
-                "<span class=\"quiet\">&#60;</span>",
+                "link with code",
+                Markup::link_to("/a", &Markup::code("<")),
+                "<a href=\"/a\"><code>&#60;</code></a>",
             ),
             (
                 "moment",
-                Markup::moment("2026-11-24T11:00:42Z"),
-                "<time datetime=\"2026-11-24T11:00:42Z\">2026-11-24 11:00 UTC</time>",
+                Markup::moment("2026-11-30T10:00:42Z"),
+                "<time datetime=\"2026-11-30T10:00:42Z\">2026-11-30 10:00 UTC</time>",
             ),
             (
                 "state",
@@ -126,15 +127,9 @@ mod tests {
                 "<span class=\"state bad\">&#60;</span>",
             ),
             (
-                "strong",
-                Markup::strong(&Markup::name("<")),
-                "<strong><bdi>&#60;</bdi></strong>",
-            ),
-            ("safe", Markup::safe(&Markup::name("<")), "<bdi>&#60;</bdi>"),
-            (
-                "link",
-                Markup::link("/a?b=\"", "<"),
-                "<a href=\"/a?b=&#34;\">&#60;</a>",
+                "amount",
+                Markup::html(&Markup::strong(&Markup::text("<"))),
+                "<strong>&#60;</strong>",
             ),
         ] {
             assert_eq!(made.to_string(), want, "{name}");

@@ -15,11 +15,11 @@ pub fn clock(rfc3339: &str) -> String {
 pub fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds.div_euclid(1000);
     match milliseconds {
-        ..1000 => format!("{milliseconds} ms"),
-        1000..60_000 => format!(
-            "{seconds}.{:02} s",
-            milliseconds.rem_euclid(1000).div_euclid(10)
-        ),
+        ..1000 => t!("{count} ms", count = milliseconds),
+        1000..60_000 => {
+            let hundredths = milliseconds.rem_euclid(1000).div_euclid(10);
+            t!("{count} s", count = format!("{seconds}.{hundredths:02}"))
+        }
         _ => t!(
             "{minutes} min {seconds} s",
             minutes = count(seconds.div_euclid(60)),

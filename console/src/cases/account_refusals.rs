@@ -9,6 +9,7 @@ use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
 use crate::explain::vendor_error;
+use crate::language::translated;
 use crate::store::account_answers::{self, AccountAnswers, AccountName};
 use crate::timestamp::moment;
 
@@ -49,7 +50,7 @@ impl AccountRefusalView {
 
     /// The meaning of the latest refusal, in words.
     pub(crate) fn words(&self) -> String {
-        let why = meaning(self.fault.as_deref(), self.status);
+        let why = translated(meaning(self.fault.as_deref(), self.status));
         match &self.code {
             Some(code) => format!("{why} ({}, {code})", self.status),
             None => format!("{why} ({})", self.status),
@@ -60,9 +61,9 @@ impl AccountRefusalView {
 /// The meaning of a refusal by its fault, or by its status.
 fn meaning(fault: Option<&str>, status: i64) -> &'static str {
     let by_status = match status {
-        401 => "credential refused",
-        402 => "no credit",
-        _ => "not allowed",
+        401 => text!("credential refused"),
+        402 => text!("no credit"),
+        _ => text!("not allowed"),
     };
     fault.and_then(vendor_error::fault).unwrap_or(by_status)
 }

@@ -94,7 +94,7 @@ impl VendorTestView {
 pub(super) fn given(value: &str) -> Result<VendorCredential, ApiProblem> {
     check_value(value.as_bytes()).map_err(|fault| {
         let reason = match fault {
-            ValueFault::Empty => "is empty",
+            ValueFault::Empty => text!("is empty"),
             ValueFault::Invalid(reason) => reason,
         };
         ApiProblem::invalid("value", reason)
@@ -118,9 +118,10 @@ pub(super) async fn kept(
         .into_iter()
         .find(|one| one.name == name && one.destination == *destination);
     let Some(found) = found else {
-        let text = format!(
-            "this console keeps no credential {name} for {}. Give it one here; a file at the gateway can only be tested there",
-            destination.url
+        let text = t!(
+            "this console keeps no credential {name} for {url}. Give it one here; a file at the gateway can only be tested there",
+            name = name,
+            url = destination.url
         );
         return Ok(Err(VendorTestView::untested("no_credential", text)));
     };
@@ -130,7 +131,10 @@ pub(super) async fn kept(
         VendorCredential::new("kept", text).ok()
     });
     Ok(credential.ok_or_else(|| {
-        let text = format!("the key that sealed the credential {name} is lost: give it again");
+        let text = t!(
+            "the key that sealed the credential {name} is lost: give it again",
+            name = name
+        );
         VendorTestView::untested("unreadable", text)
     }))
 }
@@ -219,7 +223,8 @@ fn asked(
     let url = format!("{}{}", account.origin.site(), account.origin.base_path);
     let vendor = Vendor::new(preset, Some(&url), Some(protocol), None);
     Ok(AskedVendor {
-        vendor: vendor.map_err(|why| ApiProblem::conflict(format!("the account: {why}")))?,
+        vendor: vendor
+            .map_err(|why| ApiProblem::conflict(t!("the account: {reason}", reason = why)))?,
         credential,
         header: Some(account.header),
         proxy: account

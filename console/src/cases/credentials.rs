@@ -125,7 +125,9 @@ pub(super) fn keys(state: &ConsoleState) -> Option<SealingKeys> {
 
 /// Makes the error for a new credential or webhook if the console has no sealing key.
 pub(super) fn no_sealing_key() -> ApiProblem {
-    let detail = "this console has no key to seal with: --sealing-key-file names one, and its log says what is wrong with it";
+    let detail = text!(
+        "this console has no key to seal with: --sealing-key-file names one, and its log says what is wrong with it"
+    );
     ApiProblem::new(StatusCode::CONFLICT, "/problems/no-sealing-key", detail)
 }
 
@@ -152,13 +154,14 @@ pub async fn list(
 /// One of them is none.
 pub(crate) fn check<'a>(name: &str, value: &'a str) -> Result<&'a [u8], ApiProblem> {
     if !is_name(name) {
-        let reason =
-            "must be 1 to 128 letters, digits or any of - _ . and begin with none of the latter";
+        let reason = text!(
+            "must be 1 to 128 letters, digits or any of - _ . and begin with none of the latter"
+        );
         return Err(ApiProblem::invalid("name", reason));
     }
     check_value(value.as_bytes()).map_err(|fault| {
         let reason = match fault {
-            ValueFault::Empty => "is empty",
+            ValueFault::Empty => text!("is empty"),
             ValueFault::Invalid(reason) => reason,
         };
         ApiProblem::invalid("value", reason)

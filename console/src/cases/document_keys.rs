@@ -94,7 +94,7 @@ pub async fn list(
     if let (Some(only), Some(owner)) = (only, &asked.owner)
         && only != owner
     {
-        return Err(ApiProblem::forbidden("members see their own keys"));
+        return Err(ApiProblem::forbidden(text!("members see their own keys")));
     }
     let (owner, now) = (only.or(asked.owner.as_deref()), moment(state.now()));
     let is_like = |key: &StoredKey| is_asked_for(key, owner, &asked, &now);
@@ -192,8 +192,9 @@ pub(super) async fn doubles(
         .collect();
     for (place, digest) in digests.iter().enumerate() {
         if let Some(id) = known.get(digest) {
-            let reason = format!(
-                "is the value of the console's key {id} too: gateways take this one, whatever is changed there"
+            let reason = t!(
+                "is the value of the console's key {key} too: gateways take this one, whatever is changed there",
+                key = id
             );
             problems.push(format!("keys[{place}].sha256"), reason);
         }

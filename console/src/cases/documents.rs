@@ -177,7 +177,7 @@ pub async fn publish_again(
     if body.note.len() > 1000 || body.note.contains('\0') {
         return Err(ApiProblem::invalid(
             "note",
-            "must be at most 1000 bytes, none of them zero",
+            text!("must be at most 1000 bytes, none of them zero"),
         ));
     }
     let (store, actor) = (&state.store, caller.actor());

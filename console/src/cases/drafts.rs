@@ -289,12 +289,12 @@ async fn find(transaction: &mut Transaction, id: &str) -> Result<Draft, ApiProbl
 /// Rejects texts with a zero byte, and notes of more than 1000 bytes.
 fn check_texts(body: &DraftBody) -> Result<(), ApiProblem> {
     if body.body.as_ref().is_some_and(|body| body.contains('\0')) {
-        return Err(ApiProblem::invalid("body", "has a zero byte"));
+        return Err(ApiProblem::invalid("body", text!("has a zero byte")));
     }
     if body.note.len() > 1000 || body.note.contains('\0') {
         return Err(ApiProblem::invalid(
             "note",
-            "must be at most 1000 bytes, none of them zero",
+            text!("must be at most 1000 bytes, none of them zero"),
         ));
     }
     Ok(())

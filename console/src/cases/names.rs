@@ -38,7 +38,11 @@ impl Name {
 
     /// The name in a sentence of a page; its id is seen on hovering.
     pub fn markup(&self) -> Markup {
-        let mut name = Markup::name_of(&self.text, &self.id);
+        let mut name = if self.text == self.id {
+            Markup::name(&self.text)
+        } else {
+            Markup::name_of(&self.id, &self.text)
+        };
         if self.is_removed {
             name.push(&Markup::text(" "));
             name.push(&Markup::quiet(&t!("removed")));

@@ -86,7 +86,7 @@ fn explain(
             bill: None,
             bill_by: None,
             now: None,
-            not_now: Some("Its line cannot be read any more."),
+            not_now: Some(text!("Its line cannot be read any more.")),
         };
     };
     // Which version it was charged by is not in the line: the one of its time, or a gateway had the newest already.
@@ -140,11 +140,14 @@ pub(super) fn now(
     current: Option<&PublishedDocument>,
 ) -> Result<Explanation, &'static str> {
     if line.text("trilane.key.id").is_none() {
-        return Err("The line names no key.");
+        return Err(text!("The line names no key."));
     }
-    let key = key.ok_or("The key was removed: the same request would get 401.")?;
-    let current = current.ok_or("No document is published.")?;
-    let none = "The key does not go with the document in force: its group may be gone from it.";
+    let key = key.ok_or(text!(
+        "The key was removed: the same request would get 401."
+    ))?;
+    let current = current.ok_or(text!("No document is published."))?;
+    let none =
+        text!("The key does not go with the document in force: its group may be gone from it.");
     let mut compiled = compiled(current, Some(key)).ok_or(none)?;
     let keys = core::mem::take(&mut compiled.keys);
     let record: Option<KeyRecord> = keys.into_iter().map(|(_, record)| record).next();

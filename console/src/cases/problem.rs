@@ -204,8 +204,9 @@ impl From<DocumentError> for ApiProblem {
         match error {
             DocumentError::NotFound => Self::not_found(),
             error @ DocumentError::Changed { .. } => Self::precondition(error.to_string()),
-            error @ DocumentError::Outdated { .. } => Self::conflict(format!(
-                "{error}: look at it, then change the draft with rebase, or publish with its version"
+            error @ DocumentError::Outdated { .. } => Self::conflict(t!(
+                "{problem}: look at it, then change the draft with rebase, or publish with its version",
+                problem = error
             )),
             DocumentError::Invalid(problems) => Self::of(problems),
             DocumentError::Store(error) => error.into(),

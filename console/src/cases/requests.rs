@@ -62,7 +62,7 @@ impl RequestParams {
                 Some(class) if is_class(class) => all.push((RequestColumn::StatusClass, class)),
                 None if is_status => all.push((RequestColumn::Status, status)),
                 _ => {
-                    let why = "status must be one such as 429, or a class such as 4xx";
+                    let why = text!("status must be one such as 429, or a class such as 4xx");
                     return Err(ApiProblem::bad(why));
                 }
             }
@@ -125,13 +125,15 @@ pub async fn list(
         .map(String::as_str)
         .chain(columns.iter().map(|of| of.1));
     if names.any(|name| name.contains('\0')) {
-        return Err(ApiProblem::bad("no name has a zero byte"));
+        return Err(ApiProblem::bad(text!("no name has a zero byte")));
     }
     let only = caller.only_owner_in(asked.team.as_deref());
     if let (Some(only), Some(owner)) = (only, &asked.owner)
         && only != owner
     {
-        return Err(ApiProblem::forbidden("members see their own requests"));
+        return Err(ApiProblem::forbidden(text!(
+            "members see their own requests"
+        )));
     }
     let before: Option<RequestPlace> = page.after()?;
     let query = RequestQuery {

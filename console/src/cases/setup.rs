@@ -261,7 +261,7 @@ pub async fn remove(state: &ConsoleState, caller: &Caller, group: &str) -> Resul
 
 fn chosen(models: &[VendorModel]) -> Result<Vec<ChosenModel>, ApiProblem> {
     if models.len() > MOST_MODELS {
-        let reason = format!("must be at most {MOST_MODELS}");
+        let reason = t!("must be at most {count}", count = MOST_MODELS);
         return Err(ApiProblem::invalid("models", reason));
     }
     let mut chosen: Vec<ChosenModel> = Vec::new();
@@ -273,13 +273,13 @@ fn chosen(models: &[VendorModel]) -> Result<Vec<ChosenModel>, ApiProblem> {
             ))
         };
         if chosen.iter().any(|other| other.id == model.id) {
-            return wrong("id", "is another model's, too");
+            return wrong("id", text!("is another model's, too"));
         }
         if model.free && model.prices.is_some() {
-            return wrong("free", "costs nothing, so it has no prices");
+            return wrong("free", text!("costs nothing, so it has no prices"));
         }
         if serde_json::to_string(model).is_ok_and(|text| text.contains("\\u0000")) {
-            return wrong("id", "has a zero byte");
+            return wrong("id", text!("has a zero byte"));
         }
         chosen.extend(slice::from_ref(model).iter().map(ChosenModel::from));
     }
@@ -329,8 +329,9 @@ impl FirstRun {
     /// The vendor that a change is for, if it is there, as it was looked at.
     fn own(&self, group: &str, seen: Option<&str>) -> Result<Option<VendorGroup>, ApiProblem> {
         if group_of(&self.in_force, group).is_some() {
-            let detail = format!(
-                "a group {group} is in force already: give this one another name, or change that one in a draft"
+            let detail = t!(
+                "a group {group} is in force already: give this one another name, or change that one in a draft",
+                group = group
             );
             return Err(ApiProblem::conflict(detail));
         }
@@ -338,23 +339,34 @@ impl FirstRun {
         let Some(there) = group_of(&document, group) else {
             return match seen {
                 None => Ok(None),
-                Some(_) => Err(ApiProblem::precondition(format!(
-                    "{} has removed {group} since you opened it",
-                    self.draft.author
+                Some(_) => Err(ApiProblem::precondition(t!(
+                    "{person} has removed {group} since you opened it",
+                    person = self.draft.author,
+                    group = group
                 ))),
             };
         };
         let own = VendorGroup::read(there).ok_or_else(|| {
-            ApiProblem::conflict(format!(
-                "the group {group} has more in the draft than this knows of: change it there, or give this one another name"
+            ApiProblem::conflict(t!(
+                "the group {group} has more in the draft than this knows of: change it there, or give this one another name",
+                group = group
             ))
         })?;
         if seen != Some(&revision(there)) {
-            let what = if seen.is_some() { "changed" } else { "added" };
-            return Err(ApiProblem::precondition(format!(
-                "{} has {what} {group} meanwhile",
-                self.draft.author
-            )));
+            let person = &self.draft.author;
+            return Err(ApiProblem::precondition(if seen.is_some() {
+                t!(
+                    "{person} has changed {group} meanwhile",
+                    person = person,
+                    group = group
+                )
+            } else {
+                t!(
+                    "{person} has added {group} meanwhile",
+                    person = person,
+                    group = group
+                )
+            }));
         }
         Ok(Some(own))
     }
@@ -368,7 +380,8 @@ impl FirstRun {
         now: i64,
     ) -> Result<Value, ApiProblem> {
         let no_document = || {
-            let detail = "the text of the draft has no list of groups: mend it on the draft's page";
+            let detail =
+                text!("the text of the draft has no list of groups: mend it on the draft's page");
             ApiProblem::conflict(detail)
         };
         let body = text.ok_or_else(no_document)?;

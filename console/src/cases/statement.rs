@@ -75,7 +75,7 @@ impl StatementScope {
     pub fn of(caller: &Caller, asked: &StatementParams) -> Result<Self, ApiProblem> {
         caller.must(rights::SEE_USAGE)?;
         let (first, end) = month(&asked.month)
-            .ok_or_else(|| ApiProblem::bad("month must be a month such as 2026-11"))?;
+            .ok_or_else(|| ApiProblem::bad(text!("month must be a month such as 2026-11")))?;
         let mut file = "statement".to_owned();
         for (kind, id) in [("team", &asked.team), ("owner", &asked.owner)] {
             if let Some(id) = id {
@@ -84,7 +84,11 @@ impl StatementScope {
         }
         let sees_team = caller.only_owner_in(asked.team.as_deref()).is_none();
         match (&asked.team, &asked.owner) {
-            (None, None) => return Err(ApiProblem::bad("a statement is of a team or an owner")),
+            (None, None) => {
+                return Err(ApiProblem::bad(text!(
+                    "a statement is of a team or an owner"
+                )));
+            }
             // A part of a team's usage would look like all of it.
             (Some(_), None) if !sees_team => {
                 return Err(ApiProblem::forbidden(

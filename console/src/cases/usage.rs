@@ -125,7 +125,7 @@ fn columns(by: &str) -> Result<Vec<UsageColumn>, ApiProblem> {
     let names = by.split(',').filter(|name| !name.is_empty());
     let columns = names.map(|name| {
         let known = UsageColumn::of(name).filter(|column| column.is_stored());
-        known.ok_or_else(|| ApiProblem::bad("by has a name that usage cannot be grouped by"))
+        known.ok_or_else(|| ApiProblem::bad(text!("by has a name that usage cannot be grouped by")))
     });
     let columns: Vec<_> = columns.collect::<Result<_, _>>()?;
     let twice = (1..columns.len()).any(|place| {
@@ -133,7 +133,7 @@ fn columns(by: &str) -> Result<Vec<UsageColumn>, ApiProblem> {
         after.first().is_some_and(|column| before.contains(column))
     });
     if twice {
-        return Err(ApiProblem::bad("by has a name twice"));
+        return Err(ApiProblem::bad(text!("by has a name twice")));
     }
     Ok(columns)
 }
@@ -152,8 +152,9 @@ pub(super) fn hour(name: &str, text: Option<String>) -> Result<Option<String>, A
     };
     let good = whole.len() == 13 && crate::timestamp::parse(&format!("{whole}:00:00Z")).is_some();
     if !good {
-        return Err(ApiProblem::bad(format!(
-            "{name} must be an hour such as 2026-11-24T17, or a day"
+        return Err(ApiProblem::bad(t!(
+            "{name} must be an hour such as 2026-11-24T17, or a day",
+            name = name
         )));
     }
     Ok(Some(whole))
@@ -173,9 +174,9 @@ pub async fn list(
         .as_ref()
         .is_some_and(|after| after.len() != by.len().saturating_add(1))
     {
-        return Err(ApiProblem::bad(
-            "cursor is of a list that is grouped otherwise",
-        ));
+        return Err(ApiProblem::bad(text!(
+            "cursor is of a list that is grouped otherwise"
+        )));
     }
     let query = query(caller, &by, asked, after, limit.to_fetch())?;
     let mut transaction = state.store.read().await?;
@@ -245,7 +246,7 @@ fn query(
     if let (Some(only), Some(owner)) = (only, &asked.owner)
         && only != owner
     {
-        return Err(ApiProblem::forbidden("members see their own usage"));
+        return Err(ApiProblem::forbidden(text!("members see their own usage")));
     }
     let names = [
         &asked.key,
@@ -256,7 +257,7 @@ fn query(
         &asked.account,
     ];
     if names.into_iter().flatten().any(|name| name.contains('\0')) {
-        return Err(ApiProblem::bad("no name has a zero byte"));
+        return Err(ApiProblem::bad(text!("no name has a zero byte")));
     }
     Ok(UsageQuery {
         by: by.to_vec(),

@@ -10,7 +10,9 @@ pub const MOST: u32 = 100_000;
 
 /// The problem of a file that would have more.
 pub fn too_many() -> ApiProblem {
-    ApiProblem::bad("There are more than 100,000 rows. Choose a shorter time, or fewer columns.")
+    ApiProblem::bad(text!(
+        "There are more than 100,000 rows. Choose a shorter time, or fewer columns."
+    ))
 }
 
 /// All rows, with every count and the exact charges, and costs where the rows have them.

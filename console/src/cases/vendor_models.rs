@@ -150,18 +150,20 @@ pub(crate) fn vendor_of(
 ) -> Result<Vendor, ApiProblem> {
     let preset = VendorPreset::named(name).ok_or_else(|| {
         let names = PRESETS.map(|preset| preset.name).join(", ");
-        ApiProblem::invalid("vendor", format!("must be one of {names}"))
+        ApiProblem::invalid("vendor", t!("must be one of {names}", names = names))
     })?;
     let protocol = protocol.map(|name| {
         let known = protocol_named(name);
-        known.ok_or_else(|| ApiProblem::invalid("protocol", "must be A, B or C"))
+        known.ok_or_else(|| ApiProblem::invalid("protocol", text!("must be A, B or C")))
     });
     let vendor = Vendor::new(preset, url, protocol.transpose()?, group);
     let vendor = vendor.map_err(|why| ApiProblem::invalid("url", why))?;
     let id = &vendor.group;
     if id.len() > LONGEST || !is_name(id) || id == MIXED {
-        let reason = format!(
-            "must be 1 to {LONGEST} letters, digits or any of - _ . and not \"{MIXED}\", which serves all of them to one key"
+        let reason = t!(
+            "must be 1 to {longest} letters, digits or any of - _ . and not {mixed}, which serves all of them to one key",
+            longest = LONGEST,
+            mixed = format!("\"{MIXED}\"")
         );
         return Err(ApiProblem::invalid("group", reason));
     }
@@ -200,7 +202,7 @@ pub async fn list(
     let value = value.as_deref().map(|value| given(value)).transpose()?;
     let kind = match (&value, body.no_credential) {
         (Some(_), true) => {
-            let reason = "is given, and no_credential says that there is none";
+            let reason = text!("is given, and no_credential says that there is none");
             return Err(ApiProblem::invalid("value", reason));
         }
         (Some(_), false) => "given",

@@ -39,9 +39,15 @@ pub enum DocumentError {
 impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound => f.write_str("there is no such document"),
-            Self::Changed { revision } => write!(f, "the draft is revision {revision} by now"),
-            Self::Outdated { version } => write!(f, "version {version} was published meanwhile"),
+            Self::NotFound => f.write_str(&t!("there is no such document")),
+            Self::Changed { revision } => f.write_str(&t!(
+                "the draft is revision {revision} by now",
+                revision = revision
+            )),
+            Self::Outdated { version } => f.write_str(&t!(
+                "version {version} was published meanwhile",
+                version = version
+            )),
             Self::Invalid(problems) => problems.fmt(f),
             Self::Store(error) => error.fmt(f),
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use trilane::config::policy::Group;
-use trilane::config::{Compiled, Document, compile, some_of};
+use trilane::config::{Compiled, Document, compile};
 use trilane::keys::KeyAccess;
 use trilane::money::Multiplier;
 
@@ -101,6 +101,16 @@ impl Groups {
     }
 }
 
+/// The names of models, as many as a sentence has.
+fn named_models(models: &[String]) -> String {
+    let (named, others) = models.split_at_checked(NAMED).unwrap_or((models, &[]));
+    let named = named.join(", ");
+    match others.len() {
+        0 => named,
+        more => t!("{names} and {count} more", names = named, count = more),
+    }
+}
+
 impl ModelChange {
     /// `None` where nothing changes.
     fn new(before: &Shown, after: &Shown) -> Option<Self> {
@@ -122,30 +132,47 @@ impl ModelChange {
 
     /// Says it, with the keys that it concerns.
     pub fn sentence(&self, keys: &ChangedKeys) -> String {
-        let es = if keys.count == 1 { "s" } else { "" };
-        let parts = [
-            (format!("gain{es}"), &self.gained),
-            (format!("lose{es}"), &self.lost),
-        ];
-        let parts = parts.iter().filter(|(_, models)| !models.is_empty());
-        let parts: Vec<String> = parts
-            .map(|(verb, models)| format!("{verb} {}", some_of(models, NAMED)))
-            .collect();
-        format!("{} {}", keys.words(), parts.join(", and "))
+        let whose = keys.words();
+        let [gained, lost] = [&self.gained, &self.lost].map(|models| named_models(models));
+        match (
+            keys.count == 1,
+            self.gained.is_empty(),
+            self.lost.is_empty(),
+        ) {
+            (true, false, true) => t!("{keys} gains {models}", keys = whose, models = gained),
+            (true, true, _) => t!("{keys} loses {models}", keys = whose, models = lost),
+            (true, false, false) => t!(
+                "{keys} gains {gained}, and loses {lost}",
+                keys = whose,
+                gained = gained,
+                lost = lost
+            ),
+            (false, false, true) => t!("{keys} gain {models}", keys = whose, models = gained),
+            (false, true, _) => t!("{keys} lose {models}", keys = whose, models = lost),
+            (false, false, false) => t!(
+                "{keys} gain {gained}, and lose {lost}",
+                keys = whose,
+                gained = gained,
+                lost = lost
+            ),
+        }
     }
 }
 
 impl ChangedKeys {
     /// The number of them, and the names of the first of them where these are known.
     pub fn words(&self) -> String {
-        let s = if self.count == 1 { "" } else { "s" };
         let named = self.named.join(", ");
         let named = match self.count.saturating_sub(self.named.len() as u64) {
-            0 => format!(" ({named})"),
+            0 => t!(" ({keys})", keys = named),
             _ if named.is_empty() => String::new(),
-            more => format!(" ({named} and {more} more)"),
+            more => t!(" ({keys} and {count} more)", keys = named, count = more),
         };
-        format!("{} key{s}{named}", self.count)
+        let count = match self.count {
+            1 => t!("1 key").into_owned(),
+            count => t!("{count} keys", count = count),
+        };
+        format!("{count}{named}")
     }
 
     /// The same keys, counted only.

@@ -10,6 +10,7 @@ use trilane::model::Model;
 use trilane::money::Multiplier;
 
 use super::model_changes::{ChangedKeys, access_of};
+use crate::language::translated;
 use crate::prices::{PriceLines, lines};
 use crate::store::{StoreError, Transaction, group_keys};
 use crate::text;
@@ -213,27 +214,36 @@ fn rank(name: &str) -> usize {
     place.unwrap_or(first.len())
 }
 
+/// The name of a kind of tokens or calls.
+fn kind_name(kind: &str) -> String {
+    match kind {
+        "cache_write_5m" => t!("cache write 5m").into_owned(),
+        "cache_write_1h" => t!("cache write 1h").into_owned(),
+        kind => translated(&kind.replace('_', " ")).into_owned(),
+    }
+}
+
 /// The kind of a price line for people: `above.200000.cache_read` is "cache read above 200,000 input tokens".
 fn kind_words(line: &str) -> String {
     let mut parts = line.split('.').peekable();
     let mut conditions = Vec::new();
     while let Some(part) = parts.next() {
         let Some(of) = parts.peek().copied() else {
-            let kind = part.replace('_', " ");
+            let kind = kind_name(part);
             return [vec![kind], conditions].concat().join(" ");
         };
         match part {
             "above" => {
                 let tokens = of.parse::<i64>().map(|tokens| text::number(&tokens));
-                conditions.push(format!(
-                    "above {} input tokens",
-                    tokens.unwrap_or_else(|_| of.to_owned())
+                conditions.push(t!(
+                    "above {tokens} input tokens",
+                    tokens = tokens.unwrap_or_else(|_| of.to_owned())
                 ));
             }
-            "tiers" => conditions.push(format!("at {of}")),
-            "times" => conditions.push("at other times".to_owned()),
-            "per_call" => conditions.push("a call".to_owned()),
-            "per_request" => conditions.push("a request".to_owned()),
+            "tiers" => conditions.push(t!("at {tier}", tier = of)),
+            "times" => conditions.push(t!("at other times").into_owned()),
+            "per_call" => conditions.push(t!("a call").into_owned()),
+            "per_request" => conditions.push(t!("a request").into_owned()),
             _ => {}
         }
         if matches!(part, "above" | "tiers" | "times") {
@@ -302,7 +312,7 @@ fn change(
             let of = if is_plain {
                 kind
             } else {
-                format!("{kind} of {source}")
+                t!("{price} of {source}", price = kind, source = source)
             };
             prices.push(ChangedPrice { of, before, after });
         }
@@ -354,27 +364,62 @@ impl PriceChange {
             let of = &price.of;
             match (price.before, price.after) {
                 (Some(before), Some(after)) => {
-                    format!("{of} from {} to {}", amount(before), amount(after))
+                    t!(
+                        "{price} from {before} to {after}",
+                        price = of,
+                        before = amount(before),
+                        after = amount(after)
+                    )
                 }
-                (None, Some(after)) => format!("{of} {}, none before", amount(after)),
-                (Some(before), None) => format!("{of} no more {}", amount(before)),
+                (None, Some(after)) => t!(
+                    "{price} {amount}, none before",
+                    price = of,
+                    amount = amount(after)
+                ),
+                (Some(before), None) => t!(
+                    "{price} no more {amount}",
+                    price = of,
+                    amount = amount(before)
+                ),
                 (None, None) => of.clone(),
             }
         });
         let mut each: Vec<String> = each.collect();
         let more = self.prices.len().saturating_sub(NAMED);
-        if more > 0 {
-            let s = if more == 1 { "" } else { "s" };
-            each.push(format!("and {more} other price{s}"));
+        match more {
+            0 => {}
+            1 => each.push(t!("and 1 other price").into_owned()),
+            more => each.push(t!("and {count} other prices", count = more)),
         }
-        let (model, verb, whose) = (&self.model, self.direction.name(), keys.words());
+        let (model, whose) = (&self.model, keys.words());
         if each.is_empty() {
-            return format!("The price of {model} may change for {whose}: other sources are asked");
+            return t!(
+                "The price of {model} may change for {keys}: other sources are asked",
+                model = model,
+                keys = whose
+            );
         }
-        format!(
-            "The price of {model} {verb} for {whose}: {}",
-            each.join("; ")
-        )
+        let prices = each.join("; ");
+        match self.direction {
+            PriceDirection::Rises => t!(
+                "The price of {model} rises for {keys}: {prices}",
+                model = model,
+                keys = whose,
+                prices = prices
+            ),
+            PriceDirection::Falls => t!(
+                "The price of {model} falls for {keys}: {prices}",
+                model = model,
+                keys = whose,
+                prices = prices
+            ),
+            PriceDirection::Changes => t!(
+                "The price of {model} changes for {keys}: {prices}",
+                model = model,
+                keys = whose,
+                prices = prices
+            ),
+        }
     }
 }
 

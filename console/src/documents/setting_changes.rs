@@ -2,31 +2,35 @@
 
 use serde_json::Value;
 
+use crate::language::translated;
 use crate::text;
 
 /// The members of an account in sentences: their names, titles, and values without them.
 const ACCOUNT: [(&str, &str, &str); 12] = [
-    ("url", "address", ""),
-    ("credential", "credential", "none"),
-    ("weight", "weight", "1"),
-    ("priority", "priority", "0"),
-    ("retries", "retries", "none"),
-    ("cost", "cost", "not known"),
-    ("header", "header", "the usual one"),
-    ("http", "HTTP version", "as the host offers"),
-    ("ca", "file of authorities", "the system’s"),
-    ("proxy", "proxy", "none"),
-    ("region", "region", "none"),
-    ("state", "state", "none"),
+    ("url", text!("address"), ""),
+    ("credential", text!("credential"), text!("none")),
+    ("weight", text!("weight"), "1"),
+    ("priority", text!("priority"), "0"),
+    ("retries", text!("retries"), text!("none")),
+    ("cost", text!("cost"), text!("not known")),
+    ("header", text!("header"), text!("the usual one")),
+    ("http", text!("HTTP version"), text!("as the host offers")),
+    ("ca", text!("file of authorities"), text!("the system’s")),
+    ("proxy", text!("proxy"), text!("none")),
+    ("region", text!("region"), text!("none")),
+    ("state", text!("state"), text!("none")),
 ];
 /// The limits of a group in sentences: their paths and titles.
 const LIMITS: [(&[&str], &str); 6] = [
-    (&["requests_per_minute"], "requests a minute"),
-    (&["input_tokens_per_minute"], "input tokens a minute"),
-    (&["output_tokens_per_minute"], "output tokens a minute"),
-    (&["concurrent_requests"], "requests at once"),
-    (&["budget", "per_day"], "budget a day"),
-    (&["budget", "per_month"], "budget a month"),
+    (&["requests_per_minute"], text!("requests a minute")),
+    (&["input_tokens_per_minute"], text!("input tokens a minute")),
+    (
+        &["output_tokens_per_minute"],
+        text!("output tokens a minute"),
+    ),
+    (&["concurrent_requests"], text!("requests at once")),
+    (&["budget", "per_day"], text!("budget a day")),
+    (&["budget", "per_month"], text!("budget a month")),
 ];
 
 /// The changes from a document to another one, each as a sentence.
@@ -36,14 +40,15 @@ pub fn sentences(before: &Value, after: &Value) -> Vec<String> {
     for group in new {
         match find(old, id_of(group)) {
             Some(was) => of_group(was, group, &mut told),
-            None => told.push(format!("The group {} is new.", name_of(group))),
+            None => told.push(t!("The group {group} is new.", group = name_of(group))),
         }
     }
     for group in old {
         if find(new, id_of(group)).is_none() {
             let name = name_of(group);
-            told.push(format!(
-                "The group {name} goes: gateways refuse the keys that are bound to it."
+            told.push(t!(
+                "The group {group} goes: gateways refuse the keys that are bound to it.",
+                group = name
             ));
         }
     }
@@ -52,13 +57,21 @@ pub fn sentences(before: &Value, after: &Value) -> Vec<String> {
 
 fn of_group(was: &Value, is: &Value, told: &mut Vec<String>) {
     let name = name_of(is);
-    of_limits(&format!("All keys of {name} together"), was, is, told);
+    of_limits(
+        &t!("All keys of {group} together", group = name),
+        was,
+        is,
+        told,
+    );
     let multiplier = |of: &Value| written(of.get("multiplier"));
     if let (Some(before), Some(after)) = (multiplier(was), multiplier(is))
         && before != after
     {
-        told.push(format!(
-            "Requests of {name} are charged at {after} times the list price instead of {before}."
+        told.push(t!(
+            "Requests of {group} are charged at {after} times the list price instead of {before}.",
+            group = name,
+            after = after,
+            before = before
         ));
     }
     let (old, new) = (items(was, "accounts"), items(is, "accounts"));
@@ -66,23 +79,44 @@ fn of_group(was: &Value, is: &Value, told: &mut Vec<String>) {
         let id = id_of(account);
         let Some(was) = find(old, id) else {
             let priority = account.get("priority").and_then(Value::as_u64);
-            let when = match priority.unwrap_or_default() {
-                0 => "It shares the requests with the others.",
-                _ => "It is asked when the accounts before it fail.",
-            };
-            told.push(format!("The account {id} of {name} is new. {when}"));
+            told.push(match priority.unwrap_or_default() {
+                0 => t!(
+                    "The account {account} of {group} is new. It shares the requests with the others.",
+                    account = id,
+                    group = name
+                ),
+                _ => t!(
+                    "The account {account} of {group} is new. It is asked when the accounts before it fail.",
+                    account = id,
+                    group = name
+                ),
+            });
             continue;
         };
-        of_limits(&format!("The account {id} of {name}"), was, account, told);
+        of_limits(
+            &t!(
+                "The account {account} of {group}",
+                account = id,
+                group = name
+            ),
+            was,
+            account,
+            told,
+        );
         for (member, title, without) in ACCOUNT {
             let of = |account: &Value| {
                 let value = written(account.get(member));
-                value.unwrap_or_else(|| without.to_owned())
+                value.unwrap_or_else(|| translated(without).into_owned())
             };
             let (before, after) = (of(was), of(account));
             if before != after {
-                told.push(format!(
-                    "The account {id} of {name} has the {title} {after} instead of {before}."
+                told.push(t!(
+                    "The account {account} of {group} has the {setting} {after} instead of {before}.",
+                    account = id,
+                    group = name,
+                    setting = translated(title),
+                    after = after,
+                    before = before
                 ));
             }
         }
@@ -90,7 +124,11 @@ fn of_group(was: &Value, is: &Value, told: &mut Vec<String>) {
     for account in old {
         let id = id_of(account);
         if find(new, id).is_none() {
-            told.push(format!("The account {id} of {name} goes."));
+            told.push(t!(
+                "The account {account} of {group} goes.",
+                account = id,
+                group = name
+            ));
         }
     }
 }
@@ -99,11 +137,13 @@ fn of_limits(whose: &str, was: &Value, is: &Value, told: &mut Vec<String>) {
     for (path, title) in LIMITS {
         let (before, after) = (limit(was, path), limit(is, path));
         if before != after {
-            let none = || "no limit".to_owned();
-            told.push(format!(
-                "{whose}: {title} {} instead of {}.",
-                after.unwrap_or_else(none),
-                before.unwrap_or_else(none)
+            let none = || t!("no limit").into_owned();
+            told.push(t!(
+                "{whose}: {limit} {after} instead of {before}.",
+                whose = whose,
+                limit = translated(title),
+                after = after.unwrap_or_else(none),
+                before = before.unwrap_or_else(none)
             ));
         }
     }

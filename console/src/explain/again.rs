@@ -26,13 +26,13 @@ pub fn again(
     let method = line.text("http.request.method");
     let path = line.text("url.path");
     let (Some(method), Some(path)) = (method, path) else {
-        return Err("Envoy answered before the filter saw it.");
+        return Err(text!("Envoy answered before the filter saw it."));
     };
     if path.ends_with('…') {
-        return Err("The ledger has only the beginning of its path.");
+        return Err(text!("The ledger has only the beginning of its path."));
     }
     if line.text("trilane.endpoint") == Some("images_edits") {
-        return Err("Its body was a form, of which nothing is kept.");
+        return Err(text!("Its body was a form, of which nothing is kept."));
     }
     let protocol = [Protocol::A, Protocol::B, Protocol::C]
         .into_iter()

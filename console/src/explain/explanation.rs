@@ -167,7 +167,7 @@ impl Explanation {
                 _ if end == Some(name) => said.clone(),
                 // What no path takes is answered only where a browser asks what it may send.
                 Step::Endpoint if matched.is_err() => {
-                    Some("a preflight of a listed web page: no key is asked for".to_owned())
+                    Some(t!("a preflight of a listed web page: no key is asked for").into_owned())
                 }
                 Step::Endpoint => Some(step::endpoint(&matched)),
                 Step::Route => group.zip(route.as_ref().zip(of_group.as_ref())).map(
@@ -179,9 +179,9 @@ impl Explanation {
                 Step::List => {
                     group.map(|group| format!("{}{}", group_text(group), own_list_text(access)))
                 }
-                Step::Version => Some("as the group takes it".to_owned()),
-                Step::Rights => Some("the group may ask for it".to_owned()),
-                Step::Body => Some(format!("{} bytes", request.body.len())),
+                Step::Version => Some(t!("as the group takes it").into_owned()),
+                Step::Rights => Some(t!("the group may ask for it").into_owned()),
+                Step::Body => Some(t!("{count} bytes", count = request.body.len())),
                 Step::Model => record.map(|record| {
                     let later = route.as_ref().map(|route| later_text(route, record));
                     format!(

@@ -1,5 +1,7 @@
 //! The steps of a decision, in the gateway's order, and their results.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use trilane::auth::{CredentialForm, KeyStatus, PresentedCredential, authenticate};
 use trilane::exchange::Step;
@@ -83,16 +85,24 @@ fn expected(endpoint: Option<&Endpoint>, limited: bool) -> Vec<Step> {
 pub fn endpoint(found: &Result<Endpoint, Mismatch>) -> String {
     match found {
         Ok(endpoint) => match endpoint.protocol() {
-            Some(protocol) => format!("{}, of protocol {protocol}", endpoint.name()),
-            None if *endpoint == Endpoint::Health => "healthz: no key is asked for".to_owned(),
-            None => format!(
-                "{}: the place of the key decides the protocol",
-                endpoint.name()
+            Some(protocol) => t!(
+                "{endpoint}, of protocol {protocol}",
+                endpoint = endpoint.name(),
+                protocol = protocol
+            ),
+            None if *endpoint == Endpoint::Health => {
+                t!("healthz: no key is asked for").into_owned()
+            }
+            None => t!(
+                "{endpoint}: the place of the key decides the protocol",
+                endpoint = endpoint.name()
             ),
         },
-        Err(Mismatch::UnknownPath { .. }) => "there is no such path".to_owned(),
-        Err(Mismatch::NotServed { .. }) => "the endpoint is not served here".to_owned(),
-        Err(Mismatch::WrongMethod { allow, .. }) => format!("the path takes {allow} only"),
+        Err(Mismatch::UnknownPath { .. }) => t!("there is no such path").into_owned(),
+        Err(Mismatch::NotServed { .. }) => t!("the endpoint is not served here").into_owned(),
+        Err(Mismatch::WrongMethod { allow, .. }) => {
+            t!("the path takes {methods} only", methods = allow)
+        }
     }
 }
 
@@ -126,14 +136,17 @@ impl Credentials {
         let malformed = places(|presented| *presented == PresentedCredential::Malformed);
         let keys = places(|presented| matches!(presented, PresentedCredential::Key(_)));
         if !keys.is_empty() {
-            return format!("a key in {}", keys.join(" and in "));
+            return t!("a key in {places}", places = keys.join(&t!(" and in ")));
         }
         match malformed.first() {
-            Some(place) => format!(
-                "what is in {place} is no key: it is empty, repeated, too long, of another scheme, or has \
-                 other characters than visible ASCII without a comma"
+            Some(place) => t!(
+                "what is in {place} is no key: it is empty, repeated, too long, of another scheme, or has other characters than visible ASCII without a comma",
+                place = place
             ),
-            None => format!("no key in {}", places(|_| true).join(", nor in ")),
+            None => t!(
+                "no key in {places}",
+                places = places(|_| true).join(&t!(", nor in "))
+            ),
         }
     }
 
@@ -153,32 +166,34 @@ impl Credentials {
             });
         let said = keys.map(|(form, key)| {
             if *form == CredentialForm::Query && !gateway.policy().query_key {
-                return "keys in the query are not taken (query_key is not true)".to_owned();
+                return t!("keys in the query are not taken (query_key is not true)").into_owned();
             }
             let Some(record) = gateway.world.key(&key.digest()) else {
                 let feed = if gateway.policy().keys_feed.is_some() {
-                    ", and what its feed knows is not known here (--group stands for such a key)"
+                    t!(", and what its feed knows is not known here (--group stands for such a key)")
                 } else {
-                    ""
+                    Cow::default()
                 };
-                return format!("the document does not know this key{feed}");
+                return format!("{}{feed}", t!("the document does not know this key"));
             };
             let id = &record.id;
             if asker.is_some_and(KeyHolder::is_anybody) {
                 return taken(
-                    &format!("some good key of the group {}", record.group),
+                    &t!("some good key of the group {group}", group = record.group),
                     record,
                     *form,
                     good,
                 );
             }
             match authenticate(key, &gateway.in_force, &gateway.world) {
-                KeyStatus::Valid { .. } => taken(&format!("{id} is good"), record, *form, good),
-                KeyStatus::Ended(_) if record.disabled => format!("{id} is disabled"),
+KeyStatus::Valid { .. } => {
+                    taken(&t!("{key} is good", key = id), record, *form, good)
+                }
+                KeyStatus::Ended(_) if record.disabled => t!("{key} is disabled", key = id),
                 KeyStatus::Ended(_) | KeyStatus::Invalid | KeyStatus::Undecided => {
                     match record.expires_at.and_then(timestamp::unix_text) {
-                        Some(end) => format!("{id} expired at {end}"),
-                        None => format!("{id} cannot be judged"),
+                        Some(end) => t!("{key} expired at {moment}", key = id, moment = end),
+                        None => t!("{key} cannot be judged", key = id),
                     }
                 }
             }
@@ -193,16 +208,21 @@ fn taken(text: &str, record: &KeyRecord, form: CredentialForm, good: bool) -> St
         text.to_owned()
     } else {
         let (place, group) = (place(form), &record.group);
-        format!("{text}, but the group {group} takes none in {place} here")
+        t!(
+            "{key}, but the group {group} takes none in {place} here",
+            key = text,
+            group = group,
+            place = place
+        )
     }
 }
 
-fn place(form: CredentialForm) -> &'static str {
+fn place(form: CredentialForm) -> Cow<'static, str> {
     match form {
-        CredentialForm::Bearer => "authorization: Bearer",
-        CredentialForm::XApiKey => "x-api-key",
-        CredentialForm::VcApiKey => "x-goog-api-key or x-vc-api-key",
-        CredentialForm::Query => "the query parameter key",
+        CredentialForm::Bearer => "authorization: Bearer".into(),
+        CredentialForm::XApiKey => "x-api-key".into(),
+        CredentialForm::VcApiKey => t!("x-goog-api-key or x-vc-api-key"),
+        CredentialForm::Query => t!("the query parameter key"),
     }
 }
 

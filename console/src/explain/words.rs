@@ -24,14 +24,19 @@ pub fn message(reply: &Reply) -> Option<String> {
 /// A group, as text.
 pub fn group_text(group: &Group) -> String {
     let kind = match &group.kind {
-        GroupKind::Source(source) => format!("protocol {}", source.protocol),
+        GroupKind::Source(source) => t!("protocol {protocol}", protocol = source.protocol),
         GroupKind::Mixed(_) => "Mixed".to_owned(),
     };
     let clients = match group.clients {
-        Clients::Strict => "strict",
-        Clients::Current => "current",
+        Clients::Strict => t!("strict"),
+        Clients::Current => t!("current"),
     };
-    format!("group {} ({kind}, clients {clients})", group.id)
+    t!(
+        "group {group} ({kind}, clients {clients})",
+        group = group.id,
+        kind = kind,
+        clients = clients
+    )
 }
 
 /// Describes a key's own models and multipliers, as text behind that of its group; empty if it has none.
@@ -54,9 +59,9 @@ pub fn own_text(access: &KeyAccess) -> String {
 pub fn own_list_text(access: Option<&KeyAccess>) -> String {
     let models = access.and_then(|access| access.models.as_ref());
     models.map_or_else(String::new, |models| {
-        format!(
-            "; of its models the key's own list has {}",
-            models.tags().len()
+        t!(
+            "; of its models the key's own list has {count}",
+            count = models.tags().len()
         )
     })
 }
@@ -67,9 +72,10 @@ pub fn own_list_lacks(route: &Route, access: Option<&KeyAccess>, name: &str) -> 
     let of_group = route.clone().with_access(None);
     let model = of_group.model(name).ok()?;
     (!models.contains(&model.id)).then(|| {
-        format!(
-            " The group {} has {}, but the key has a list of its own, without it.",
-            route.group.id, model.id
+        t!(
+            " The group {group} has {model}, but the key has a list of its own, without it.",
+            group = route.group.id,
+            model = model.id
         )
     })
 }
@@ -80,9 +86,11 @@ pub fn route_text(group: &Rc<Group>, route: &Route, of_group: Multiplier) -> Str
     let group = group_text(group);
     if let (Some(entry), true) = (route.entry, route.is_open()) {
         let sources: Vec<&str> = route.candidates().map(|of| of.group.as_str()).collect();
-        return format!(
-            "{group}: entry {entry}, whose source the model says: {}",
-            sources.join(", ")
+        return t!(
+            "{group}: entry {entry}, whose source the model says: {sources}",
+            group = group,
+            entry = entry,
+            sources = sources.join(", ")
         );
     }
     let Route {
@@ -90,29 +98,35 @@ pub fn route_text(group: &Rc<Group>, route: &Route, of_group: Multiplier) -> Str
     } = route;
     let entry = route
         .entry
-        .map(|entry| format!("entry {entry}, "))
+        .map(|entry| t!("entry {entry}, ", entry = entry))
         .unwrap_or_default();
     let own = if is_own {
-        format!(" (the key's own; the group's is {of_group})")
+        t!(
+            " (the key's own; the group's is {multiplier})",
+            multiplier = of_group
+        )
     } else if source.multiplier == *multiplier {
         String::new()
     } else {
-        format!(
-            " (the source's {} times the entry's extra)",
-            source.multiplier
+        t!(
+            " (the source's {multiplier} times the entry's extra)",
+            multiplier = source.multiplier
         )
     };
-    format!(
-        "{group}: {entry}source {}, multiplier {multiplier}{own}",
-        source.group
+    t!(
+        "{group}: {entry}source {source}, multiplier {multiplier}",
+        group = group,
+        entry = entry,
+        source = source.group,
+        multiplier = format!("{multiplier}{own}")
     )
 }
 
 /// Describes the resolution of the model, as text.
 pub fn model_text(record: &Record, endpoint: Option<&Endpoint>) -> String {
     let place = match endpoint {
-        Some(Endpoint::Generate { .. }) => "the path",
-        _ => "the body",
+        Some(Endpoint::Generate { .. }) => t!("the path"),
+        _ => t!("the body"),
     };
     match (
         &record.requested_model,
@@ -121,13 +135,18 @@ pub fn model_text(record: &Record, endpoint: Option<&Endpoint>) -> String {
     ) {
         (Some(named), Some(model), Some(upstream)) => {
             let upstream = if upstream == named {
-                "; upstream it keeps the name of the request".to_owned()
+                t!("; upstream it keeps the name of the request").into_owned()
             } else {
-                format!("; upstream it is {upstream}")
+                t!("; upstream it is {upstream}", upstream = upstream)
             };
-            format!("{place} names {named}, which is {model}{upstream}")
+            t!(
+                "{place} names {name}, which is {model}",
+                place = place,
+                name = named,
+                model = format!("{model}{upstream}")
+            )
         }
-        _ => "none was named".to_owned(),
+        _ => t!("none was named").into_owned(),
     }
 }
 
@@ -136,11 +155,20 @@ pub fn later_text(route: &Route, record: &Record) -> String {
     let model = record.model.as_deref();
     let model = model.and_then(|id| route.source.catalog.with_id(id));
     let later = route.later(model.map(|model| &**model)).into_iter();
-    let later =
-        later.map(|route| format!("{} (multiplier {})", route.source.group, route.multiplier));
-    match later.collect::<Vec<_>>().join(", then ") {
+    let later = later.map(|route| {
+        t!(
+            "{source} (multiplier {multiplier})",
+            source = route.source.group,
+            multiplier = route.multiplier
+        )
+    });
+    match later.collect::<Vec<_>>().join(&t!(", then ")) {
         none if none.is_empty() => none,
-        later => format!("; after {} has failed: {later}", route.source.group),
+        later => t!(
+            "; after {source} has failed: {later}",
+            source = route.source.group,
+            later = later
+        ),
     }
 }
 
@@ -206,13 +234,17 @@ fn when(set: &Value) -> String {
         texts.collect::<Vec<_>>().join(" ")
     };
     let from = set.get("from").and_then(Value::as_str).unwrap_or_default();
-    let parts = [
-        ("from ", from.to_owned()),
-        ("on ", list("days")),
-        ("at ", list("hours")),
-    ];
-    let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
-    let parts: Vec<String> = parts.map(|(word, text)| format!("{word}{text}")).collect();
+    let (days, hours) = (list("days"), list("hours"));
+    let mut parts = Vec::new();
+    if !from.is_empty() {
+        parts.push(t!("from {day}", day = from));
+    }
+    if !days.is_empty() {
+        parts.push(t!("on {days}", days = days));
+    }
+    if !hours.is_empty() {
+        parts.push(t!("at {hours}", hours = hours));
+    }
     format!("{} UTC", parts.join(" "))
 }
 
@@ -366,5 +398,8 @@ pub fn limits_text(limits: &Map<String, Value>) -> String {
         format!("{whose}: {}", limits.collect::<Vec<_>>().join(", "))
     });
     let each = each.collect::<Vec<_>>().join("; ");
-    format!("{each} (as if nothing had been used since the document was written)")
+    t!(
+        "{limits} (as if nothing had been used since the document was written)",
+        limits = each
+    )
 }

@@ -76,11 +76,11 @@ impl StatementPage {
         match (&self.owner, &self.team) {
             (Some(owner), Some(team)) => marked!(
                 "{person} in the team {team}",
-                person = safe(owner.markup()),
-                team = safe(team.markup())
+                person = html(owner.markup()),
+                team = html(team.markup())
             ),
             (Some(owner), None) => owner.markup(),
-            (None, Some(team)) => marked!("The team {team}", team = safe(team.markup())),
+            (None, Some(team)) => marked!("The team {team}", team = html(team.markup())),
             (None, None) => Markup::default(),
         }
     }

@@ -119,6 +119,7 @@ fn ask(
     let ca = asked.ca.as_deref().map(std::path::Path::new);
     // The gateway's machine may have it where this one has none, and other files of this one are nobody's business.
     let no_ca = |name: &str| {
+        // In the words of a program: it is made on a thread of its own.
         ListFailure::Authorities(format!(
             "the file of authorities {name} is none that this console can use, so only the gateway can check"
         ))
@@ -151,18 +152,20 @@ pub fn console_sentence(vendor: &Vendor, failure: &ListFailure, may_choose: bool
         ListFailure::NoAddress(NoAddress::NotAllowed { address, .. })
             if AllowedAddresses::Private.has(*address) && may_choose =>
         {
-            "If that is a server of yours, tick “It is in my own network”"
+            t!("If that is a server of yours, tick “It is in my own network”")
         }
         ListFailure::NoAddress(NoAddress::NotAllowed { address, .. })
             if AllowedAddresses::Private.has(*address) =>
         {
-            "If that is a server of yours, start the console with --allow-private-accounts"
+            t!("If that is a server of yours, start the console with --allow-private-accounts")
         }
-        _ => "No vendor is there, and no option allows it",
+        _ => t!("No vendor is there, and no option allows it"),
     };
     let hints = ListHints {
-        not_reached: "Check the address, and whether this console's machine can reach it",
-        tls: "Where a server of yours has a certificate of its own, let this machine trust its authority",
+        not_reached: t!("Check the address, and whether this console's machine can reach it"),
+        tls: t!(
+            "Where a server of yours has a certificate of its own, let this machine trust its authority"
+        ),
         refused,
     };
     ListSentence(vendor, failure, &hints).to_string()
@@ -170,12 +173,15 @@ pub fn console_sentence(vendor: &Vendor, failure: &ListFailure, may_choose: bool
 
 /// Describes the successful answer of a vendor.
 pub fn works(vendor: &Vendor, has_credential: bool, models: usize) -> String {
-    let s = if models == 1 { "" } else { "s" };
+    let models = match models {
+        1 => t!("1 model").into_owned(),
+        count => t!("{count} models", count = count),
+    };
     if has_credential {
-        format!("the credential works; {models} model{s}")
+        t!("the credential works; {models}", models = models)
     } else {
         let host = vendor.origin.authority();
-        format!("{host} answers; {models} model{s}")
+        t!("{host} answers; {models}", host = host, models = models)
     }
 }
 

@@ -11,6 +11,7 @@ use super::listed::ListedModel;
 use super::unserved;
 use super::vendor::Vendor;
 use crate::json_line::json_line;
+use crate::language::translated;
 use crate::prices::{PriceCatalogue, one_line};
 
 /// A model for the document.
@@ -146,14 +147,14 @@ impl Offer {
             let own = folded(vendor.protocol, &id);
             let taken = offer.models.iter().any(|model| model.id == own);
             let reason = match unserved::reason(vendor.protocol, &listed) {
-                Some(reason) => reason.to_owned(),
-                None if taken => format!("another name of {own}"),
+                Some(reason) => translated(reason).into_owned(),
+                None if taken => t!("another name of {model}", model = own),
                 None => match chosen(vendor, own, listed, catalogue) {
                     Some(model) => {
                         offer.models.push(model);
                         continue;
                     }
-                    None => "a name that no document can have".to_owned(),
+                    None => t!("a name that no document can have").into_owned(),
                 },
             };
             offer.left_out.push(LeftOut { id, reason });

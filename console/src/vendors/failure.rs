@@ -3,10 +3,13 @@
 use core::fmt;
 use std::io;
 
+use std::borrow::Cow;
+
 use rustls::CertificateError;
 use rustls::Error::InvalidCertificate;
 
 use super::vendor::{Vendor, protocol_style};
+use crate::language::translated;
 use crate::outgoing::NoAddress;
 
 /// The reason that there is no list.
@@ -125,11 +128,11 @@ fn tls_reason(error: &rustls::Error) -> String {
 #[derive(Debug)]
 pub struct ListHints {
     /// The hint for a vendor that is not reachable.
-    pub not_reached: &'static str,
+    pub not_reached: Cow<'static, str>,
     /// The hint for a certificate that is not trusted.
-    pub tls: &'static str,
+    pub tls: Cow<'static, str>,
     /// The hint for an address that is not allowed.
-    pub refused: &'static str,
+    pub refused: Cow<'static, str>,
 }
 
 /// A failure at a vendor, in sentences that say what to do.
@@ -140,57 +143,76 @@ impl fmt::Display for ListSentence<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(vendor, failure, hints) = self;
         let (host, url) = (vendor.origin.authority(), vendor.list_url());
-        let (protocol, style) = (vendor.protocol, protocol_style(vendor.protocol));
-        match failure {
-            ListFailure::Refused(status) => write!(
-                f,
-                "{host} refused the credential ({status}). Is it whole, of this vendor, and not revoked?"
+        let (protocol, style) = (vendor.protocol, translated(protocol_style(vendor.protocol)));
+        let text = match failure {
+            ListFailure::Refused(status) => t!(
+                "{host} refused the credential ({status}). Is it whole, of this vendor, and not revoked?",
+                host = host,
+                status = status
             ),
-            ListFailure::NoAddress(NoAddress::NotFound { host }) => write!(
-                f,
-                "the name {host} does not resolve. Check the address, or this machine's name service"
+            ListFailure::NoAddress(NoAddress::NotFound { host }) => t!(
+                "the name {host} does not resolve. Check the address, or this machine's name service",
+                host = host
             ),
-            ListFailure::NoAddress(none @ NoAddress::NotAllowed { .. }) => {
-                write!(f, "{none}, so nothing was sent there. {}", hints.refused)
-            }
-            ListFailure::Timeout(seconds) => write!(
-                f,
-                "{host} gave no list within {seconds} seconds. {}",
-                hints.not_reached
+            ListFailure::NoAddress(none @ NoAddress::NotAllowed { .. }) => t!(
+                "{reason}, so nothing was sent there. {hint}",
+                reason = none,
+                hint = hints.refused
             ),
-            ListFailure::NotReached(why) => {
-                write!(f, "{host} is not reachable ({why}). {}", hints.not_reached)
-            }
-            ListFailure::Tls(why) => write!(f, "TLS with {host} fails ({why}). {}", hints.tls),
-            ListFailure::Status(status @ (402 | 429)) => write!(
-                f,
-                "{host} answered {status}: too many requests, or its quota is spent. So the credential is not tested. \
-                 Look at the account's billing, or try again later"
+            ListFailure::Timeout(seconds) => t!(
+                "{host} gave no list within {seconds} seconds. {hint}",
+                host = host,
+                seconds = seconds,
+                hint = hints.not_reached
             ),
-            ListFailure::Status(status @ 500..) => write!(
-                f,
-                "{host} answered {status}, so the credential is not tested. Try again later"
+            ListFailure::NotReached(why) => t!(
+                "{host} is not reachable ({reason}). {hint}",
+                host = host,
+                reason = why,
+                hint = hints.not_reached
             ),
-            ListFailure::Status(status) => write!(
-                f,
-                "{url} answered {status}. Is this the base address of {style} models (protocol {protocol})?"
+            ListFailure::Tls(why) => t!(
+                "TLS with {host} fails ({reason}). {hint}",
+                host = host,
+                reason = why,
+                hint = hints.tls
             ),
-            ListFailure::NotAList => write!(
-                f,
-                "{url} answered with something else than a list of models. Is this the base address of {style} models \
-                 (protocol {protocol})?"
+            ListFailure::Status(status @ (402 | 429)) => t!(
+                "{host} answered {status}: too many requests, or its quota is spent. So the credential is not tested. Look at the account's billing, or try again later",
+                host = host,
+                status = status
             ),
-            ListFailure::TooLong(most) => write!(
-                f,
-                "{url} answered with more than {most} bytes, which is no list of models"
+            ListFailure::Status(status @ 500..) => t!(
+                "{host} answered {status}, so the credential is not tested. Try again later",
+                host = host,
+                status = status
             ),
-            ListFailure::NoModels => write!(
-                f,
-                "{host} took the credential and lists no models. May this account use any?"
+            ListFailure::Status(status) => t!(
+                "{url} answered {status}. Is this the base address of {style} models (protocol {protocol})?",
+                url = url,
+                status = status,
+                style = style,
+                protocol = protocol
+            ),
+            ListFailure::NotAList => t!(
+                "{url} answered with something else than a list of models. Is this the base address of {style} models (protocol {protocol})?",
+                url = url,
+                style = style,
+                protocol = protocol
+            ),
+            ListFailure::TooLong(most) => t!(
+                "{url} answered with more than {most} bytes, which is no list of models",
+                url = url,
+                most = most
+            ),
+            ListFailure::NoModels => t!(
+                "{host} took the credential and lists no models. May this account use any?",
+                host = host
             ),
             ListFailure::Authorities(why) => {
-                write!(f, "no certificate can be checked: {why}")
+                t!("no certificate can be checked: {reason}", reason = why)
             }
-        }
+        };
+        f.write_str(&text)
     }
 }

@@ -9,36 +9,36 @@ use super::listed::ListedModel;
 const KINDS: [(&str, &str); 8] = [
     (
         "whisper",
-        "for transcription, which the gateway does not serve",
+        text!("for transcription, which the gateway does not serve"),
     ),
     (
         "transcribe",
-        "for transcription, which the gateway does not serve",
+        text!("for transcription, which the gateway does not serve"),
     ),
-    ("tts", "for speech, which the gateway does not serve"),
+    ("tts", text!("for speech, which the gateway does not serve")),
     (
         "moderation",
-        "for moderation, which the gateway does not serve",
+        text!("for moderation, which the gateway does not serve"),
     ),
     (
         "realtime",
-        "for live sessions, which the gateway does not serve",
+        text!("for live sessions, which the gateway does not serve"),
     ),
-    ("sora", "for video, which the gateway does not serve"),
+    ("sora", text!("for video, which the gateway does not serve")),
     (
         "babbage",
-        "for plain completions, which the gateway does not serve",
+        text!("for plain completions, which the gateway does not serve"),
     ),
     (
         "davinci",
-        "for plain completions, which the gateway does not serve",
+        text!("for plain completions, which the gateway does not serve"),
     ),
 ];
 
 /// Returns the reason that the gateway cannot serve a listed model; `None` if nothing speaks against it.
 pub(super) fn reason(protocol: Protocol, listed: &ListedModel) -> Option<&'static str> {
     if listed.writes_nothing {
-        return Some("writes no responses, as the vendor's list says");
+        return Some(text!("writes no responses, as the vendor's list says"));
     }
     if protocol != Protocol::A {
         return None;

@@ -118,18 +118,18 @@ impl VendorPreset {
 /// Returns the name of a protocol for people, after the vendor that it comes from.
 pub const fn protocol_style(protocol: Protocol) -> &'static str {
     match protocol {
-        Protocol::A => "OpenAI-style",
-        Protocol::B => "Anthropic-style",
-        Protocol::C => "Gemini-style",
+        Protocol::A => text!("OpenAI-style"),
+        Protocol::B => text!("Anthropic-style"),
+        Protocol::C => text!("Gemini-style"),
     }
 }
 
 /// Returns the same with the APIs that it has.
 pub const fn protocol_title(protocol: Protocol) -> &'static str {
     match protocol {
-        Protocol::A => "OpenAI-style (Responses, Chat Completions)",
-        Protocol::B => "Anthropic-style (Messages)",
-        Protocol::C => "Gemini-style (generateContent)",
+        Protocol::A => text!("OpenAI-style (Responses, Chat Completions)"),
+        Protocol::B => text!("Anthropic-style (Messages)"),
+        Protocol::C => text!("Gemini-style (generateContent)"),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use std::borrow::Cow;
 use trilane_console::outgoing::AllowedAddresses;
 use trilane_console::vendors::{
     self, ChosenModel, ListFailure, ListHints, ListSentence, Reach, Vendor, VendorCredential,
@@ -46,9 +47,11 @@ pub fn reach<'a>(args: &'a InitArgs, vendor: &Vendor) -> Reach<'a> {
 }
 
 const HINTS: ListHints = ListHints {
-    not_reached: "Check the address; behind a proxy, set HTTPS_PROXY",
-    tls: "Where a proxy or a server of yours has a certificate of its own, name its authority with --ca FILE",
-    refused: "",
+    not_reached: Cow::Borrowed("Check the address; behind a proxy, set HTTPS_PROXY"),
+    tls: Cow::Borrowed(
+        "Where a proxy or a server of yours has a certificate of its own, name its authority with --ca FILE",
+    ),
+    refused: Cow::Borrowed(""),
 };
 
 /// A failure at a vendor, for people.

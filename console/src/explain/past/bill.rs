@@ -65,10 +65,10 @@ pub struct ChargedItem {
 impl ItemizedCharge {
     /// The set of the model's prices that these are, for people; `None` for its own.
     pub fn basis(&self) -> Option<String> {
-        let tier = self.tier.as_ref().map(|tier| format!("of {tier}"));
+        let tier = self.tier.as_ref().map(|tier| t!("of {tier}", tier = tier));
         let above = self
             .above
-            .map(|tokens| format!("above {tokens} input tokens"));
+            .map(|tokens| t!("above {tokens} input tokens", tokens = tokens));
         let all = tier.into_iter().chain(above).chain(self.when.clone());
         let all: Vec<String> = all.collect();
         (!all.is_empty()).then(|| all.join(", "))

@@ -7,18 +7,20 @@ use super::line::LedgerLine;
 /// The meaning of a `trilane.outcome`.
 pub fn ending(outcome: &str) -> Option<&'static str> {
     Some(match Ending::named(outcome)? {
-        Ending::Finished => "the answer was relayed whole",
-        Ending::ErrorEvent => "the answer was relayed, with an error of the vendor's in its middle",
-        Ending::Truncated => "the answer ended before its protocol's end",
-        Ending::ClientAbort => "the client went away",
-        Ending::UpstreamReset => "the upstream broke off in the middle of its answer",
-        Ending::Timeout => "nothing moved any more in the middle of the answer",
-        Ending::UpstreamError => "the upstream's own error was relayed",
-        Ending::UpstreamFailed => {
-            "no upstream gave an answer that could be relayed: the client has the gateway's"
+        Ending::Finished => text!("the answer was relayed whole"),
+        Ending::ErrorEvent => {
+            text!("the answer was relayed, with an error of the vendor's in its middle")
         }
-        Ending::Refused => "the gateway refused the request",
-        Ending::Answered => "the gateway answered itself",
+        Ending::Truncated => text!("the answer ended before its protocol's end"),
+        Ending::ClientAbort => text!("the client went away"),
+        Ending::UpstreamReset => text!("the upstream broke off in the middle of its answer"),
+        Ending::Timeout => text!("nothing moved any more in the middle of the answer"),
+        Ending::UpstreamError => text!("the upstream's own error was relayed"),
+        Ending::UpstreamFailed => {
+            text!("no upstream gave an answer that could be relayed: the client has the gateway's")
+        }
+        Ending::Refused => text!("the gateway refused the request"),
+        Ending::Answered => text!("the gateway answered itself"),
     })
 }
 
@@ -26,24 +28,28 @@ pub fn ending(outcome: &str) -> Option<&'static str> {
 pub fn failure(kind: &str) -> &str {
     use AttemptFailure as Failure;
     match Failure::named(kind) {
-        Some(Failure::RateLimited) => "has reached a limit",
-        Some(Failure::Overloaded) => "is overloaded",
-        Some(Failure::ServerError) => "had a fault of its own",
-        Some(Failure::Unauthorized) => "refused its credential, or its balance is used up",
-        Some(Failure::Redirected) => "sent the request elsewhere (3xx)",
-        Some(Failure::NoCredential) => "has no credential that can be read: nothing was sent",
-        Some(Failure::Connection) => "could not be reached, or broke off before an answer",
+        Some(Failure::RateLimited) => text!("has reached a limit"),
+        Some(Failure::Overloaded) => text!("is overloaded"),
+        Some(Failure::ServerError) => text!("had a fault of its own"),
+        Some(Failure::Unauthorized) => text!("refused its credential, or its balance is used up"),
+        Some(Failure::Redirected) => text!("sent the request elsewhere (3xx)"),
+        Some(Failure::NoCredential) => {
+            text!("has no credential that can be read: nothing was sent")
+        }
+        Some(Failure::Connection) => text!("could not be reached, or broke off before an answer"),
         Some(Failure::Tls) => {
-            "has a certificate that is not believed, or speaks no TLS: nothing was sent"
+            text!("has a certificate that is not believed, or speaks no TLS: nothing was sent")
         }
-        Some(Failure::NoHost) => "has a name without an address",
-        Some(Failure::NoAnswer) => "began no answer in time",
-        Some(Failure::NoModel) => "does not have the model",
-        Some(Failure::NoTime) => "was not asked any more: the time was over",
+        Some(Failure::NoHost) => text!("has a name without an address"),
+        Some(Failure::NoAnswer) => text!("began no answer in time"),
+        Some(Failure::NoModel) => text!("does not have the model"),
+        Some(Failure::NoTime) => text!("was not asked any more: the time was over"),
         Some(Failure::BodyTooLarge) => {
-            "was not asked any more: the body is longer than what is kept for another attempt"
+            text!(
+                "was not asked any more: the body is longer than what is kept for another attempt"
+            )
         }
-        Some(Failure::AccountLimit) => "was not asked: its own limits did not allow it",
+        Some(Failure::AccountLimit) => text!("was not asked: its own limits did not allow it"),
         Some(Failure::Request) | None => kind,
     }
 }
@@ -77,49 +83,61 @@ pub fn of(line: &LedgerLine) -> Option<Cause> {
     let status = line.number("http.response.status_code").unwrap_or(0);
     let Some(outcome) = line.text("trilane.outcome") else {
         return cause(
-            "Envoy answered before the filter saw it",
-            "flags and details say why, in Envoy's words (its documentation lists them)",
+            text!("Envoy answered before the filter saw it"),
+            text!("flags and details say why, in Envoy's words (its documentation lists them)"),
         );
     };
     match outcome {
         "refused" => refusal(line),
         "upstream_failed" if line.text("error.type") == Some("model_not_entitled") => cause(
-            "the vendor says that our account may not use this model",
-            "give the account the right to it, or set \"entitled\": false on the model, so that lists leave it out",
+            text!("the vendor says that our account may not use this model"),
+            text!(
+                "give the account the right to it, or set \"entitled\": false on the model, so that lists leave it out"
+            ),
         ),
         "upstream_failed" if line.text("error.type") == Some("usage_option_refused") => cause(
-            "the vendor refuses stream_options, which the gateway had added to learn the usage",
-            "send the same request again: the account is asked without it from then on, and its usage is estimated",
+            text!(
+                "the vendor refuses stream_options, which the gateway had added to learn the usage"
+            ),
+            text!(
+                "send the same request again: the account is asked without it from then on, and its usage is estimated"
+            ),
         ),
         "upstream_failed" if refused_everywhere(line) => cause(
-            "every account that was asked refused its credential",
-            "the operator renews the accounts' credentials (trilane render --check names files that are not there); \
-             clients can do nothing",
+            text!("every account that was asked refused its credential"),
+            text!(
+                "the operator renews the accounts' credentials (trilane render --check names files that are not there); clients can do nothing"
+            ),
         ),
         "upstream_failed" => cause(
-            "no upstream gave an answer that could be relayed",
-            "see the tries and the upstream's failure: its address, its certificate, its load. The same request may be \
-             sent again",
+            text!("no upstream gave an answer that could be relayed"),
+            text!(
+                "see the tries and the upstream's failure: its address, its certificate, its load. The same request may be sent again"
+            ),
         ),
         "upstream_error" if status == 429 => cause(
-            "the vendor limits our account",
-            "wait as its retry-after says, or give the source another account",
+            text!("the vendor limits our account"),
+            text!("wait as its retry-after says, or give the source another account"),
         ),
         "upstream_error" => cause(
-            "the vendor's own words went to the client",
-            "read them there; trilane.upstream_request_id is for its support",
+            text!("the vendor's own words went to the client"),
+            text!("read them there; trilane.upstream_request_id is for its support"),
         ),
         "error_event" | "truncated" | "upstream_reset" => cause(
-            "the vendor or the network on the way to it ended the answer",
-            "the same request may be sent again; more of them speak of the account, which trilane_account_tries_total shows",
+            text!("the vendor or the network on the way to it ended the answer"),
+            text!(
+                "the same request may be sent again; more of them speak of the account, which trilane_account_tries_total shows"
+            ),
         ),
         "timeout" => cause(
-            "nobody sent anything for as long as Envoy's idle timeouts allow",
-            "raise failover.answer_seconds or the route's idle timeout where the model thinks that long",
+            text!("nobody sent anything for as long as Envoy's idle timeouts allow"),
+            text!(
+                "raise failover.answer_seconds or the route's idle timeout where the model thinks that long"
+            ),
         ),
         "client_abort" => cause(
-            "the client hung up, was stopped, or ran into its own timeout",
-            "raise the client's timeout where nobody stopped it",
+            text!("the client hung up, was stopped, or ran into its own timeout"),
+            text!("raise the client's timeout where nobody stopped it"),
         ),
         _ => None,
     }
@@ -142,129 +160,171 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
     let known_key = line.text("trilane.key.id").is_some();
     let (why, cure) = match code {
         "invalid_api_key" if known_key => (
-            "the key is known, but not good here: in a header that its group does not take, disabled, or at its end",
-            "send it in the protocol's own header, or set \"clients\": \"current\" on the group; trilane key list shows \
-             whether it is disabled or ended",
+            text!(
+                "the key is known, but not good here: in a header that its group does not take, disabled, or at its end"
+            ),
+            text!(
+                "send it in the protocol's own header, or set \"clients\": \"current\" on the group; trilane key list shows whether it is disabled or ended"
+            ),
         ),
         "invalid_api_key" => (
-            "there was no key, or one that nobody knows",
-            "check which key the client sends, and in which header: authorization: Bearer (A), x-api-key (B), \
-             x-goog-api-key (C). trilane explain --document FILE METHOD PATH --key-file says what is wrong with a key",
+            text!("there was no key, or one that nobody knows"),
+            text!(
+                "check which key the client sends, and in which header: authorization: Bearer (A), x-api-key (B), x-goog-api-key (C). trilane explain --document FILE METHOD PATH --key-file says what is wrong with a key"
+            ),
         ),
         "protocol_not_allowed" => (
-            "the key's group does not serve this protocol",
-            "use the path of the group's protocol, or a key of a group that serves this one",
+            text!("the key's group does not serve this protocol"),
+            text!("use the path of the group's protocol, or a key of a group that serves this one"),
         ),
         "model_not_found" => (
-            "the key's group has no model of this name",
-            "name one of its models: trilane models --document FILE --key-id lists them",
+            text!("the key's group has no model of this name"),
+            text!("name one of its models: trilane models --document FILE --key-id lists them"),
         ),
         "model_not_entitled" => (
-            "the source's account has no right to this model",
-            "name another model, or get the account the right and take \"entitled\": false away",
+            text!("the source's account has no right to this model"),
+            text!(
+                "name another model, or get the account the right and take \"entitled\": false away"
+            ),
         ),
         "model_not_priced" => (
-            "the model has no price, and a budget of the key, its owner, alone or in its team, its team or its group cannot count it",
-            "name a model that has a price, or give this one prices, or \"free\": true, in the document",
+            text!(
+                "the model has no price, and a budget of the key, its owner, alone or in its team, its team or its group cannot count it"
+            ),
+            text!(
+                "name a model that has a price, or give this one prices, or \"free\": true, in the document"
+            ),
         ),
         "model_above_multiplier" => (
-            "the multiplier of every source of the model is above the key's \"max_multiplier\"",
-            "name a cheaper model, or raise the key's \"max_multiplier\"",
+            text!(
+                "the multiplier of every source of the model is above the key's \"max_multiplier\""
+            ),
+            text!("name a cheaper model, or raise the key's \"max_multiplier\""),
         ),
         "address_not_allowed" => (
-            "the request came from an address that the key, or the person who owns it, does not allow; the client was told which",
-            "use the key from one of its addresses, or change \"addresses\" of the key or the person. Behind a proxy see trilane up --trusted-hops",
+            text!(
+                "the request came from an address that the key, or the person who owns it, does not allow; the client was told which"
+            ),
+            text!(
+                "use the key from one of its addresses, or change \"addresses\" of the key or the person. Behind a proxy see trilane up --trusted-hops"
+            ),
         ),
-        "model_missing" => ("the body names no model", "put \"model\" into the body"),
+        "model_missing" => (
+            text!("the body names no model"),
+            text!("put \"model\" into the body"),
+        ),
         "model_mismatch" => (
-            "the body names two models, or another one than the path or a part of it may name",
-            "name one model, in one place",
+            text!(
+                "the body names two models, or another one than the path or a part of it may name"
+            ),
+            text!("name one model, in one place"),
         ),
         "rate_limit_exceeded" => (
-            "the limit was used up when the request came",
-            "wait as retry-after says, use fewer requests at once, set max_tokens near to what is needed, or raise the limit",
+            text!("the limit was used up when the request came"),
+            text!(
+                "wait as retry-after says, use fewer requests at once, set max_tokens near to what is needed, or raise the limit"
+            ),
         ),
         "insufficient_quota" => (
-            "the budget was spent when the request came",
-            "wait for the next day or month (UTC), or raise the budget",
+            text!("the budget was spent when the request came"),
+            text!("wait for the next day or month (UTC), or raise the budget"),
         ),
         "server_is_overloaded" => (
-            "no policy was in force yet, the feed of keys was not read yet, or the request could not be counted",
-            "wait a second; where it stays so, see trilane_config_generation and the log of the loader",
+            text!(
+                "no policy was in force yet, the feed of keys was not read yet, or the request could not be counted"
+            ),
+            text!(
+                "wait a second; where it stays so, see trilane_config_generation and the log of the loader"
+            ),
         ),
         "ledger_unwritable" => (
-            "the gateway could not write its ledger, and its document refuses what would have no line",
-            "make room on the ledger's disk; what trilane up or the agent prints says why it cannot be written",
+            text!(
+                "the gateway could not write its ledger, and its document refuses what would have no line"
+            ),
+            text!(
+                "make room on the ledger's disk; what trilane up or the agent prints says why it cannot be written"
+            ),
         ),
         "not_found" => (
-            "there is no such path",
-            "check the client's base address: …/v1 for A, no path for B, …/v1beta for C",
+            text!("there is no such path"),
+            text!("check the client's base address: …/v1 for A, no path for B, …/v1beta for C"),
         ),
         "method_not_allowed" => (
-            "the path is there, for another method",
-            "see the answer's allow header",
+            text!("the path is there, for another method"),
+            text!("see the answer's allow header"),
         ),
         "bad_path" => (
-            "the path has characters that none may have",
-            "mend the client's path",
+            text!("the path has characters that none may have"),
+            text!("mend the client's path"),
         ),
         "invalid_version" => (
-            "the anthropic-version header is missing, or one that strict groups do not know",
-            "send anthropic-version: 2023-06-01, or set \"clients\": \"current\" on the group",
+            text!("the anthropic-version header is missing, or one that strict groups do not know"),
+            text!(
+                "send anthropic-version: 2023-06-01, or set \"clients\": \"current\" on the group"
+            ),
         ),
         "invalid_body" => (
-            "the body is no JSON object that can be decided on",
-            "see the message of the answer; explain the same body with trilane explain --document FILE POST PATH --body",
+            text!("the body is no JSON object that can be decided on"),
+            text!(
+                "see the message of the answer; explain the same body with trilane explain --document FILE POST PATH --body"
+            ),
         ),
         "invalid_parameter" => (
-            "a parameter of the query or the body is not allowed",
-            "see the message of the answer",
+            text!("a parameter of the query or the body is not allowed"),
+            text!("see the message of the answer"),
         ),
         "request_too_large" => (
-            "the body is longer than max_body",
-            "send less, or raise max_body",
+            text!("the body is longer than max_body"),
+            text!("send less, or raise max_body"),
         ),
         "request_body_encoding_unsupported" => (
-            "the body is compressed in a way that is not unpacked here",
-            "send it as it is, or unpacked by Envoy's decompressors (gzip, br, zstd)",
+            text!("the body is compressed in a way that is not unpacked here"),
+            text!("send it as it is, or unpacked by Envoy's decompressors (gzip, br, zstd)"),
         ),
         "unsupported_media_type" => (
-            "the content-type is no JSON",
-            "send content-type: application/json",
+            text!("the content-type is no JSON"),
+            text!("send content-type: application/json"),
         ),
         "images_not_supported" => (
-            "the group makes no images",
-            "set image_generation on the group, where its upstream can",
+            text!("the group makes no images"),
+            text!("set image_generation on the group, where its upstream can"),
         ),
         "count_tokens_not_supported" => (
-            "the group counts no tokens",
-            "set count_tokens on the group, where its upstream can",
+            text!("the group counts no tokens"),
+            text!("set count_tokens on the group, where its upstream can"),
         ),
         "caches_not_supported" => (
-            "the key, its owner, team or group has a budget or a limit of input tokens, and a cache's cost is not known before",
-            "send the content with each request, or make caches with a key without such limits",
+            text!(
+                "the key, its owner, team or group has a budget or a limit of input tokens, and a cache's cost is not known before"
+            ),
+            text!(
+                "send the content with each request, or make caches with a key without such limits"
+            ),
         ),
         "member_not_allowed" => (
-            "the body has a member that chooses a model, provider or price elsewhere",
-            "leave it out, or name it in \"passes\" of the source group",
+            text!("the body has a member that chooses a model, provider or price elsewhere"),
+            text!("leave it out, or name it in \"passes\" of the source group"),
         ),
         "background_not_supported" => (
-            "answers in the background cannot be charged",
-            "leave \"background\" out",
+            text!("answers in the background cannot be charged"),
+            text!("leave \"background\" out"),
         ),
         "service_tier_not_supported" => (
-            "the model has no prices for the class of service that was asked for",
-            "ask for the ordinary one, or give the model prices for it (tiers)",
+            text!("the model has no prices for the class of service that was asked for"),
+            text!("ask for the ordinary one, or give the model prices for it (tiers)"),
         ),
         "upgrade_required" => (
-            "WebSockets are not served",
-            "use the HTTP form of the endpoint",
+            text!("WebSockets are not served"),
+            text!("use the HTTP form of the endpoint"),
         ),
         "internal_error" => (
-            "the gateway could not go on",
-            "look at Envoy's log at this time, and report it",
+            text!("the gateway could not go on"),
+            text!("look at Envoy's log at this time, and report it"),
         ),
-        _ => ("the gateway refused it", "see the message of the answer"),
+        _ => (
+            text!("the gateway refused it"),
+            text!("see the message of the answer"),
+        ),
     };
     Some(Cause { why, cure })
 }

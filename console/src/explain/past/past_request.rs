@@ -1,5 +1,7 @@
 //! The explanation of a request that is over.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
@@ -11,6 +13,7 @@ use super::cause;
 use super::line::LedgerLine;
 use super::vendor_error;
 use crate::explain::words::own_text;
+use crate::language::translated;
 use crate::timestamp;
 
 /// The explanation of a request that is over.
@@ -57,12 +60,15 @@ impl<'a> PastRequest<'a> {
             ("decided", decided(line)),
             ("tried", tried(line)),
             ("ended", Some(ended(line))),
-            ("why", cause.map(|cause| why(line, cause.why))),
+            ("why", cause.map(|cause| why(line, &translated(cause.why)))),
             ("used", used(line)),
             ("charged", charge(line, bill.as_ref())),
             ("spent", spent(line)),
             ("now", document.and_then(|document| now(line, document))),
-            ("to do", cause.map(|cause| cause.cure.to_owned())),
+            (
+                "to do",
+                cause.map(|cause| translated(cause.cure).into_owned()),
+            ),
         ];
         let parts = parts
             .into_iter()
@@ -107,24 +113,24 @@ fn asked(line: &LedgerLine) -> Option<String> {
     let endpoint = line.text("trilane.endpoint")?;
     let protocol = line.text("trilane.protocol");
     let protocol = protocol
-        .map(|protocol| format!(", of protocol {protocol}"))
+        .map(|protocol| t!(", of protocol {protocol}", protocol = protocol))
         .unwrap_or_default();
     let model = line.text("gen_ai.request.model");
     let model = model
-        .map(|model| format!(", for the model {model}"))
+        .map(|model| t!(", for the model {model}", model = model))
         .unwrap_or_default();
     let stream = line
         .members()
         .get("trilane.stream")
         .and_then(Value::as_bool);
     let stream = if stream == Some(true) {
-        ", as a stream"
+        t!(", as a stream")
     } else {
-        ""
+        Cow::default()
     };
     let size = line.number("http.request.body.size");
     let size = size
-        .map(|size| format!(", {size} bytes"))
+        .map(|size| t!(", {size} bytes", size = size))
         .unwrap_or_default();
     Some(format!("{endpoint}{protocol}{model}{stream}{size}"))
 }
@@ -133,22 +139,23 @@ fn decided(line: &LedgerLine) -> Option<String> {
     let source = line.text("trilane.source")?;
     let entry = line.text("trilane.entry");
     let entry = entry
-        .map(|entry| format!(", entry {entry}"))
+        .map(|entry| t!(", entry {entry}", entry = entry))
         .unwrap_or_default();
     let multiplier = line.text("trilane.multiplier");
     let multiplier = multiplier
-        .map(|multiplier| format!(", multiplier {multiplier}"))
+        .map(|multiplier| t!(", multiplier {multiplier}", multiplier = multiplier))
         .unwrap_or_default();
     let model = line.text("trilane.model").map(|model| {
         let upstream = line.text("trilane.upstream_model");
         let upstream = upstream.filter(|upstream| *upstream != model);
         let upstream = upstream
-            .map(|upstream| format!(", which is {upstream} there"))
+            .map(|upstream| t!(", which is {upstream} there", upstream = upstream))
             .unwrap_or_default();
-        format!("model {model}{upstream}, ")
+        t!("model {model}, ", model = format!("{model}{upstream}"))
     });
     let model = model.unwrap_or_default();
-    Some(format!("{model}source {source}{entry}{multiplier}"))
+    let source = t!("source {source}", source = source);
+    Some(format!("{model}{source}{entry}{multiplier}"))
 }
 
 fn tried(line: &LedgerLine) -> Option<String> {
@@ -163,9 +170,9 @@ fn tried(line: &LedgerLine) -> Option<String> {
             .map(str::to_owned)
             .or_else(|| vendor_error::of_attempt(failed));
         let reason = reason
-            .map(|reason| format!(": {reason}"))
+            .map(|reason| t!(": {reason}", reason = reason))
             .unwrap_or_default();
-        let (account, why) = (text("account"), cause::failure(text("kind")));
+        let (account, why) = (text("account"), translated(cause::failure(text("kind"))));
         let source = match text("source") {
             "" => String::new(),
             source => format!("{source}/"),
@@ -180,33 +187,37 @@ fn tried(line: &LedgerLine) -> Option<String> {
     let answered = usize::try_from(count).is_ok_and(|count| count > failed.len());
     if let (Some(last), true) = (last, answered) {
         tries.push(if line.number("http.response.status_code") == Some(0) {
-            format!("{last} was asked last")
+            t!("{account} was asked last", account = last)
         } else {
-            format!("{last} answered")
+            t!("{account} answered", account = last)
         });
     }
     if tries.is_empty() {
         let cluster = line.text("trilane.cluster")?;
         let upstream = line.text("upstream")?;
-        return Some(format!("cluster {cluster}, at {upstream}"));
+        return Some(t!(
+            "cluster {cluster}, at {upstream}",
+            cluster = cluster,
+            upstream = upstream
+        ));
     }
-    Some(tries.join("; then "))
+    Some(tries.join(&t!("; then ")))
 }
 
 fn ended(line: &LedgerLine) -> String {
     let outcome = line.text("trilane.outcome").unwrap_or("before the filter");
-    let meaning = cause::ending(outcome).map(|text| format!(": {text}"));
+    let meaning = cause::ending(outcome).map(|text| t!(": {reason}", reason = translated(text)));
     let time = line.number("duration_ms");
-    let time = time.map(|time| format!(", after {time} ms"));
+    let time = time.map(|time| t!(", after {time} ms", time = time));
     let first = line.number("trilane.time_to_first_byte_us");
-    let first = first.map(|us| format!(" (first byte after {} ms)", us.div_euclid(1000)));
+    let first = first.map(|us| t!(" (first byte after {time} ms)", time = us.div_euclid(1000)));
     let details =
         ["flags", "details"].map(|name| line.text(name).filter(|text| *text != "via_upstream"));
     let details: Vec<&str> = details.into_iter().flatten().collect();
     let details = if details.is_empty() {
         String::new()
     } else {
-        format!("; Envoy says {}", details.join(" "))
+        t!("; Envoy says {details}", details = details.join(" "))
     };
     let [meaning, time, first] = [meaning, time, first].map(Option::unwrap_or_default);
     format!("{outcome}{meaning}{time}{first}{details}")
@@ -217,13 +228,14 @@ fn why(line: &LedgerLine, why: &str) -> String {
     let code = code.map(|code| format!("{code}: ")).unwrap_or_default();
     let limit = line.text("trilane.limit").map(|limit| {
         let scope = line.text("trilane.limit.scope").unwrap_or("key");
-        format!(" ({limit} of the {scope})")
+        t!(" ({limit} of the {scope})", limit = limit, scope = scope)
     });
     let status = line.number("trilane.upstream_status");
-    let status = status.map(|status| format!("; the upstream answered {status}"));
+    let status = status.map(|status| t!("; the upstream answered {status}", status = status));
     let failure = line.text("trilane.upstream_failure");
     let failure = failure.map(|failure| format!("; {failure}"));
-    let error = vendor_error::of_line(line).map(|error| format!("; the vendor names it {error}"));
+    let error = vendor_error::of_line(line);
+    let error = error.map(|error| t!("; the vendor names it {error}", error = error));
     let [limit, status, failure, error] =
         [limit, status, failure, error].map(Option::unwrap_or_default);
     format!("{code}{why}{limit}{status}{failure}{error}")
@@ -316,11 +328,21 @@ fn spent(line: &LedgerLine) -> Option<String> {
     for scope in ["key", "group"] {
         for window in ["day", "month"] {
             if let Some(amount) = line.text(&format!("trilane.spent.{scope}.{window}")) {
-                all.push(format!("{amount} of the {scope}'s {window}"));
+                all.push(match (scope, window) {
+                    ("key", "day") => t!("{amount} of the key's day", amount = amount),
+                    ("key", _) => t!("{amount} of the key's month", amount = amount),
+                    (_, "day") => t!("{amount} of the group's day", amount = amount),
+                    _ => t!("{amount} of the group's month", amount = amount),
+                });
             }
         }
     }
-    (!all.is_empty()).then(|| format!("{} by then, this request included", all.join(", ")))
+    (!all.is_empty()).then(|| {
+        t!(
+            "{amounts} by then, this request included",
+            amounts = all.join(", ")
+        )
+    })
 }
 
 /// The key's present state in the document.

@@ -4,16 +4,17 @@ use serde_json::Value;
 use trilane::ledger::AccountFault;
 
 use super::line::LedgerLine;
+use crate::language::translated;
 
 /// The meaning of a fault of an account, by its name in the ledger; `None` for one of another release.
 pub fn fault(name: &str) -> Option<&'static str> {
     let fault = serde_json::from_value(name.into()).ok()?;
     Some(match fault {
-        AccountFault::NoCredit => "no credit",
-        AccountFault::DeadKey => "credential refused",
-        AccountFault::Region => "region not served",
-        AccountFault::Suspended => "account closed",
-        AccountFault::NoModel => "no such model",
+        AccountFault::NoCredit => text!("no credit"),
+        AccountFault::DeadKey => text!("credential refused"),
+        AccountFault::Region => text!("region not served"),
+        AccountFault::Suspended => text!("account closed"),
+        AccountFault::NoModel => text!("no such model"),
     })
 }
 
@@ -22,8 +23,12 @@ pub fn of_attempt(failed: &Value) -> Option<String> {
     let fault = failed["fault"].as_str().and_then(fault);
     let names = named(|member| failed.get("error")?.get(member)?.as_str());
     match (fault, names) {
-        (Some(fault), Some(names)) => Some(format!("{fault}, {names}")),
-        (fault, names) => fault.map(str::to_owned).or(names),
+        (Some(fault), Some(names)) => Some(t!(
+            "{fault}, {names}",
+            fault = translated(fault),
+            names = names
+        )),
+        (fault, names) => fault.map(|fault| translated(fault).into_owned()).or(names),
     }
 }
 

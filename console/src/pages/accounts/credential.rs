@@ -163,7 +163,7 @@ pub async fn confirm_remove(signed_in: SignedIn, Path(name): Path<String>) -> Pa
             .into_owned(),
         action: format!("/accounts/credentials/{name}/remove"),
         hidden: Vec::new(),
-        button: "Remove credential",
+        button: text!("Remove credential"),
         back: "/accounts".to_owned(),
     })
 }

@@ -161,7 +161,7 @@ pub async fn confirm_discard(
         ),
         action: format!("{path}/discard"),
         hidden: vec![("revision", draft.revision.to_string())],
-        button: "Discard draft",
+        button: text!("Discard draft"),
         back: path,
     })
 }

@@ -205,12 +205,12 @@ mod tests {
             for number in 0..count {
                 all.push("g", &format!("a{number}"), &format!("/p{number}"));
             }
-            let need = all.need("bad", str::to_owned, "x").expect("a need");
+            let need = all.need("bad", str::to_owned, "x".into()).expect("a need");
             assert_eq!((need.text.as_str(), need.path.as_str()), (want, path));
         }
         assert!(
             Troubled::default()
-                .need("bad", str::to_owned, "x")
+                .need("bad", str::to_owned, "x".into())
                 .is_none()
         );
     }

@@ -301,7 +301,18 @@ fn bill_shown(bill: &ItemizedCharge, line: &LedgerLine, version: i64) -> BillSho
 
 /// The name of a step.
 fn step_name(step: Step) -> Cow<'static, str> {
-    translated(step.text())
+    match step {
+        Step::Endpoint => t!("endpoint"),
+        Step::Credential => t!("credential"),
+        Step::Key => t!("key"),
+        Step::List => t!("list"),
+        Step::Route => t!("route"),
+        Step::Version => t!("version"),
+        Step::Rights => t!("rights"),
+        Step::Body => t!("body"),
+        Step::Model => t!("model"),
+        Step::Limits => t!("limits"),
+    }
 }
 
 fn step(of: &DecisionStep) -> DecisionStepShown {

@@ -232,7 +232,7 @@ pub async fn confirm_remove(signed_in: SignedIn, Path(group): Path<String>) -> P
         text: t!("It leaves the draft with its models, and its credential is forgotten. What is in force stays as it is.").into_owned(),
         action: format!("/start/vendors/{group}/remove"),
         hidden: Vec::new(),
-        button: "Remove vendor",
+        button: text!("Remove vendor"),
         back: "/start".to_owned(),
     })
 }
