@@ -186,6 +186,14 @@ pub fn marked(english: &str, values: &[(&str, Markup)]) -> Markup {
     made
 }
 
+/// The choices of a table, each with its title in the language of the page.
+pub fn choices(table: &[(&'static str, &'static str)]) -> Vec<(&'static str, Cow<'static, str>)> {
+    let titled = table.iter();
+    titled
+        .map(|(value, title)| (*value, translated(title)))
+        .collect()
+}
+
 /// A piece of a message.
 enum Piece<'a> {
     Text(&'a str),

@@ -6,35 +6,31 @@ use crate::allowance::KeyAllowance;
 /// On what terms members make keys: `Groups mixed; at most 20.00 a month each, 40.00 with all keys; for 90 days
 /// at most.`
 pub fn terms(allowance: &KeyAllowance) -> String {
-    let models = allowance
-        .models
-        .as_ref()
-        .map(|models| format!("; models {}", models.join(", ")));
-    let budget = allowance
-        .limits
-        .as_ref()
-        .and_then(|limits| limits.budget.as_ref());
-    let all = allowance.member_budget();
-    let amounts = budget.map(|budget| {
-        let each = [
-            ("day", &budget.per_day, &all.per_day),
-            ("month", &budget.per_month, &all.per_month),
-        ];
-        let each = each.into_iter().filter_map(|(window, amount, all)| {
-            Some(format!(
-                "; at most {} a {window} each, {} with all keys",
-                text::money(amount.as_ref()?),
-                text::money(all.as_ref()?)
-            ))
-        });
-        each.collect::<String>()
-    });
-    let days = allowance
-        .lifetime_days
-        .map(|days| format!("; for {days} days at most"));
-    let [models, amounts, days] = [models, amounts, days].map(Option::unwrap_or_default);
-    format!(
-        "Groups {}{models}{amounts}{days}.",
-        allowance.groups.join(", ")
-    )
+    let groups = allowance.groups.join(", ");
+    let mut all = vec![t!("Groups {names}", names = groups)];
+    let models = allowance.models.as_ref();
+    all.extend(models.map(|models| t!("models {names}", names = models.join(", "))));
+    let limits = allowance.limits.as_ref();
+    if let Some(budget) = limits.and_then(|limits| limits.budget.as_ref()) {
+        let of_member = allowance.member_budget();
+        if let (Some(each), Some(all_keys)) = (&budget.per_day, &of_member.per_day) {
+            let (each, all_keys) = (text::money(each), text::money(all_keys));
+            all.push(t!(
+                "at most {amount} a day each, {all} with all keys",
+                amount = each,
+                all = all_keys
+            ));
+        }
+        if let (Some(each), Some(all_keys)) = (&budget.per_month, &of_member.per_month) {
+            let (each, all_keys) = (text::money(each), text::money(all_keys));
+            all.push(t!(
+                "at most {amount} a month each, {all} with all keys",
+                amount = each,
+                all = all_keys
+            ));
+        }
+    }
+    let days = allowance.lifetime_days;
+    all.extend(days.map(|days| t!("for {count} days at most", count = days)));
+    t!("{clauses}.", clauses = all.join(&t!("; ")))
 }

@@ -97,7 +97,7 @@ pub async fn list(Visit { state, signed_in }: Visit, filters: Fields) -> PageRes
     });
     let (path, is_filtered) = filters.filtered("/audit", FILTERS);
     page(&AuditPage {
-        shell: signed_in.shell("Audit"),
+        shell: signed_in.shell(t!("Audit")),
         entries: entries.collect(),
         next: found.next,
         is_filtered,

@@ -1,5 +1,7 @@
 //! Budgets of owners and teams, which hold for all of their keys together, and of members, which follow from allowances.
 
+use std::borrow::Cow;
+
 use askama::Template;
 
 use trilane::limits::{SubjectKind, member_parts};
@@ -44,7 +46,7 @@ struct BudgetsPage {
     may_change: bool,
     fields: Fields,
     problems: FieldProblems,
-    kinds: Vec<(&'static str, &'static str)>,
+    kinds: Vec<(&'static str, Cow<'static, str>)>,
 }
 
 async fn show(
@@ -90,13 +92,13 @@ async fn show(
     let failed = !problems.is_empty();
     form_page(
         &BudgetsPage {
-            shell: signed_in.shell("Budgets"),
+            shell: signed_in.shell(t!("Budgets")),
             lines,
             next: found.next,
             may_change: signed_in.caller.may(rights::CHANGE_BUDGETS),
             fields,
             problems,
-            kinds: vec![("team", "A team"), ("owner", "An owner of keys")],
+            kinds: vec![("team", t!("A team")), ("owner", t!("An owner of keys"))],
         },
         failed,
     )
@@ -115,7 +117,7 @@ pub async fn save(sent: SignedForm) -> PageResult {
     let mut problems = FieldProblems::default();
     let id = fields.get("id");
     if id.is_empty() {
-        problems.push("id", "is missing");
+        problems.push("id", text!("is missing"));
     }
     let kind = SubjectKind::named(fields.get("kind")).filter(|_| problems.is_empty());
     let Some(kind) = kind else {

@@ -86,7 +86,10 @@ pub async fn save(sent: SignedForm) -> PageResult {
             let new = ClientSettingsBody { settings, approve };
             client_settings::put(&state, caller, new).await
         }
-        None => Err(ApiProblem::invalid("settings", "must be a JSON object")),
+        None => Err(ApiProblem::invalid(
+            "settings",
+            text!("must be a JSON object"),
+        )),
     };
     match saved {
         Ok(_) => Ok(done("/settings", Notice::Saved)),

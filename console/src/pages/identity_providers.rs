@@ -1,5 +1,7 @@
 //! Identity providers, and the switch of passwords.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::Path;
 
@@ -24,7 +26,7 @@ struct ProviderPage {
     known: Option<IdentityProviderView>,
     /// The discovery that was just read.
     tested: Option<DiscoveryView>,
-    states: Vec<(&'static str, &'static str)>,
+    states: Vec<(&'static str, Cow<'static, str>)>,
     fields: Fields,
     problems: FieldProblems,
 }
@@ -83,7 +85,7 @@ fn body(fields: &Fields) -> Result<IdentityProviderBody, ApiProblem> {
     for (number, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
         rules.push(rule(line).ok_or_else(|| {
             let number = number.saturating_add(1);
-            ApiProblem::invalid("rules", format!("line {number} is no rule such as: groups = eng => member, team blue, key group mixed"))
+            ApiProblem::invalid("rules", t!("line {number} is no rule such as: groups = eng => member, team blue, key group mixed", number = number))
         })?);
     }
     let secret = fields.get("client_secret");
@@ -127,7 +129,7 @@ fn show(
 ) -> PageResult {
     let title = match &known {
         Some(known) => known.settings.label.clone(),
-        None => "Add an identity provider".to_owned(),
+        None => t!("Add an identity provider").into_owned(),
     };
     let failed = !problems.is_empty();
     form_page(
@@ -135,7 +137,10 @@ fn show(
             shell: signed_in.shell(title),
             known,
             tested,
-            states: vec![("yes", "People may sign in by it"), ("no", "Turned off")],
+            states: vec![
+                ("yes", t!("People may sign in by it")),
+                ("no", t!("Turned off")),
+            ],
             fields,
             problems,
         },
@@ -241,12 +246,12 @@ pub async fn confirm_remove(
     signed_in.caller.must(rights::CHANGE_SIGN_IN)?;
     let known = settings::get(&state, &signed_in.caller, &id).await?;
     page(&Confirm {
-        shell: signed_in.shell(format!("Remove {}?", known.settings.label)),
-        crumb: ("Settings".to_owned(), "/settings".to_owned()),
-        text: "Everybody who signed in by it is signed out, and nobody signs in by it any more. People stay, with their roles, teams and keys.".to_owned(),
+        shell: signed_in.shell(t!("Remove {name}?", name = known.settings.label)),
+        crumb: (t!("Settings").into_owned(), "/settings".to_owned()),
+        text: t!("Everybody who signed in by it is signed out, and nobody signs in by it any more. People stay, with their roles, teams and keys.").into_owned(),
         action: format!("/identity-providers/{id}/remove"),
         hidden: Vec::new(),
-        button: "Remove",
+        button: text!("Remove"),
         back: format!("/identity-providers/{id}"),
     })
 }

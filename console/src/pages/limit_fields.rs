@@ -8,13 +8,16 @@ use super::{FieldProblems, text};
 
 /// The limits that are whole numbers: their names in a document and their titles.
 const NUMBERS: [(&str, &str); 4] = [
-    ("requests_per_minute", "Requests a minute"),
-    ("input_tokens_per_minute", "Input tokens a minute"),
-    ("output_tokens_per_minute", "Output tokens a minute"),
-    ("concurrent_requests", "Requests at once"),
+    ("requests_per_minute", text!("Requests a minute")),
+    ("input_tokens_per_minute", text!("Input tokens a minute")),
+    ("output_tokens_per_minute", text!("Output tokens a minute")),
+    ("concurrent_requests", text!("Requests at once")),
 ];
 /// The budgets.
-const BUDGETS: [(&str, &str); 2] = [("per_day", "Budget a day"), ("per_month", "Budget a month")];
+const BUDGETS: [(&str, &str); 2] = [
+    ("per_day", text!("Budget a day")),
+    ("per_month", text!("Budget a month")),
+];
 
 /// The names of the fields of whole numbers, and their titles.
 pub fn numbers() -> Vec<(String, &'static str)> {

@@ -71,7 +71,7 @@ pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResul
     }
     let names = wanted.find(&state, &signed_in.caller).await?;
     page(&NearlySpentPage {
-        shell: signed_in.shell("Budgets nearly spent"),
+        shell: signed_in.shell(t!("Budgets nearly spent")),
         lines: found.items.into_iter().map(|of| line(of, &names)).collect(),
         next: found.next,
     })

@@ -98,38 +98,44 @@ impl Notice {
 
     const fn text(self) -> &'static str {
         match self {
-            Self::Saved => "Saved.",
-            Self::Removed => "Removed.",
-            Self::Published => "Published: every gateway takes it within seconds.",
-            Self::KeyDisabled => "The key is disabled: gateways refuse it within a second.",
-            Self::KeyEnabled => "The key is enabled: gateways take it within a second.",
+            Self::Saved => text!("Saved."),
+            Self::Removed => text!("Removed."),
+            Self::Published => text!("Published: every gateway takes it within seconds."),
+            Self::KeyDisabled => text!("The key is disabled: gateways refuse it within a second."),
+            Self::KeyEnabled => text!("The key is enabled: gateways take it within a second."),
             Self::DataErased => {
-                "The person and their keys are gone. The id is being erased everywhere else."
+                text!("The person and their keys are gone. The id is being erased everywhere else.")
             }
             Self::PersonDisabled => {
-                "The person is disabled: signed out everywhere, tokens and links ended. Gateways refuse their keys within a second."
+                text!(
+                    "The person is disabled: signed out everywhere, tokens and links ended. Gateways refuse their keys within a second."
+                )
             }
             Self::PersonEnabled => {
-                "The person is enabled, and the keys that were disabled with them. Sessions, links, tokens and signed-in clients do not come back."
+                text!(
+                    "The person is enabled, and the keys that were disabled with them. Sessions, links, tokens and signed-in clients do not come back."
+                )
             }
-            Self::OldValueEnded => "The old value is ended: gateways refuse it within a second.",
-            Self::KeysChanged => "The keys are changed: gateways know it within a second.",
-            Self::TestArrived => "The test notice was delivered.",
-            Self::TestFailed => "The test notice was not delivered: its line says why.",
-            Self::ClientApproved => "The client is let in: go on in your terminal.",
-            Self::ClientDenied => "The client is refused.",
+            Self::OldValueEnded => {
+                text!("The old value is ended: gateways refuse it within a second.")
+            }
+            Self::KeysChanged => text!("The keys are changed: gateways know it within a second."),
+            Self::TestArrived => text!("The test notice was delivered."),
+            Self::TestFailed => text!("The test notice was not delivered: its line says why."),
+            Self::ClientApproved => text!("The client is let in: go on in your terminal."),
+            Self::ClientDenied => text!("The client is refused."),
             Self::ClientSignedOut => {
-                "The client is signed out: gateways refuse its key within a second."
+                text!("The client is signed out: gateways refuse its key within a second.")
             }
             Self::DraftBegun => {
-                "A draft was begun for you. Nothing is in force until you publish it."
+                text!("A draft was begun for you. Nothing is in force until you publish it.")
             }
             Self::DraftUsed => {
-                "This goes into your open draft. Nothing is in force until you publish it."
+                text!("This goes into your open draft. Nothing is in force until you publish it.")
             }
-            Self::LinkRevoked => "The link is revoked: it signs nobody in.",
-            Self::KeyRemoved => "The key is removed. Its usage and spend stay.",
-            Self::PasswordSet => "Your password is set. Your other sessions have ended.",
+            Self::LinkRevoked => text!("The link is revoked: it signs nobody in."),
+            Self::KeyRemoved => text!("The key is removed. Its usage and spend stay."),
+            Self::PasswordSet => text!("Your password is set. Your other sessions have ended."),
         }
     }
 }

@@ -8,10 +8,13 @@ use crate::cases::notice_choices::{NoticeChoicesBody, NoticeChoicesView};
 pub const BOXES: [(&str, &str); 3] = [
     (
         "budgets",
-        "Budgets at 80 and 100 %: one’s own, of one’s keys, of teams that one manages",
+        text!("Budgets at 80 and 100 %: one’s own, of one’s keys, of teams that one manages"),
     ),
-    ("expiring", "Keys that expire in a week, and in a day"),
-    ("unused", "Keys that nobody has used for 60 days"),
+    (
+        "expiring",
+        text!("Keys that expire in a week, and in a day"),
+    ),
+    ("unused", text!("Keys that nobody has used for 60 days")),
 ];
 
 /// The form.

@@ -16,9 +16,11 @@ use crate::pages::{PageProblem, PageResult, PageShell, SignedForm, SignedIn, Vis
 use crate::secret;
 
 /// The sentence where nobody has a whole key.
-const UNKNOWN: &str = "No key has this value. It may have been rotated or removed.";
+const UNKNOWN: &str = text!("No key has this value. It may have been rotated or removed.");
 /// The sentence where an address has a whole key.
-const IN_ADDRESS: &str = "A whole key does not belong into an address, where others may read it: rotate it. Paste keys into the search, which keeps them out of it.";
+const IN_ADDRESS: &str = text!(
+    "A whole key does not belong into an address, where others may read it: rotate it. Paste keys into the search, which keeps them out of it."
+);
 
 /// A find: where it leads, its name, and what is said of it.
 struct Find {
@@ -82,7 +84,7 @@ fn show(
     kinds: Vec<FoundKind>,
 ) -> Result<Response, PageProblem> {
     page(&SearchPage {
-        shell: signed_in.shell("Search"),
+        shell: signed_in.shell(t!("Search")),
         text,
         said,
         kinds,
@@ -142,7 +144,7 @@ async fn kinds(
     let models = found.models.into_iter().map(|of| Find {
         path: format!("/groups/{}", in_path(&of.group)),
         text: of.id,
-        said: format!("in the group {}", of.group),
+        said: t!("in the group {group}", group = of.group),
     });
     let more_keys = path_with("/keys", &[("search", text)]);
     let kind = |title, finds: Vec<Find>| FoundKind {
@@ -151,15 +153,15 @@ async fn kinds(
         more: None,
     };
     let kinds = [
-        kind("Requests", requests.collect()),
+        kind(text!("Requests"), requests.collect()),
         FoundKind {
             more: found.has_more_keys.then_some(more_keys),
-            ..kind("Keys", keys.collect())
+            ..kind(text!("Keys"), keys.collect())
         },
-        kind("People", people.collect()),
-        kind("Teams", teams.collect()),
-        kind("Groups", groups.collect()),
-        kind("Models", models.collect()),
+        kind(text!("People"), people.collect()),
+        kind(text!("Teams"), teams.collect()),
+        kind(text!("Groups"), groups.collect()),
+        kind(text!("Models"), models.collect()),
     ];
     let has_some = |kind: &FoundKind| !kind.finds.is_empty() || kind.more.is_some();
     Ok(kinds.into_iter().filter(has_some).collect())

@@ -1,5 +1,7 @@
 //! Settings: the Envoys and their agents, webhooks, settings of clients, and how this console is set up.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::Path;
 
@@ -19,6 +21,7 @@ use crate::cases::rights;
 use crate::cases::webhooks::{self, NewWebhookBody, WebhookView};
 use crate::cases::{ApiProblem, ConsoleState};
 use crate::cases::{documents, storage};
+use crate::language::choices;
 use crate::webhooks::kind::WebhookKind;
 
 /// The rows of a list.
@@ -26,10 +29,10 @@ const ROWS: u16 = 100;
 
 /// The kinds of receivers of notices, and their names.
 const KINDS: [(&str, &str); 4] = [
-    ("webhook", "Signed webhook"),
+    ("webhook", text!("Signed webhook")),
     ("slack", "Slack"),
     ("teams", "Microsoft Teams"),
-    ("email", "E-mail"),
+    ("email", text!("E-mail")),
 ];
 
 /// The name of a kind, for people.
@@ -54,8 +57,8 @@ struct SettingsPage {
     envoys: Vec<EnvoyLine>,
     next: Option<String>,
     webhooks: Vec<WebhookView>,
-    kinds: Vec<(&'static str, &'static str)>,
-    kind_hint: &'static str,
+    kinds: Vec<(&'static str, Cow<'static, str>)>,
+    kind_hint: Cow<'static, str>,
     has_mail_server: bool,
     clients: ClientSettingsForm,
     gateway: Option<String>,
@@ -97,10 +100,10 @@ pub async fn show(
         let waiting = report.map_or(0, |report| report.ledger_waiting);
         EnvoyLine {
             state: match envoy.state {
-                "enrolled" if troubled => ("warn", "Has troubles"),
-                "enrolled" => ("good", "Enrolled"),
-                "revoked" => ("off", "Revoked"),
-                _ => ("off", "Not enrolled yet"),
+                "enrolled" if troubled => ("warn", text!("Has troubles")),
+                "enrolled" => ("good", text!("Enrolled")),
+                "revoked" => ("off", text!("Revoked")),
+                _ => ("off", text!("Not enrolled yet")),
             },
             is_current: document.map(|document| Some(document) == in_force.as_ref()),
             waiting: text::number(&i64::try_from(waiting).unwrap_or(i64::MAX)),
@@ -110,16 +113,16 @@ pub async fn show(
     let failed = !problems.is_empty();
     form_page(
         &SettingsPage {
-            shell: signed_in.shell("Settings"),
+            shell: signed_in.shell(t!("Settings")),
             envoys: lines.collect(),
             next: found.next,
             webhooks: hooks.items,
-            kinds: KINDS.to_vec(),
+            kinds: choices(&KINDS),
             has_mail_server: state.sender.has_mail(),
             kind_hint: if state.sender.has_mail() {
-                ""
+                "".into()
             } else {
-                "E-mail needs a mail server: --smtp-url."
+                t!("E-mail needs a mail server: --smtp-url.")
             },
             clients,
             gateway: state.gateway.clone(),
@@ -154,8 +157,8 @@ pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResul
 
 fn enrolment_page(signed_in: &SignedIn, made: EnrolmentView) -> PageResult {
     page(&ShownOnce {
-        shell: signed_in.shell(format!("Enrol {}", made.envoy)),
-        crumb: ("Settings".to_owned(), "/settings".to_owned()),
+        shell: signed_in.shell(t!("Enrol {envoy}", envoy = made.envoy)),
+        crumb: (t!("Settings").into_owned(), "/settings".to_owned()),
         value: Some(made.token),
         is_path: false,
         text: "Beside that Envoy: trilane agent, with this token as its enrolment token. It is good once. Credentials of accounts come when \
@@ -190,12 +193,12 @@ pub async fn enrol(Path(id): Path<String>, sent: SignedForm) -> PageResult {
 pub async fn confirm_revoke(signed_in: SignedIn, Path(id): Path<String>) -> PageResult {
     signed_in.caller.must(rights::CHANGE_ENVOYS)?;
     page(&Confirm {
-        shell: signed_in.shell(format!("Revoke {id}?")),
-        crumb: ("Settings".to_owned(), "/settings".to_owned()),
-        text: "Its agent may do nothing any more. The Envoy goes on with the document and the keys that it has; what it has sent stays.".to_owned(),
+        shell: signed_in.shell(t!("Revoke {name}?", name = id)),
+        crumb: (t!("Settings").into_owned(), "/settings".to_owned()),
+        text: t!("Its agent may do nothing any more. The Envoy goes on with the document and the keys that it has; what it has sent stays.").into_owned(),
         action: format!("/envoys/{id}/revoke"),
         hidden: Vec::new(),
-        button: "Revoke",
+        button: text!("Revoke"),
         back: "/settings".to_owned(),
     })
 }
@@ -230,7 +233,7 @@ pub async fn add_webhook(sent: SignedForm) -> PageResult {
         }
         Err(_) => Err(ApiProblem::invalid(
             "thresholds",
-            "must be whole numbers with commas between",
+            text!("must be whole numbers with commas between"),
         )),
     };
     match made {
@@ -239,13 +242,14 @@ pub async fn add_webhook(sent: SignedForm) -> PageResult {
             Ok(done("/settings", Notice::Saved))
         }
         Ok(made) => page(&ShownOnce {
-            shell: signed_in.shell("The webhook is added"),
-            crumb: ("Settings".to_owned(), "/settings".to_owned()),
+            shell: signed_in.shell(t!("The webhook is added")),
+            crumb: (t!("Settings").into_owned(), "/settings".to_owned()),
             value: made.body.secret,
             is_path: false,
-            text:
+            text: t!(
                 "Messages are signed with it, so that whoever gets them knows where they come from."
-                    .to_owned(),
+            )
+            .into_owned(),
             until: None,
         }),
         Err(problem) => {

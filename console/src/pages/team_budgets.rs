@@ -63,11 +63,12 @@ async fn show_member(
     let back = format!("/teams/{id}");
     form_page(
         &TeamBudgetPage {
-            shell: signed_in.shell(format!("Budget of {}", name.text)),
+            shell: signed_in.shell(t!("Budget of {person}", person = name.text)),
             crumbs: vec![(team.name.clone(), back.clone())],
-            text: format!(
-                "What {} may spend with all keys of {}, at most the team’s own budget. An empty field has what the team lets a member spend.",
-                name.text, team.name
+            text: t!(
+                "What {person} may spend with all keys of {team}, at most the team’s own budget. An empty field has what the team lets a member spend.",
+                person = name.text,
+                team = team.name
             ),
             action: format!("{back}/budget"),
             back,
@@ -145,9 +146,9 @@ fn show_key(
     let revision = fields.get("revision").to_owned();
     form_page(
         &TeamBudgetPage {
-            shell: signed_in.shell("Budget of the key"),
-            crumbs: vec![("Keys".to_owned(), "/keys".to_owned()), (name_of(key).to_owned(), back.clone())],
-            text: "What this key may spend, at most its team’s own budget. An empty field: no bound of its own.".to_owned(),
+            shell: signed_in.shell(t!("Budget of the key")),
+            crumbs: vec![(t!("Keys").into_owned(), "/keys".to_owned()), (name_of(key).to_owned(), back.clone())],
+            text: t!("What this key may spend, at most its team’s own budget. An empty field: no bound of its own.").into_owned(),
             action: format!("{back}/budget"),
             back,
             hidden: vec![("revision", revision)],

@@ -61,7 +61,7 @@ async fn show(
     let scopes = scopes.collect();
     form_page(
         &TokensPage {
-            shell: signed_in.shell("Tokens"),
+            shell: signed_in.shell(t!("Tokens")),
             tokens: tokens.collect(),
             next: found.next,
             is_admin: signed_in.caller.role == Role::Admin,
@@ -100,11 +100,12 @@ pub async fn create(sent: SignedForm) -> PageResult {
     };
     match tokens::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
         Ok(made) => page(&ShownOnce {
-            shell: signed_in.shell("The token is made"),
-            crumb: ("Tokens".to_owned(), "/tokens".to_owned()),
+            shell: signed_in.shell(t!("The token is made")),
+            crumb: (t!("Tokens").into_owned(), "/tokens".to_owned()),
             value: made.body.value,
             is_path: false,
-            text: "Programs send it to the API: Authorization: Bearer, and the token.".to_owned(),
+            text: t!("Programs send it to the API: Authorization: Bearer, and the token.")
+                .into_owned(),
             until: made.body.token.expires_at,
         }),
         Err(problem) => {
@@ -118,12 +119,13 @@ pub async fn create(sent: SignedForm) -> PageResult {
 pub async fn confirm_revoke(signed_in: SignedIn, Path(id): Path<String>) -> PageResult {
     signed_in.caller.must(rights::CHANGE_TOKENS)?;
     page(&Confirm {
-        shell: signed_in.shell("Revoke the token?"),
-        crumb: ("Tokens".to_owned(), "/tokens".to_owned()),
-        text: "It is refused from the next request on, and cannot be brought back.".to_owned(),
+        shell: signed_in.shell(t!("Revoke the token?")),
+        crumb: (t!("Tokens").into_owned(), "/tokens".to_owned()),
+        text: t!("It is refused from the next request on, and cannot be brought back.")
+            .into_owned(),
         action: format!("/tokens/{id}/revoke"),
         hidden: Vec::new(),
-        button: "Revoke token",
+        button: text!("Revoke token"),
         back: "/tokens".to_owned(),
     })
 }

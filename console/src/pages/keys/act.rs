@@ -49,7 +49,7 @@ pub async fn confirm_remove(
     signed_in.caller.must(rights::CHANGE_KEYS)?;
     let key = keys::get(&state, &signed_in.caller, &id).await?;
     page(&RemovePage {
-        shell: signed_in.shell("Remove the key"),
+        shell: signed_in.shell(t!("Remove the key")),
         path: path_of(&key.id),
         name: name_of(&key).to_owned(),
         id: key.id,

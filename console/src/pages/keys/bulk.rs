@@ -1,5 +1,7 @@
 //! One change of all keys that the filters of the list find.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use trilane::limits::SubjectKind;
 
@@ -11,27 +13,28 @@ use crate::cases::keys::{self, KeyListParams};
 use crate::cases::names::{Name, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
+use crate::language::choices;
+use crate::markup::Markup;
 use crate::pages::form::Fields;
 use crate::pages::owner_field::{OWNER, OwnerField, TEAM, is_search};
 use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
-    limit_fields,
+    limit_fields, named,
 };
 
 /// The keys that are shown.
 const ROWS: u16 = 10;
 /// The acts, and their titles.
-const ACTS: [(&str, &str); 7] = [
-    ("", "Choose"),
-    ("disable", "Disable"),
-    ("enable", "Enable"),
-    ("owner", "Give to an owner"),
-    ("team", "Move to a team"),
-    ("expires_at", "Set when they expire"),
-    ("addresses", "Set from where they may be used"),
+const ACTS: [(&str, &str); 8] = [
+    ("", text!("Choose")),
+    ("disable", text!("Disable")),
+    ("enable", text!("Enable")),
+    ("owner", text!("Give to an owner")),
+    ("team", text!("Move to a team")),
+    ("expires_at", text!("Set when they expire")),
+    ("addresses", text!("Set from where they may be used")),
+    ("limits", text!("Set limits and budget")),
 ];
-/// The act that sets limits.
-const LIMITS: (&str, &str) = ("limits", "Set limits and budget");
 
 #[derive(Template)]
 #[template(path = "keys_change.html")]
@@ -43,13 +46,36 @@ struct BulkPage {
     found: u32,
     /// Some of the keys: names and paths.
     some: Vec<(String, String)>,
-    acts: Vec<(&'static str, &'static str)>,
+    acts: Vec<(&'static str, Cow<'static, str>)>,
     numbers: Vec<(String, &'static str)>,
     budgets: Vec<(String, &'static str)>,
     owner: OwnerField,
     team: OwnerField,
     fields: Fields,
     problems: FieldProblems,
+}
+
+impl BulkPage {
+    /// The filters in words: `owner ann, state active`.
+    fn filtered_by(&self) -> Markup {
+        let mut all = Markup::default();
+        for (place, (filter, value)) in self.filters.iter().enumerate() {
+            if place > 0 {
+                all.push(&Markup::text(", "));
+            }
+            let filter = match *filter {
+                "owner" => t!("owner"),
+                "group" => t!("group"),
+                "team" => t!("team"),
+                "search" => t!("search"),
+                "state" => t!("state"),
+                other => other.into(),
+            };
+            all.push(&Markup::text(&format!("{filter} ")));
+            all.push(&Markup::strong(&named(value)));
+        }
+        all
+    }
 }
 
 fn filter(fields: &Fields) -> KeyBulkFilter {
@@ -119,7 +145,7 @@ async fn show(
     let team = OwnerField::of(state, caller, TEAM, &fields, &problems).await?;
     form_page(
         &BulkPage {
-            shell: signed_in.shell("Change keys"),
+            shell: signed_in.shell(t!("Change keys")),
             filters: given
                 .map(|(name, kind, value)| match kind {
                     Some(kind) => (name, names.of(kind, value)),
@@ -131,7 +157,7 @@ async fn show(
             some: some
                 .map(|key| (name_of(key).to_owned(), path_of(&key.id)))
                 .collect(),
-            acts: ACTS.into_iter().chain([LIMITS]).collect(),
+            acts: choices(&ACTS),
             numbers: limit_fields::numbers(),
             budgets: limit_fields::budgets(),
             owner,
@@ -173,7 +199,7 @@ fn change(fields: &Fields, problems: &mut FieldProblems) -> KeyBulkChange {
         "expires_at" => change.expires_at = Some(terms::expires_at(fields)),
         "addresses" => change.addresses = Some(terms::addresses(fields)),
         "limits" => change.limits = Some(terms::limits(fields, None, problems)),
-        _ => problems.push("act", "choose one"),
+        _ => problems.push("act", text!("choose one")),
     }
     change
 }

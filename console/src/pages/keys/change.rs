@@ -1,5 +1,7 @@
 //! Making a key, and changing one.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::Path;
 
@@ -13,6 +15,7 @@ use crate::cases::key_rotation::OldValueOutcome;
 use crate::cases::keys::{self, CreatedKey, KeyChangeBody, NewKeyBody};
 use crate::cases::rights;
 use crate::cases::{ConsoleState, key_models};
+use crate::language::translated;
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
 use crate::pages::owner_field::{OWNER, OwnerField, TEAM, is_search};
@@ -67,20 +70,20 @@ async fn form(
     let chosen = fields.get("group").to_owned();
     if !chosen.is_empty() && !groups.iter().any(|(id, _)| *id == chosen) {
         // A key may be of a group that the document in force has no more.
-        groups.push((chosen.clone(), format!("{chosen} (not in force)")));
+        groups.push((chosen.clone(), t!("{group} (not in force)", group = chosen)));
     }
     let (action, back, back_title, title) = match of {
         None => (
             "/keys".to_owned(),
             "/keys".to_owned(),
-            "Keys".to_owned(),
-            "Create a key".to_owned(),
+            t!("Keys").into_owned(),
+            t!("Create a key").into_owned(),
         ),
         Some((id, name)) => (
             format!("{}/edit", path_of(id)),
             path_of(id),
             name.to_owned(),
-            "Change the key".to_owned(),
+            t!("Change the key").into_owned(),
         ),
     };
     let wrong = !problems.is_empty();
@@ -161,7 +164,7 @@ impl MadeKeyPlace {
     /// Of a key that was made.
     pub fn made() -> Self {
         Self {
-            title: "The key is made",
+            title: text!("The key is made"),
             end_old: String::new(),
         }
     }
@@ -178,7 +181,7 @@ pub(in crate::pages) async fn made_page(
     let models = key_models::list(state, &signed_in.caller, &key.id).await?;
     let shown = value.as_deref().unwrap_or(SOME_KEY);
     page(&KeyMadePage {
-        shell: signed_in.shell(place.title),
+        shell: signed_in.shell(translated(place.title)),
         waits: waiting::part(state, &signed_in.caller, &key.id).await?,
         live: waiting::path(&key.id),
         path: path_of(&key.id),
@@ -197,16 +200,38 @@ fn overtaken(theirs: &Fields, typed: &Fields) -> String {
         .filter(|name| theirs.get(name) != typed.get(name));
     let differ = differ.map(|name| {
         let value = match theirs.get(name) {
-            "" => "nothing",
-            value => value,
+            "" => t!("nothing"),
+            value => value.into(),
         };
-        let title = name.rsplit('.').next().unwrap_or(name).replace('_', " ");
-        format!("{title}: {value}")
+        format!("{}: {value}", field_title(name))
     });
     let differ = differ.collect::<Vec<_>>().join("; ");
-    format!(
-        "Somebody else has changed this key since you opened it. What you typed stands below: save it over theirs, or cancel. Theirs has {differ}."
+    t!(
+        "Somebody else has changed this key since you opened it. What you typed stands below: save it over theirs, or cancel. Theirs has {values}.",
+        values = differ
     )
+}
+
+/// The title of a field in a sentence.
+fn field_title(name: &str) -> Cow<'_, str> {
+    match name.rsplit('.').next().unwrap_or(name) {
+        "group" => t!("group"),
+        "owner" => t!("owner"),
+        "team" => t!("team"),
+        "models" => t!("models"),
+        "multiplier" => t!("multiplier"),
+        "max_multiplier" => t!("max multiplier"),
+        "addresses" => t!("addresses"),
+        "label" => t!("label"),
+        "expires_at" => t!("expires at"),
+        "requests_per_minute" => t!("requests per minute"),
+        "input_tokens_per_minute" => t!("input tokens per minute"),
+        "output_tokens_per_minute" => t!("output tokens per minute"),
+        "concurrent_requests" => t!("concurrent requests"),
+        "per_day" => t!("per day"),
+        "per_month" => t!("per month"),
+        other => other.into(),
+    }
 }
 
 /// The form for changing a key.

@@ -77,7 +77,9 @@ fn row(key: &KeyView, names: &Names, now: &str) -> KeyRow {
 /// The names of the filters.
 pub(super) const FILTERS: [&str; 5] = ["search", "group", "state", "owner", "team"];
 /// The sentence where an address has a whole key.
-const IN_ADDRESS: &str = "A whole key does not belong into an address, where others may read it: rotate it. Paste keys into the field below, which keeps them out of it.";
+const IN_ADDRESS: &str = text!(
+    "A whole key does not belong into an address, where others may read it: rotate it. Paste keys into the field below, which keeps them out of it."
+);
 
 /// The list of keys, as filtered.
 pub async fn list(Visit { state, signed_in }: Visit, filters: Fields) -> PageResult {
@@ -126,7 +128,7 @@ pub(super) async fn show(
     }
     wanted.all(SubjectKind::Group, groups.iter().map(|(id, _)| id.as_str()));
     let names = wanted.find(state, &signed_in.caller).await?;
-    let shell = signed_in.shell("Keys");
+    let shell = signed_in.shell(t!("Keys"));
     page(&KeysPage {
         shell,
         said,

@@ -48,13 +48,13 @@ pub(super) fn name_of(key: &KeyView) -> &str {
 pub(super) fn state_of(key: &KeyView, now: &str) -> (&'static str, &'static str) {
     let is_past = |end: &String| end.as_str() <= now;
     if key.disabled {
-        ("off", "Disabled")
+        ("off", text!("Disabled"))
     } else if key.expires_at.as_ref().is_some_and(is_past) {
-        ("off", "Expired")
+        ("off", text!("Expired"))
     } else if meter_of(key).is_some_and(|meter| meter.percent >= 100) {
-        ("warn", "Budget spent")
+        ("warn", text!("Budget spent"))
     } else {
-        ("good", "Active")
+        ("good", text!("Active"))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The form of a rotation: of anybody's key, and of one's own.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::Path;
 
@@ -10,6 +12,7 @@ use crate::cases::key_rotation::{self, KeyRotationBody, RotationReason};
 use crate::cases::keys;
 use crate::cases::me::keys as own_keys;
 use crate::cases::rights::{self, Right};
+use crate::language::choices;
 use crate::pages::form::Fields;
 use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page, me,
@@ -18,11 +21,11 @@ use crate::pages::{
 
 /// The periods for which an old value may stay good, in seconds.
 const PERIODS: [(&str, &str); 5] = [
-    ("3600", "An hour"),
-    ("86400", "A day"),
-    ("604800", "A week"),
-    ("2592000", "30 days"),
-    ("", "Until the time below"),
+    ("3600", text!("An hour")),
+    ("86400", text!("24 hours")),
+    ("604800", text!("A week")),
+    ("2592000", text!("30 days")),
+    ("", text!("Until the time below")),
 ];
 /// The period that is chosen at first.
 const FIRST: &str = "86400";
@@ -37,7 +40,7 @@ struct RotatePage {
     name: String,
     /// The id of the key, for those who see old values as keys of their own.
     id: Option<String>,
-    periods: Vec<(&'static str, &'static str)>,
+    periods: Vec<(&'static str, Cow<'static, str>)>,
     fields: Fields,
     problems: FieldProblems,
 }
@@ -98,7 +101,7 @@ pub(in crate::pages) async fn by_form(sent: SignedForm, of: RotateForm<'_>) -> P
         match made {
             Ok(made) => {
                 let place = MadeKeyPlace {
-                    title: "The key is rotated",
+                    title: text!("The key is rotated"),
                     end_old: of.path("end-old"),
                 };
                 return made_page(&state, &signed_in, made.body, place).await;
@@ -127,21 +130,24 @@ async fn rotate_form(
     };
     let failed = !problems.is_empty();
     let (crumbs, back) = if of.is_own {
-        (vec![("Me".to_owned(), "/me".to_owned())], "/me".to_owned())
+        (
+            vec![(t!("Me").into_owned(), "/me".to_owned())],
+            "/me".to_owned(),
+        )
     } else {
         let page = path_of(&key.id);
-        let keys = ("Keys".to_owned(), "/keys".to_owned());
+        let keys = (t!("Keys").into_owned(), "/keys".to_owned());
         (vec![keys, (name.clone(), page.clone())], page)
     };
     form_page(
         &RotatePage {
-            shell: signed_in.shell("Rotate the key"),
+            shell: signed_in.shell(t!("Rotate the key")),
             crumbs,
             action: of.path("rotate"),
             back,
             name,
             id: (!of.is_own).then_some(key.id),
-            periods: PERIODS.to_vec(),
+            periods: choices(&PERIODS),
             fields,
             problems,
         },
@@ -166,7 +172,7 @@ fn terms(fields: &Fields, problems: &mut FieldProblems) -> KeyRotationBody {
             }
         }
         _ => {
-            problems.push("reason", "choose one");
+            problems.push("reason", text!("choose one"));
             KeyRotationBody::default()
         }
     }

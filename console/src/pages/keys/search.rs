@@ -14,7 +14,7 @@ use crate::secret;
 /// The shortest text that may be a whole key, in bytes.
 const SHORTEST: usize = 16;
 /// The sentence where nobody has a whole key.
-const UNKNOWN: &str = "No key has this value. It may have been rotated or removed.";
+const UNKNOWN: &str = text!("No key has this value. It may have been rotated or removed.");
 
 /// Returns the path of the key with a whole value; `None`: no key has it, or it is no value.
 pub async fn key_of_value(

@@ -50,12 +50,15 @@ pub async fn confirm_disable(
     signed_in.caller.must(rights::CHANGE_OWN_KEYS)?;
     let name = name(&state, &signed_in, &id).await?;
     page(&Confirm {
-        shell: signed_in.shell("Disable the key?"),
-        crumb: ("Me".to_owned(), "/me".to_owned()),
-        text: format!("Gateways refuse {name} within a second. Only an admin can enable it again."),
+        shell: signed_in.shell(t!("Disable the key?")),
+        crumb: (t!("Me").into_owned(), "/me".to_owned()),
+        text: t!(
+            "Gateways refuse {name} within a second. Only an admin can enable it again.",
+            name = name
+        ),
         action: path_of(&id, "disable"),
         hidden: Vec::new(),
-        button: "Disable key",
+        button: text!("Disable key"),
         back: "/me".to_owned(),
     })
 }

@@ -81,7 +81,7 @@ impl HeldRequest {
 /// Asks for the key.
 pub async fn ask(headers: HeaderMap) -> PageResult {
     page(&OwnKeyPage {
-        shell: PageShell::new("What is left for a key", Appearance::of(&headers)),
+        shell: PageShell::new(t!("What is left for a key"), Appearance::of(&headers)),
         problem: "",
     })
 }
@@ -100,14 +100,16 @@ pub async fn show(
             let (status, problem) = match problem.status() {
                 401 => (
                     StatusCode::UNPROCESSABLE_ENTITY,
-                    "No key is like that. Paste the whole key, as it was shown when it was made.",
+                    text!(
+                        "No key is like that. Paste the whole key, as it was shown when it was made."
+                    ),
                 ),
                 _ => (
                     StatusCode::TOO_MANY_REQUESTS,
-                    "Too many keys were unknown. Wait a while, then try again.",
+                    text!("Too many keys were unknown. Wait a while, then try again."),
                 ),
             };
-            let shell = PageShell::new("What is left for a key", appearance);
+            let shell = PageShell::new(t!("What is left for a key"), appearance);
             let page = page(&OwnKeyPage { shell, problem })?;
             let mut response = (status, page).into_response();
             if status == StatusCode::TOO_MANY_REQUESTS {

@@ -1,9 +1,12 @@
 //! The remaining limits and budgets of a key, as pages show them.
 
+use std::borrow::Cow;
+
 use trilane::limits::{SubjectKind, member_parts};
 
 use crate::cases::holder::{KeyRemaining, RemainingBudget, RequestsState};
 use crate::cases::names::Names;
+use crate::language::translated;
 use crate::pages::{ShownAmount, text};
 
 /// The remaining limits and budgets of a key.
@@ -13,7 +16,7 @@ pub struct LeftShown {
     /// The diagnosis of requests: its kind for the eye, and a sentence.
     pub requests: (&'static str, String),
     /// The advice what to do about it; empty: none.
-    pub advice: &'static str,
+    pub advice: Cow<'static, str>,
     /// The budgets that bind the key.
     pub budgets: Vec<LeftBudget>,
     /// The limits that bind the key: their subject, and their values.
@@ -80,21 +83,24 @@ impl LeftShown {
             RequestsState::Fail => "bad",
         };
         let whose = |kind: SubjectKind, id: &str| match kind {
-            SubjectKind::Key => "This key".to_owned(),
+            SubjectKind::Key => t!("This key").into_owned(),
             SubjectKind::Member if holder == Holder::Owner => {
                 let team = member_parts(id).map_or(id, |(_, team)| team);
-                format!("All your keys of the team {}", names.team(team).text)
+                t!(
+                    "All your keys of the team {team}",
+                    team = names.team(team).text
+                )
             }
             SubjectKind::Member => names.of(kind, id).text,
-            SubjectKind::Owner if holder == Holder::Owner => "All your keys".to_owned(),
-            SubjectKind::Owner => format!("Owner {}", names.owner(id).text),
-            SubjectKind::Team => format!("Team {}", names.team(id).text),
-            SubjectKind::Group => format!("Group {}", names.group(id).text),
+            SubjectKind::Owner if holder == Holder::Owner => t!("All your keys").into_owned(),
+            SubjectKind::Owner => t!("Owner {name}", name = names.owner(id).text),
+            SubjectKind::Team => t!("Team {name}", name = names.team(id).text),
+            SubjectKind::Group => t!("Group {name}", name = names.group(id).text),
         };
         let mut shown = Self {
             name: name.to_owned(),
             requests: (kind, remaining.requests.text.clone()),
-            advice: remaining.requests.advice.unwrap_or_default(),
+            advice: translated(remaining.requests.advice.unwrap_or_default()),
             budgets: Vec::new(),
             limits: Vec::new(),
         };
@@ -109,8 +115,8 @@ impl LeftShown {
                     window: budget.window,
                     left: match (left, budget.exhausted) {
                         (Some(left), _) => ShownAmount::of(currency, left),
-                        (None, true) => ShownAmount::plain("nothing"),
-                        (None, false) => ShownAmount::plain("not spent"),
+                        (None, true) => ShownAmount::plain(t!("nothing")),
+                        (None, false) => ShownAmount::plain(t!("not spent")),
                     },
                     used: UsedBudget::of(budget, currency),
                     renews_at: budget.renews_at.clone(),
@@ -120,10 +126,14 @@ impl LeftShown {
             let each = subject.limits.iter().map(|of| {
                 let allowed = text::number(&of.allowed.into());
                 match of.limit {
-                    "requests_per_minute" => format!("{allowed} requests a minute"),
-                    "input_tokens_per_minute" => format!("{allowed} input tokens a minute"),
-                    "output_tokens_per_minute" => format!("{allowed} output tokens a minute"),
-                    _ => format!("{allowed} requests at once"),
+                    "requests_per_minute" => t!("{count} requests a minute", count = allowed),
+                    "input_tokens_per_minute" => {
+                        t!("{count} input tokens a minute", count = allowed)
+                    }
+                    "output_tokens_per_minute" => {
+                        t!("{count} output tokens a minute", count = allowed)
+                    }
+                    _ => t!("{count} requests at once", count = allowed),
                 }
             });
             let each: Vec<String> = each.collect();

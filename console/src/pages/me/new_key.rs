@@ -52,7 +52,7 @@ async fn form(
     let failed = !problems.is_empty();
     form_page(
         &NewKeyPage {
-            shell: signed_in.shell("Create a key"),
+            shell: signed_in.shell(t!("Create a key")),
             groups: groups.map(|(id, _)| (id.clone(), id)).collect(),
             allowed: teams
                 .iter()

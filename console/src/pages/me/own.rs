@@ -137,13 +137,11 @@ pub async fn wants_first_key(
 /// Describes the allowance of a team.
 pub fn allows(team: &OwnTeamView) -> String {
     let Some(allowance) = &team.allowance else {
-        return "Lets members make no keys: an admin makes them.".to_owned();
+        return t!("Lets members make no keys: an admin makes them.").into_owned();
     };
     let (has, may) = (team.keys, allowance.keys);
-    format!(
-        "You have {has} of {may} keys. {}",
-        allowed::terms(allowance)
-    )
+    let keys = t!("You have {has} of {may} keys.", has = has, may = may);
+    format!("{keys} {}", allowed::terms(allowance))
 }
 
 async fn spent(
@@ -169,8 +167,12 @@ async fn left(state: &ConsoleState, signed_in: &SignedIn) -> Result<Vec<OwnBudge
         Err(problem) => return Err(problem.into()),
     };
     let each = [
-        ("Left today", found.budget.per_day, found.today),
-        ("Left this month", found.budget.per_month, found.this_month),
+        (text!("Left today"), found.budget.per_day, found.today),
+        (
+            text!("Left this month"),
+            found.budget.per_month,
+            found.this_month,
+        ),
     ];
     let each = each.into_iter().filter_map(|(title, allowed, spent)| {
         let allowed = allowed?;
@@ -273,7 +275,7 @@ async fn show(
     let signs_in = sign_ins::are_possible(state, &signed_in.caller).await?;
     let setup = setup(state, &signed_in.caller, &keys, asked.get("key")).await?;
     let used = used(state, &signed_in.caller).await?;
-    let shell = signed_in.shell("Me");
+    let shell = signed_in.shell(t!("Me"));
     let name = shell.person.as_ref().map(|(_, name)| name.clone());
     let failed = sent.is_some();
     let chosen = choices::own(state, &signed_in.caller).await?;

@@ -43,8 +43,8 @@ impl OwnKey {
             group: names.group(&key.group),
             team: key.team.as_deref().map(|id| names.team(id)),
             state: match (state, requests) {
-                (("good", _), RequestsState::Fail) => ("bad", "Requests fail"),
-                (("good", _), RequestsState::SomeFail) => ("warn", "Some requests fail"),
+                (("good", _), RequestsState::Fail) => ("bad", text!("Requests fail")),
+                (("good", _), RequestsState::SomeFail) => ("warn", text!("Some requests fail")),
                 (state, _) => state,
             },
             spent: spent_text(key),
@@ -96,20 +96,28 @@ pub fn verdict(keys: &[OwnKey]) -> Option<(&'static str, String)> {
     };
     let (fail, some) = (named(RequestsState::Fail), named(RequestsState::SomeFail));
     let (kind, mut text) = match (fail.is_empty(), some.is_empty()) {
-        (true, true) => return Some(("good", "Nothing is in the way of your keys.".to_owned())),
-        (true, false) => ("warn", format!("Some requests fail: {}.", some.join(", "))),
-        (false, true) => ("bad", format!("Requests fail: {}.", fail.join(", "))),
+        (true, true) => {
+            return Some((
+                "good",
+                t!("Nothing is in the way of your keys.").into_owned(),
+            ));
+        }
+        (true, false) => (
+            "warn",
+            t!("Some requests fail: {keys}.", keys = some.join(", ")),
+        ),
+        (false, true) => ("bad", t!("Requests fail: {keys}.", keys = fail.join(", "))),
         (false, false) => (
             "bad",
-            format!(
-                "Requests fail: {}. Some fail: {}.",
-                fail.join(", "),
-                some.join(", ")
+            t!(
+                "Requests fail: {keys}. Some fail: {others}.",
+                keys = fail.join(", "),
+                others = some.join(", ")
             ),
         ),
     };
     if fail.len().saturating_add(some.len()) < all {
-        text.push_str(" Nothing is in the way of the others.");
+        text = format!("{text} {}", t!("Nothing is in the way of the others."));
     }
     Some((kind, text))
 }

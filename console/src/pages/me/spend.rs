@@ -51,7 +51,7 @@ fn drawn(days: &[String], used: &[UsageView], currency: &str) -> Option<Chart> {
         sum.add(Amount::read(&of.charge).ok()?);
     }
     let unit = Unit::Money(currency.to_owned());
-    let chart = chart::stacked("Spend by day and model", &unit, days, &values)?;
+    let chart = chart::stacked(t!("Spend by day and model"), &unit, days, &values)?;
     let drawn = chart.bars.iter().filter(|bar| !bar.blocks.is_empty());
     (drawn.count() > 1).then_some(chart)
 }

@@ -1,5 +1,7 @@
 //! Many people are invited: by their addresses, or by a table.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use csv::{ReaderBuilder, Trim};
 
@@ -9,6 +11,7 @@ use crate::cases::people::NewPersonBody;
 use crate::cases::people_bulk::{self, InvitedPerson, NewPeopleBody};
 use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState, Role};
+use crate::language::choices;
 use crate::pages::form::Fields;
 use crate::pages::keys::{group_choices, terms};
 use crate::pages::owner_field::{OwnerField, TEAM, is_search};
@@ -29,7 +32,7 @@ struct InvitePage {
     team: OwnerField,
     groups: Vec<(String, String)>,
     budgets: Vec<(String, &'static str)>,
-    roles: Vec<(&'static str, &'static str)>,
+    roles: Vec<(&'static str, Cow<'static, str>)>,
 }
 
 #[derive(Template)]
@@ -55,13 +58,13 @@ async fn show(
     let team = OwnerField::of(state, &signed_in.caller, team, &fields, &problems).await?;
     form_page(
         &InvitePage {
-            shell: signed_in.shell("Invite many"),
+            shell: signed_in.shell(t!("Invite many")),
             team,
             groups,
             budgets: limit_fields::budgets(),
             fields,
             problems,
-            roles: ROLES.to_vec(),
+            roles: choices(&ROLES),
         },
         failed,
     )
@@ -72,7 +75,7 @@ pub(super) async fn ordered_groups(
     state: &ConsoleState,
     signed_in: &SignedIn,
 ) -> Result<Vec<(String, String)>, PageProblem> {
-    let none = (String::new(), "No key".to_owned());
+    let none = (String::new(), t!("No key").into_owned());
     let groups = group_choices(state, signed_in).await?;
     Ok(core::iter::once(none).chain(groups).collect())
 }
@@ -109,7 +112,7 @@ fn people(
         let Ok(record) = record else {
             problems.push(
                 "table",
-                "is not a table: a line for each person, with commas between",
+                text!("is not a table: a line for each person, with commas between"),
             );
             break;
         };
@@ -120,13 +123,19 @@ fn people(
         }
         let named = Role::parse(&cell(2).to_ascii_lowercase()).filter(|role| *role != Role::Agent);
         if named.is_none() && !cell(2).is_empty() {
-            let reason = format!("{id}: the role must be member, viewer or admin");
+            let reason = t!(
+                "{person}: the role must be member, viewer or admin",
+                person = id
+            );
             problems.push("table", &reason);
         }
         let own = |number: usize| Some(cell(number).to_owned()).filter(|cell| !cell.is_empty());
         let (label, group) = (own(3), own(4).unwrap_or_else(|| key.group.clone()));
         if group.is_empty() && label.is_some() {
-            let reason = format!("{id}: the key needs a group, in the table or below");
+            let reason = t!(
+                "{person}: the key needs a group, in the table or below",
+                person = id
+            );
             problems.push("table", &reason);
         }
         let ordered = KeyOrderBody {
@@ -142,7 +151,7 @@ fn people(
         });
     }
     if found.is_empty() && problems.is_empty() {
-        problems.push("table", "names nobody");
+        problems.push("table", text!("names nobody"));
     }
     found
 }
@@ -194,7 +203,7 @@ pub async fn invite_many(sent: SignedForm) -> PageResult {
                 let invited = made.body.invited;
                 let first = invited.as_ref().and_then(|all| all.first());
                 return page(&InvitedPage {
-                    shell: signed_in.shell("They are invited"),
+                    shell: signed_in.shell(t!("They are invited")),
                     until: first.map(|person| person.link.expires_at.clone()),
                     invited,
                     team,

@@ -8,6 +8,8 @@ pub use self::one::{
     cancel_key, confirm_disable, disable, enable, end_sign_in, one, save_notices, unlink,
 };
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::Path;
 
@@ -16,6 +18,7 @@ use crate::cases::paging::PageParams;
 use crate::cases::people::{self, NewPersonBody, PersonChangeBody, PersonView};
 use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState, Role, sign_in_links};
+use crate::language::choices;
 use crate::pages::confirm::ShownOnce;
 use crate::pages::form::Fields;
 use crate::pages::keys::terms;
@@ -30,9 +33,9 @@ const ROWS: u16 = 50;
 const ERASURES: u16 = 20;
 /// The roles that people have. Agents are added on the page Settings.
 const ROLES: [(&str, &str); 3] = [
-    ("member", "Member: sees what is their own"),
-    ("viewer", "Viewer: sees everything, changes nothing"),
-    ("admin", "Admin: may do everything"),
+    ("member", text!("Member: sees what is their own")),
+    ("viewer", text!("Viewer: sees everything, changes nothing")),
+    ("admin", text!("Admin: may do everything")),
 ];
 
 /// A person, in a line.
@@ -52,7 +55,7 @@ struct PeoplePage {
     may_change: bool,
     fields: Fields,
     problems: FieldProblems,
-    roles: Vec<(&'static str, &'static str)>,
+    roles: Vec<(&'static str, Cow<'static, str>)>,
     /// The groups of the key that an invitation may order.
     groups: Vec<(String, String)>,
     budgets: Vec<(String, &'static str)>,
@@ -112,13 +115,13 @@ async fn show(
     let failed = !problems.is_empty();
     form_page(
         &PeoplePage {
-            shell: signed_in.shell("People"),
+            shell: signed_in.shell(t!("People")),
             people: lines.collect(),
             next: found.next,
             may_change: signed_in.caller.may(rights::CHANGE_PEOPLE),
             fields,
             problems,
-            roles: ROLES.to_vec(),
+            roles: choices(&ROLES),
             groups,
             budgets: limit_fields::budgets(),
             may_order,
@@ -139,7 +142,7 @@ pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResul
 fn role(fields: &Fields, problems: &mut FieldProblems) -> Role {
     let role = Role::parse(fields.get("role")).filter(|role| *role != Role::Agent);
     if role.is_none() {
-        problems.push("role", "must be one of those above");
+        problems.push("role", text!("must be one of those above"));
     }
     role.unwrap_or(Role::Member)
 }
@@ -151,7 +154,7 @@ pub async fn invite(sent: SignedForm) -> PageResult {
     let key = invite_many::ordered(&fields, &mut problems);
     let is_ordered = !key.group.is_empty();
     if !is_ordered && (key.label.is_some() || key.limits.is_some()) {
-        problems.push("key_group", "is missing: the key needs one");
+        problems.push("key_group", text!("is missing: the key needs one"));
     }
     let new = NewPersonBody {
         id: fields.get("id").to_owned(),
@@ -204,11 +207,11 @@ pub async fn revoke_link(Path(id): Path<String>, sent: SignedForm) -> PageResult
 async fn link_page(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> PageResult {
     let link = sign_in_links::create(state, &signed_in.caller, id).await?;
     page(&ShownOnce {
-        shell: signed_in.shell(format!("A link for {id}")),
-        crumb: ("People".to_owned(), "/people".to_owned()),
+        shell: signed_in.shell(t!("A link for {person}", person = id)),
+        crumb: (t!("People").into_owned(), "/people".to_owned()),
         value: Some(link.path),
         is_path: true,
-        text: "Whoever opens it is signed in as this person, once, and is led to the key that is ordered for them, if there is one. Send it where nobody else reads it. An earlier link is void.".to_owned(),
+        text: t!("Whoever opens it is signed in as this person, once, and is led to the key that is ordered for them, if there is one. Send it where nobody else reads it. An earlier link is void.").into_owned(),
         until: Some(link.expires_at),
     })
 }
@@ -226,7 +229,7 @@ pub async fn change(Path(id): Path<String>, sent: SignedForm) -> PageResult {
         addresses: fields.has("addresses").then(|| terms::addresses(&fields)),
     };
     if !problems.is_empty() {
-        return Err(ApiProblem::invalid("role", "must be member, viewer or admin").into());
+        return Err(ApiProblem::invalid("role", text!("must be member, viewer or admin")).into());
     }
     match people::change(&state, &signed_in.caller, &id, change).await {
         Ok(_) => Ok(done(&page_of(&id), Notice::Saved)),
@@ -245,7 +248,7 @@ pub async fn confirm_erase(
     signed_in.caller.must(rights::CHANGE_PEOPLE)?;
     let person = people::get(&state, &signed_in.caller, &id).await?;
     page(&ErasePage {
-        shell: signed_in.shell("Erase data"),
+        shell: signed_in.shell(t!("Erase data")),
         is_own: signed_in.caller.id == person.id,
         action: path_of("erase", &person.id),
         person,

@@ -1,5 +1,7 @@
 //! One person: what they can be recognized by, what they spend, and an end to it.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::Path;
 use trilane::limits::{SubjectKind, Window};
@@ -18,6 +20,7 @@ use crate::cases::rights;
 use crate::cases::spend::{self, SpendParams};
 use crate::cases::tokens::{self, TokenListParams, TokenView};
 use crate::cases::{ConsoleState, Role};
+use crate::language;
 use crate::pages::form::Fields;
 use crate::pages::keys::terms::addresses_text;
 use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
@@ -85,7 +88,7 @@ struct PersonPage {
     choices: Option<NoticeChoicesForm>,
     fields: Fields,
     problems: FieldProblems,
-    roles: Vec<(&'static str, &'static str)>,
+    roles: Vec<(&'static str, Cow<'static, str>)>,
 }
 
 #[derive(Template)]
@@ -255,7 +258,7 @@ async fn show_with(
             may_create: caller.may(rights::CHANGE_KEYS) && !person.disabled,
             fields,
             problems,
-            roles: ROLES.to_vec(),
+            roles: language::choices(&ROLES),
             person,
         },
         failed,
@@ -312,7 +315,7 @@ pub async fn confirm_disable(
     signed_in.caller.must(rights::CHANGE_PEOPLE)?;
     let person = people::get(&state, &signed_in.caller, &id).await?;
     page(&DisablePage {
-        shell: signed_in.shell("Disable the person"),
+        shell: signed_in.shell(t!("Disable the person")),
         name: name(&person).to_owned(),
         page: page_of(&person.id),
         access: access(&person),

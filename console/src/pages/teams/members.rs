@@ -47,15 +47,16 @@ pub async fn confirm_leave(
     let person = asked.get("person").to_owned();
     let name = names::person(&state, &signed_in.caller, &person).await?;
     page(&Confirm {
-        shell: signed_in.shell("Take the member out?"),
+        shell: signed_in.shell(t!("Take the member out?")),
         crumb: (team.name.clone(), path_of(&id, "")),
-        text: format!(
-            "{} makes no more keys of {}. Keys that were made stay: disable those too where that is meant.",
-            name.text, team.name
+        text: t!(
+            "{person} makes no more keys of {team}. Keys that were made stay: disable those too where that is meant.",
+            person = name.text,
+            team = team.name
         ),
         action: path_of(&id, "/leave"),
         hidden: vec![("person", person)],
-        button: "Take out",
+        button: text!("Take out"),
         back: path_of(&id, ""),
     })
 }

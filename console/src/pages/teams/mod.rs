@@ -79,13 +79,13 @@ fn line(team: TeamView) -> TeamLine {
         budget: path_with("/budgets", &[("kind", "team"), ("id", &team.id)]),
         requests: path_with("/requests", &[("team", &team.id)]),
         allows: allowance.map_or_else(
-            || "No keys: an admin makes them.".to_owned(),
+            || t!("No keys: an admin makes them.").into_owned(),
             |allowance| {
                 let keys = match allowance.keys {
-                    1 => "1 key".to_owned(),
-                    more => format!("{more} keys"),
+                    1 => t!("1 key each.").into_owned(),
+                    more => t!("{count} keys each.", count = more),
                 };
-                format!("{keys} each. {}", allowed::terms(allowance))
+                format!("{keys} {}", allowed::terms(allowance))
             },
         ),
         team,
@@ -112,7 +112,7 @@ async fn show_all(
     .await?;
     let failed = !form.problems.is_empty();
     let page = TeamsPage {
-        shell: signed_in.shell("Teams"),
+        shell: signed_in.shell(t!("Teams")),
         lines: found.items.into_iter().map(line).collect(),
         next: found.next,
         may_change: signed_in.caller.may(rights::CHANGE_TEAMS),
@@ -262,15 +262,15 @@ pub async fn confirm_remove(
     signed_in.caller.must(rights::CHANGE_TEAMS)?;
     let team = find(&state, &signed_in, &id).await?;
     page(&Confirm {
-        shell: signed_in.shell("Remove the team?"),
+        shell: signed_in.shell(t!("Remove the team?")),
         crumb: (team.name.clone(), path_of(&id, "")),
-        text: format!(
-            "Nobody is a member of {} any more, or makes keys of it. Its keys go on naming it, and its budget goes on holding.",
-            team.name
+        text: t!(
+            "Nobody is a member of {team} any more, or makes keys of it. Its keys go on naming it, and its budget goes on holding.",
+            team = team.name
         ),
         action: path_of(&id, "/remove"),
         hidden: Vec::new(),
-        button: "Remove team",
+        button: text!("Remove team"),
         back: path_of(&id, ""),
     })
 }
