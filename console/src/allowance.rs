@@ -78,16 +78,16 @@ impl KeyAllowance {
     pub fn problems(&self) -> Problems {
         let mut problems = Problems::default();
         if !(1..=MOST_KEYS).contains(&self.keys) {
-            problems.push("keys", "must be from 1 to 1000");
+            problems.push("keys", text!("must be from 1 to 1000"));
         }
         if !(1..=64).contains(&self.groups.len()) {
-            problems.push("groups", "must be 1 to 64 ids of groups");
+            problems.push("groups", text!("must be 1 to 64 ids of groups"));
         }
         if self
             .lifetime_days
             .is_some_and(|days| !(1..=LONGEST).contains(&days))
         {
-            problems.push("lifetime_days", "must be from 1 to 3653");
+            problems.push("lifetime_days", text!("must be from 1 to 3653"));
         }
         let key = |group: &str| KeyDocument {
             id: Some("k".to_owned()),
@@ -140,7 +140,7 @@ impl KeyAllowance {
     ) -> Result<AllowedTerms, Problems> {
         let mut problems = Problems::default();
         if !self.groups.iter().any(|group| group == wanted.group) {
-            problems.push("group", "is not one that the team lets you use");
+            problems.push("group", text!("is not one that the team lets you use"));
         }
         let terms = AllowedTerms {
             models: self.models_of(wanted, &mut problems),
@@ -162,7 +162,7 @@ impl KeyAllowance {
             Some(models) => {
                 let mut others = models.iter().filter(|model| !allowed.contains(model));
                 if others.next().is_some() {
-                    problems.push("models", "has one that the team does not let you use");
+                    problems.push("models", text!("has one that the team does not let you use"));
                 }
                 models.to_vec()
             }
@@ -172,7 +172,7 @@ impl KeyAllowance {
             }
         };
         if models.is_empty() {
-            problems.push("group", "has none of the models that the team lets you use");
+            problems.push("group", text!("has none of the models that the team lets you use"));
         }
         Some(models)
     }
@@ -213,7 +213,7 @@ impl KeyAllowance {
         match wanted {
             // Times of this form are in the order of their texts. Another form is refused with the key.
             Some(wanted) if wanted > latest.as_str() => {
-                problems.push("expires_at", format!("must be {latest} or before"));
+                problems.push("expires_at", t!("must be {time} or before", time = latest));
                 None
             }
             Some(wanted) => Some(wanted.to_owned()),
@@ -234,7 +234,7 @@ fn at_most(
     };
     match (Amount::parse(wanted), Amount::parse(most)) {
         (Ok(amount), Ok(bound)) if amount <= bound => {}
-        (Ok(_), _) => problems.push(place, format!("must be at most {most}")),
+        (Ok(_), _) => problems.push(place, t!("must be at most {amount}", amount = most)),
         (Err(reason), _) => problems.push(place, reason),
     }
     Some(wanted.to_owned())

@@ -11,9 +11,9 @@ use trilane::config::Problems;
 /// The most bytes of settings.
 pub const LONGEST: usize = 32 << 10;
 /// The reason that a member needs its own approval.
-const BEYOND: &str = "is not inert: it may run a command, lead elsewhere or permit something on the machine of each person. It needs an approval of its own";
+const BEYOND: &str = text!("is not inert: it may run a command, lead elsewhere or permit something on the machine of each person. It needs an approval of its own");
 /// The reason that a member is never taken.
-const SECRET: &str = "would hold a secret, and whoever reaches the gateway can read these settings";
+const SECRET: &str = text!("would hold a secret, and whoever reaches the gateway can read these settings");
 
 /// The values that an inert member may have.
 #[derive(Debug, Clone, Copy)]
@@ -78,22 +78,22 @@ impl Inert {
             text.is_some_and(|text| !text.is_empty() && !text.contains(char::is_control))
         };
         match self {
-            Self::Text => (!is_short(value)).then(|| "must be a text".to_owned()),
+            Self::Text => (!is_short(value)).then(|| text!("must be a text").to_owned()),
             Self::Texts => {
                 let all = value.as_array();
                 let good = all.is_some_and(|all| all.iter().all(is_short));
-                (!good).then(|| "must be a list of texts".to_owned())
+                (!good).then(|| text!("must be a list of texts").to_owned())
             }
             Self::OneOf(values) => {
                 let good = value.as_str().is_some_and(|text| values.contains(&text));
-                (!good).then(|| format!("must be \"{}\" to be inert", values.join("\" or \"")))
+                (!good).then(|| t!("must be \"{values}\" to be inert", values = values.join("\" or \"")))
             }
             Self::Number => {
                 let is_digits = |text: &str| {
                     (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
                 };
                 let good = value.as_str().is_some_and(is_digits);
-                (!good).then(|| "must be a whole number in quotes".to_owned())
+                (!good).then(|| text!("must be a whole number in quotes").to_owned())
             }
         }
     }
@@ -120,7 +120,7 @@ impl SettingsFaults {
                     }
                 }
                 _ if OBJECTS.contains(&name.as_str()) => {
-                    faults.refused.push(name, "must be an object");
+                    faults.refused.push(name, text!("must be an object"));
                 }
                 // It is no member of an object, however it is spelled.
                 _ if name.contains('.') => faults.beyond.push((name.clone(), BEYOND.to_owned())),
@@ -133,7 +133,7 @@ impl SettingsFaults {
     fn look(&mut self, path: &str, value: &Value) {
         if let Some(variable) = path.strip_prefix("env.") {
             if !value.is_string() {
-                return self.refused.push(path, "must be a text");
+                return self.refused.push(path, text!("must be a text"));
             }
             if SECRETS.iter().any(|ending| variable.ends_with(ending)) {
                 return self.refused.push(path, SECRET);
@@ -143,7 +143,7 @@ impl SettingsFaults {
             // Clients would write it otherwise, and take their copy for another one.
             return self.refused.push(
                 path,
-                "must not have a number with a fraction, or above 9007199254740991",
+                text!("must not have a number with a fraction, or above 9007199254740991"),
             );
         }
         let known = INERT.iter().find(|(known, _)| *known == path);

@@ -181,7 +181,7 @@ fn must_be_of_people(kind: SubjectKind) -> Result<(), ApiProblem> {
     if kind.is_of_people() {
         return Ok(());
     }
-    Err(ApiProblem::bad("kind must be member, owner or team"))
+    Err(ApiProblem::bad(text!("kind must be member, owner or team")))
 }
 
 /// Refuses to change the budget of a member by itself.
@@ -244,14 +244,14 @@ pub(super) async fn change(
 fn check(budget: &BudgetBody) -> Result<(), ApiProblem> {
     let mut problems = Problems::default();
     if budget.per_day.is_none() && budget.per_month.is_none() {
-        problems.push("", "needs per_day or per_month");
+        problems.push("", text!("needs per_day or per_month"));
     }
     for (path, amount) in [
         ("per_day", &budget.per_day),
         ("per_month", &budget.per_month),
     ] {
         match amount.as_deref().map(Amount::parse) {
-            Some(Ok(Amount::ZERO)) => problems.push(path, "must be more than 0"),
+            Some(Ok(Amount::ZERO)) => problems.push(path, text!("must be more than 0")),
             Some(Err(reason)) => problems.push(path, reason),
             Some(Ok(_)) | None => {}
         }
@@ -342,9 +342,10 @@ pub(super) async fn check_prices(
         };
         if !group.can_have_budget(access.as_ref()) {
             let models = group.unpriced(access.as_ref()).join(", ");
-            reasons.insert(format!(
-                "leaves a key of the group \"{}\" no model, as none has a price: give prices, or \"free\": true, to {models}",
-                group.id
+            reasons.insert(t!(
+                "leaves a key of the group \"{group}\" no model, as none has a price: give prices, or \"free\": true, to {models}",
+                group = group.id,
+                models = models
             ));
         }
     }

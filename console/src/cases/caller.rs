@@ -6,6 +6,7 @@ use super::problem::ApiProblem;
 use super::rights::Right;
 use super::role::Role;
 use super::scopes::{Scope, Scopes};
+use crate::language::translated;
 use crate::store::audit::Actor;
 
 /// The authenticated sender of a request, as found by `sign_in`.
@@ -58,12 +59,13 @@ impl Caller {
         if right.includes(self.role)
             && let Some(scope) = self.missing(right)
         {
-            let detail = format!("this token does not have the scope {scope}");
+            let detail = t!("this token does not have the scope {scope}", scope = scope);
             return Err(ApiProblem::forbidden(detail));
         }
         let name = self.role.name();
-        Err(ApiProblem::forbidden(format!(
-            "the role {name} may not do this"
+        Err(ApiProblem::forbidden(t!(
+            "the role {name} may not do this",
+            name = translated(name)
         )))
     }
 

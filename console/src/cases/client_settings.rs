@@ -83,7 +83,7 @@ pub async fn put(
     caller.must(rights::CHANGE_CLIENT_SETTINGS)?;
     let text = serde_json::to_string(&new.settings).unwrap_or_default();
     if text.len() > LONGEST || text.contains("\\u0000") {
-        let reason = "must be at most 32 KiB without zero bytes";
+        let reason = text!("must be at most 32 KiB without zero bytes");
         return Err(ApiProblem::invalid("settings", reason));
     }
     let faults = SettingsFaults::of(&new.settings);

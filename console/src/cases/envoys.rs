@@ -166,7 +166,7 @@ pub async fn create(
     let token = NewSecret::enrolment().map_err(ApiProblem::internal)?;
     in_transaction!(state.store, transaction => {
         if !envoys::add(transaction, &new.id, &name, &actor, now).await? {
-            return Err(ApiProblem::conflict("this id is another Envoy's or a person's"));
+            return Err(ApiProblem::conflict(text!("this id is another Envoy's or a person's")));
         }
         envoys::let_enrol(transaction, &new.id, &token, &actor, now).await?;
         Ok::<_, ApiProblem>(())
@@ -226,7 +226,7 @@ fn check_id(id: &str) -> Result<(), &'static str> {
     let batch = LedgerBatch::new(id, "file", 0, &[], false);
     batch
         .map(drop)
-        .map_err(|_| "must be 1 to 128 letters, digits or any of - _ . :")
+        .map_err(|_| text!("must be 1 to 128 letters, digits or any of - _ . :"))
 }
 
 /// Exchanges an enrolment token, which is good once, or an enrolment secret for the credential of an agent. It needs no other token.

@@ -45,7 +45,7 @@ pub(super) async fn refuse_erased(
     id: &str,
 ) -> Result<(), ApiProblem> {
     if Pseudonyms::read(transaction).await?.of(id).is_some() {
-        let why = "was that of a person whose data was erased: choose another one";
+        let why = text!("was that of a person whose data was erased: choose another one");
         return Err(ApiProblem::invalid(field, why));
     }
     Ok(())
@@ -71,14 +71,14 @@ pub async fn begin(
         // Whatever its role is by now: an Envoy has this id.
         let is_agent = person.role == Role::Agent.name() || envoys::find(transaction, id).await?.is_some();
         if is_agent {
-            return Err(ApiProblem::conflict("this is the agent of an Envoy: revoke it there"));
+            return Err(ApiProblem::conflict(text!("this is the agent of an Envoy: revoke it there")));
         }
         if audit::is_reserved(id) {
-            return Err(ApiProblem::conflict("the audit has this id for something else than a person"));
+            return Err(ApiProblem::conflict(text!("the audit has this id for something else than a person")));
         }
         people::remove(transaction, &person).await?;
         if people::count_admins(transaction).await? == 0 {
-            return Err(ApiProblem::conflict("this is the last admin: nobody could change anything any more"));
+            return Err(ApiProblem::conflict(text!("this is the last admin: nobody could change anything any more")));
         }
         sign_in_failures::clear(transaction, &sessions::failures_of(id)).await?;
         let erasure = erasures::begin(transaction, id, now).await?;

@@ -48,7 +48,7 @@ pub fn without_signs(mut limits: LimitsDocument) -> LimitsDocument {
 }
 
 /// The message for a name that [`is_name`] rejects.
-pub const NAME: &str = "must be 1 to 128 bytes without control characters";
+pub const NAME: &str = text!("must be 1 to 128 bytes without control characters");
 
 /// Whether this is a name for people: 1 to 128 bytes without control characters.
 pub fn is_name(text: &str) -> bool {

@@ -162,7 +162,7 @@ pub(crate) async fn find(
     if texts.iter().all(|text| text.is_none()) && filter.state.is_none() {
         return Err(ApiProblem::invalid(
             "filter",
-            "must name something: not all keys are changed at once",
+            text!("must name something: not all keys are changed at once"),
         ));
     }
     if texts.into_iter().flatten().any(|text| text.contains('\0')) {
@@ -188,7 +188,7 @@ pub(crate) async fn find(
         found.extend(next.keys);
         if found.len() > MOST {
             let detail =
-                format!("more than {MOST} keys are like that: name more, and change them in parts");
+                t!("more than {count} keys are like that: name more, and change them in parts", count = MOST);
             return Err(ApiProblem::conflict(detail));
         }
         match (next.searched_to, last) {
@@ -221,14 +221,14 @@ pub async fn change(
         });
     };
     if asked.change.is_nothing() {
-        return Err(ApiProblem::invalid("change", "must say what is changed"));
+        return Err(ApiProblem::invalid("change", text!("must say what is changed")));
     }
     let change = asked.change.of_each();
     in_transaction!(state.store, transaction => {
         stored::take_turn(transaction).await?;
         let found = find(transaction, &asked.filter, now).await?;
         if number(found.len()) != expected {
-            let detail = format!("{} keys are like that by now: look at them, and say so", found.len());
+            let detail = t!("{count} keys are like that by now: look at them, and say so", count = found.len());
             return Err(ApiProblem::conflict(detail));
         }
         let mut outcome = KeyBulkOutcome { found: expected, changed: 0 };
@@ -278,7 +278,7 @@ async fn refuse_bad(
     let more = problems.0.len().saturating_sub(TOLD);
     problems.0.truncate(TOLD);
     if more > 0 {
-        problems.push("", format!("and {more} more"));
+        problems.push("", t!("and {count} more", count = more));
     }
     ApiProblem::if_any(problems)
 }

@@ -72,24 +72,24 @@ impl KeyRotationBody {
                 let end = timestamp::parse(text).map(timestamp::microseconds);
                 let end = end.filter(|end| *end > now);
                 let wrong =
-                    || ApiProblem::invalid("old_good_until", "must be an RFC 3339 time to come");
+                    || ApiProblem::invalid("old_good_until", text!("must be an RFC 3339 time to come"));
                 ("old_good_until", Some(end.ok_or_else(wrong)?))
             }
             (Some(_), _) => {
-                let reason = "cannot be given beside overlap_seconds";
+                let reason = text!("cannot be given beside overlap_seconds");
                 return Err(ApiProblem::invalid("old_good_until", reason));
             }
         };
         if end.is_some_and(|end| end > last) {
-            return Err(ApiProblem::invalid(field, "must be at most a year away"));
+            return Err(ApiProblem::invalid(field, text!("must be at most a year away")));
         }
         match (self.reason, end) {
             (Some(RotationReason::Leaked), Some(_)) => {
-                let reason = "does not go with leaked: the old value is refused at once";
+                let reason = text!("does not go with leaked: the old value is refused at once");
                 Err(ApiProblem::invalid(field, reason))
             }
             (Some(RotationReason::Planned), None) => {
-                let reason = "must say until when the old value stays good";
+                let reason = text!("must say until when the old value stays good");
                 Err(ApiProblem::invalid(field, reason))
             }
             _ => Ok(end),

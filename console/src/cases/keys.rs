@@ -304,7 +304,7 @@ pub async fn list(
     if let (Some(only), Some(owner)) = (only, &asked.owner)
         && only != owner
     {
-        return Err(ApiProblem::forbidden("members see their own keys"));
+        return Err(ApiProblem::forbidden(text!("members see their own keys")));
     }
     let filter = KeyFilter {
         owner: only.or(asked.owner.as_deref()),
@@ -513,7 +513,7 @@ pub async fn change(
             return Err(ApiProblem::not_found());
         }
         if change.revision.as_ref().is_some_and(|seen| *seen != revision(&before)) {
-            return Err(ApiProblem::precondition("the key was changed meanwhile"));
+            return Err(ApiProblem::precondition(text!("the key was changed meanwhile")));
         }
         let key = changed(&before, &change);
         if !may_change_all {
@@ -657,7 +657,7 @@ async fn find_to_change(
                 && !id.contains('\0')
                 && document_keys::find(transaction, id).await?.is_some() =>
         {
-            let why = "this key stands in the document: change it in a draft";
+            let why = text!("this key stands in the document: change it in a draft");
             Err(ApiProblem::conflict(why))
         }
         found => found,

@@ -29,7 +29,7 @@ pub(super) async fn refuse_others(
     };
     let has_same_limits = without_amounts(before) == without_amounts(key);
     if as_before != *before || !has_same_limits || (before.disabled && !key.disabled) {
-        let detail = "a manager of the key's team disables it, gives it another name and sets its budget; only an admin enables it again";
+        let detail = text!("a manager of the key's team disables it, gives it another name and sets its budget; only an admin enables it again");
         return Err(ApiProblem::forbidden(detail));
     }
     let [was, is] = [before, key].map(|key| of_limits(key.limits.as_deref()).unwrap_or_default());
@@ -42,7 +42,7 @@ pub(super) async fn refuse_others(
     for window in Window::ALL {
         if was.of(window).is_some() && is.of(window).is_none() && of_team.of(window).is_none() {
             let path = format!("limits.budget.per_{}", window.name());
-            problems.push(path, "must stay: the team has no budget of its own");
+            problems.push(path, text!("must stay: the team has no budget of its own"));
         }
     }
     ApiProblem::if_any(problems)?;

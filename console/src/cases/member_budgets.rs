@@ -223,20 +223,30 @@ pub(super) fn refuse_more(
         let Some(wanted) = amount(new) else {
             continue;
         };
-        let (most, whose) = match (amount(of_team), amount(bound)) {
-            (Some(most), _) => (most, "the team's own budget"),
-            (None, Some(most)) => (
-                most,
-                "what it is now bound to, and the team has no budget of its own",
-            ),
-            (None, None) => continue,
+        let of_team = amount(of_team);
+        let Some(most) = of_team.or_else(|| amount(bound)) else {
+            continue;
         };
         if wanted > most {
-            let name = window.name();
-            problems.push(
-                format!("per_{name}"),
-                format!("is more than {most} a {name}: {whose}"),
-            );
+            let reason = match (window, of_team.is_some()) {
+                (Window::Day, true) => t!(
+                    "is more than {amount} a day: the team's own budget",
+                    amount = most
+                ),
+                (Window::Month, true) => t!(
+                    "is more than {amount} a month: the team's own budget",
+                    amount = most
+                ),
+                (Window::Day, false) => t!(
+                    "is more than {amount} a day: what it is now bound to, and the team has no budget of its own",
+                    amount = most
+                ),
+                (Window::Month, false) => t!(
+                    "is more than {amount} a month: what it is now bound to, and the team has no budget of its own",
+                    amount = most
+                ),
+            };
+            problems.push(format!("per_{}", window.name()), reason);
         }
     }
     ApiProblem::if_any(problems)

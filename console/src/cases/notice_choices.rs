@@ -140,7 +140,7 @@ fn check(address: &str) -> Result<(), ApiProblem> {
     if is_one && address.len() <= LONGEST && address.trim() == address {
         return Ok(());
     }
-    let reason = "must be one e-mail address, such as ann@example.com";
+    let reason = text!("must be one e-mail address, such as ann@example.com");
     Err(ApiProblem::invalid("email", reason))
 }
 

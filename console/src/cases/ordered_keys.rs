@@ -106,7 +106,7 @@ pub(super) async fn place(
     let mut keys = Vec::new();
     for (place, (person, terms)) in orders.iter().enumerate() {
         if !["admin", "member"].contains(&person.role.as_str()) {
-            let why = "is of a role that has no keys of its own: a key is ordered for a member or an admin";
+            let why = text!("is of a role that has no keys of its own: a key is ordered for a member or an admin");
             return Err((place, ApiProblem::invalid("role", why)));
         }
         let new = terms.key(&person.id);
@@ -277,7 +277,7 @@ pub async fn take(
         let terms = KeyOrderView::from(order.ok_or_else(ApiProblem::not_found)?).key;
         let end = terms.expires_at.as_deref().and_then(timestamp::parse);
         if end.is_some_and(|end| timestamp::microseconds(end) <= now) {
-            let why = "this key would have expired by now: ask whoever has ordered it for another one";
+            let why = text!("this key would have expired by now: ask whoever has ordered it for another one");
             return Err(ApiProblem::conflict(why));
         }
         let key = keys::drawn(transaction, &terms.key(&caller.id), &value, caller, now).await?;

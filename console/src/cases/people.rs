@@ -152,7 +152,7 @@ fn check_name(name: &str) -> Result<(), ApiProblem> {
     if !name.is_empty() && !fields::is_name(name) {
         return Err(ApiProblem::invalid(
             "name",
-            "must be at most 128 bytes without control characters",
+            text!("must be at most 128 bytes without control characters"),
         ));
     }
     Ok(())
@@ -166,7 +166,7 @@ pub(super) async fn check_key_group(
     if let Some(group) = group
         && group_in_force(transaction, group).await?.is_none()
     {
-        return Err(ApiProblem::invalid("key_group", "is not in force"));
+        return Err(ApiProblem::invalid("key_group", text!("is not in force")));
     }
     Ok(())
 }
@@ -251,7 +251,7 @@ pub(super) async fn add(
     now: i64,
 ) -> Result<(), ApiProblem> {
     if people::find(transaction, &person.id).await?.is_some() {
-        return Err(ApiProblem::conflict("this id is another person's"));
+        return Err(ApiProblem::conflict(text!("this id is another person's")));
     }
     people::insert(transaction, person).await?;
     let mut entry = caller.actor().entry(now, "person.create", &person.id);
@@ -386,7 +386,7 @@ pub async fn change(
         };
         let tokens = people::update(transaction, &before, &person).await?;
         if people::count_admins(transaction).await? == 0 {
-            return Err(ApiProblem::conflict("this is the last admin: nobody could change anything any more"));
+            return Err(ApiProblem::conflict(text!("this is the last admin: nobody could change anything any more")));
         }
         let has = access(transaction, id, now).await?;
         let mut ended = PersonAccess {

@@ -76,7 +76,7 @@ pub async fn create(
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/people/bulk", &new)?;
     let now = state.now();
     if !(1..=MOST).contains(&new.people.len()) {
-        return Err(ApiProblem::invalid("people", "must be 1 to 500"));
+        return Err(ApiProblem::invalid("people", text!("must be 1 to 500")));
     }
     let mut problems = Problems::default();
     let mut people = Vec::new();
@@ -100,7 +100,7 @@ pub async fn create(
         let team = match &new.team {
             None => None,
             Some(team) => match teams::find_locked(transaction, team).await {
-                Err(problem) if problem.status() == 404 => return Err(ApiProblem::invalid("team", "there is no such team")),
+                Err(problem) if problem.status() == 404 => return Err(ApiProblem::invalid("team", text!("there is no such team"))),
                 found => Some(found?),
             },
         };
@@ -110,7 +110,7 @@ pub async fn create(
             match people::add(transaction, caller, person, now).await {
                 Ok(()) => {}
                 Err(problem) if problem.status() == 409 => {
-                    problems.push(format!("people[{place}].id"), "is another person's");
+                    problems.push(format!("people[{place}].id"), text!("is another person's"));
                     continue;
                 }
                 Err(problem) if problem.placed().is_empty() => return Err(problem),

@@ -78,7 +78,7 @@ pub async fn find(
     let text = asked.text.trim();
     if text.is_empty() || text.len() > LONGEST || text.contains('\0') {
         return Err(ApiProblem::bad(
-            "text must be 1 to 256 bytes, none of them zero",
+            text!("text must be 1 to 256 bytes, none of them zero"),
         ));
     }
     if secret::is_whole(text) {

@@ -149,11 +149,11 @@ pub async fn set(
         let team = teams::find_locked(transaction, id).await?;
         let known = people::find(transaction, person).await?;
         if known.is_none_or(|person| person.role == "agent") {
-            return Err(ApiProblem::invalid("person", "there is no such person"));
+            return Err(ApiProblem::invalid("person", text!("there is no such person")));
         }
         let before = memberships::find(transaction, &team.id, person).await?;
         if !caller.may(rights::CHANGE_TEAMS) && (body.manager || before.is_some_and(|before| before.manager)) {
-            return Err(ApiProblem::forbidden("an admin says who manages a team"));
+            return Err(ApiProblem::forbidden(text!("an admin says who manages a team")));
         }
         join(transaction, caller, &erased, &team, (person, body.manager), now).await
     })
@@ -251,7 +251,7 @@ pub async fn remove(
         let before = memberships::find(transaction, &team.id, person).await?;
         let before = before.ok_or_else(ApiProblem::not_found)?;
         if before.manager && !caller.may(rights::CHANGE_TEAMS) {
-            return Err(ApiProblem::forbidden("an admin says who manages a team"));
+            return Err(ApiProblem::forbidden(text!("an admin says who manages a team")));
         }
         take(transaction, &caller.actor(), &team, &before, state.now()).await
     })

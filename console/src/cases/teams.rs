@@ -87,7 +87,7 @@ fn check(name: &str, allowance: Option<&KeyAllowance>) -> Result<(), ApiProblem>
     if !name.is_empty() && !fields::is_name(name) {
         problems.push(
             "name",
-            "must be at most 128 bytes without control characters",
+            text!("must be at most 128 bytes without control characters"),
         );
     }
     let Problems(found) = allowance.map(KeyAllowance::problems).unwrap_or_default();
@@ -181,13 +181,13 @@ pub async fn create(
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/teams", &new)?;
     let name = new.name.clone().filter(|name| !name.is_empty());
     let Some(name) = name.or_else(|| new.id.clone()) else {
-        return Err(ApiProblem::invalid("name", "is missing, and so is an id"));
+        return Err(ApiProblem::invalid("name", text!("is missing, and so is an id")));
     };
     check(&name, new.allowance.as_ref())?;
     if new.id.as_deref().is_some_and(|id| !is_id(id)) {
         return Err(ApiProblem::invalid(
             "id",
-            "must be 1 to 64 letters, digits or any of - _ . :",
+            text!("must be 1 to 64 letters, digits or any of - _ . :"),
         ));
     }
     let now = state.now();
@@ -211,7 +211,7 @@ pub async fn create(
             created_at: now,
         };
         if teams::find(transaction, &team.id).await?.is_some() {
-            return Err(ApiProblem::conflict("this id is another team's"));
+            return Err(ApiProblem::conflict(text!("this id is another team's")));
         }
         teams::insert(transaction, &team).await?;
         member_budgets::renew(transaction, &erased, &team, now).await?;

@@ -115,7 +115,7 @@ pub async fn list(
         && only != person
     {
         return Err(ApiProblem::forbidden(
-            "others than admins see their own tokens",
+            text!("others than admins see their own tokens"),
         ));
     }
     let mut transaction = state.store.read().await?;
@@ -136,12 +136,12 @@ fn scopes(caller: &Caller, asked: Option<&[String]>) -> Result<Option<Scopes>, A
     };
     let scopes = Scopes::parse(asked.iter().map(String::as_str)).map_err(|_| {
         let known: Vec<String> = Scope::all().iter().map(Scope::to_string).collect();
-        ApiProblem::invalid("scopes", format!("must be of {}", known.join(", ")))
+        ApiProblem::invalid("scopes", t!("must be of {scopes}", scopes = known.join(", ")))
     })?;
     if scopes.is_empty() {
         return Err(ApiProblem::invalid(
             "scopes",
-            "must name one, or be left out",
+            text!("must name one, or be left out"),
         ));
     }
     let own = caller.scopes.as_ref();
@@ -166,7 +166,7 @@ pub async fn create(
     }
     let person = new.person.clone().unwrap_or_else(|| caller.id.clone());
     if only_person(caller).is_some_and(|only| only != person) {
-        return Err(ApiProblem::forbidden("only admins make tokens for others"));
+        return Err(ApiProblem::forbidden(text!("only admins make tokens for others")));
     }
     let now = state.now();
     let expires_at = match &new.expires_at {
@@ -175,7 +175,7 @@ pub async fn create(
             let time = timestamp::parse(text);
             let at = time.map(timestamp::microseconds);
             let at = at.filter(|at| *at > now);
-            let wrong = || ApiProblem::invalid("expires_at", "must be an RFC 3339 time to come");
+            let wrong = || ApiProblem::invalid("expires_at", text!("must be an RFC 3339 time to come"));
             Some(at.ok_or_else(wrong)?)
         }
     };
@@ -200,10 +200,10 @@ pub async fn create(
             false => people::find_locked(transaction, &token.person_id).await?,
         };
         match person {
-            None => return Err(ApiProblem::invalid("person", "there is nobody with this id")),
-            Some(person) if person.disabled => return Err(ApiProblem::invalid("person", "is disabled")),
+            None => return Err(ApiProblem::invalid("person", text!("there is nobody with this id"))),
+            Some(person) if person.disabled => return Err(ApiProblem::invalid("person", text!("is disabled"))),
             Some(person) if person.role == Role::Agent.name() => {
-                let reason = "is the agent of an Envoy, whose credential comes from its enrolment alone";
+                let reason = text!("is the agent of an Envoy, whose credential comes from its enrolment alone");
                 return Err(ApiProblem::invalid("person", reason));
             }
             Some(_) => {}

@@ -170,7 +170,7 @@ pub async fn create(
     {
         return Err(ApiProblem::invalid(
             "thresholds",
-            "must be 1 to 10 percents from 1 to 100",
+            text!("must be 1 to 10 percents from 1 to 100"),
         ));
     }
     let language = languages::asked(new.language.as_deref())?;
@@ -201,7 +201,7 @@ pub async fn create(
         webhooks::lock(transaction).await?;
         let there = webhooks::list(transaction, "", MOST).await?;
         if i64::try_from(there.len()).unwrap_or(i64::MAX) >= MOST {
-            return Err(ApiProblem::conflict("there are 100 webhooks already"));
+            return Err(ApiProblem::conflict(text!("there are 100 webhooks already")));
         }
         if kind != WebhookKind::Email {
             webhook.secret = sealed.clone().ok_or_else(no_sealing_key)?;

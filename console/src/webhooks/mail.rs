@@ -134,7 +134,7 @@ fn is_loopback(host: &str) -> bool {
 pub fn addresses(url: &str) -> Result<Vec<Address>, String> {
     let list = url
         .strip_prefix("mailto:")
-        .ok_or("must be mailto: and e-mail addresses with commas between")?;
+        .ok_or(text!("must be mailto: and e-mail addresses with commas between"))?;
     let parse = |text: &str| {
         let text = text.trim();
         let address = text.parse();
@@ -142,7 +142,7 @@ pub fn addresses(url: &str) -> Result<Vec<Address>, String> {
     };
     let all: Vec<Address> = list.split(',').map(parse).collect::<Result<_, _>>()?;
     if all.len() > MOST {
-        return Err(format!("must be {MOST} addresses at most"));
+        return Err(t!("must be {count} addresses at most", count = MOST));
     }
     Ok(all)
 }

@@ -65,26 +65,26 @@ impl WebhookSender {
     /// The reason that nothing could ever arrive there.
     pub async fn check(&self, kind: WebhookKind, url: &str) -> Result<(), String> {
         if url.len() > LONGEST_URL {
-            return Err(format!("must have {LONGEST_URL} bytes at most"));
+            return Err(t!("must have {count} bytes at most", count = LONGEST_URL));
         }
         if kind == WebhookKind::Email {
             mail::addresses(url)?;
-            let why = "cannot be sent to: this console has no mail server (--smtp-url)";
+            let why = text!("cannot be sent to: this console has no mail server (--smtp-url)");
             return self.has_mail().then_some(()).ok_or_else(|| why.to_owned());
         }
         let host = host(url).ok_or(
-            "must be an address such as https://example.com/hook, without a user and a fragment",
+            text!("must be an address such as https://example.com/hook, without a user and a fragment"),
         )?;
         if self.allow_private {
             return Ok(());
         }
         if !url.starts_with("https://") {
-            return Err("must be https:// (--allow-private-webhooks allows http://)".to_owned());
+            return Err(text!("must be https:// (--allow-private-webhooks allows http://)").to_owned());
         }
         let looked = spawn_blocking(move || addresses(false).check(&host));
         match timeout(LOOK, looked).await {
             Ok(Ok(Err(refused @ NoAddress::NotAllowed { .. }))) => {
-                Err(format!("{refused} (--allow-private-webhooks allows them)"))
+                Err(t!("{problem} (--allow-private-webhooks allows them)", problem = refused))
             }
             _ => Ok(()),
         }

@@ -21,20 +21,20 @@ const LIFE: i64 = 12 * 3600;
 /// The scopes that are given to who signs in, and what each lets a client do. None makes people, tokens or credentials: a code that
 /// somebody was talked into must not become a way to stay.
 const GIVEN: [(&str, &str); 6] = [
-    ("keys:read", "see keys"),
-    ("keys:write", "make, change and remove keys"),
-    ("usage:read", "see usage and charges"),
+    ("keys:read", text!("see keys")),
+    ("keys:write", text!("make, change and remove keys")),
+    ("usage:read", text!("see usage and charges")),
     (
         "documents:read",
-        "see documents, drafts and settings of clients",
+        text!("see documents, drafts and settings of clients"),
     ),
     (
         "documents:write",
-        "change and publish documents, and change settings of clients",
+        text!("change and publish documents, and change settings of clients"),
     ),
     (
         "accounts:read",
-        "see which credentials there are, not themselves",
+        text!("see which credentials there are, not themselves"),
     ),
 ];
 

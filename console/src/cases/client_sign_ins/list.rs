@@ -70,7 +70,7 @@ pub async fn are_possible(state: &ConsoleState, caller: &Caller) -> Result<bool,
 pub fn client_name(client: &str) -> &str {
     match client {
         "claude-code" => "Claude Code",
-        "trilane" => "trilane command",
+        "trilane" => text!("trilane command"),
         other => other,
     }
 }

@@ -58,30 +58,30 @@ fn failing(reason: &'static str, text: impl Into<String>, advice: &'static str) 
 /// Diagnoses a fault of the key or of the document in force that affects every request; `now` has the form of `expires_at`.
 pub(super) fn of_key(key: &StoredKey, document: Option<&Document>, now: &str) -> Option<Diagnosis> {
     if key.disabled {
-        let advice = "Use another key, or ask an admin to enable it.";
-        return Some(failing("disabled", "The key is disabled.", advice));
+        let advice = text!("Use another key, or ask an admin to enable it.");
+        return Some(failing("disabled", t!("The key is disabled."), advice));
     }
     if let Some(end) = key.expires_at.as_deref().filter(|end| *end <= now) {
-        let expired = format!("The key has expired at {}.", text::utc(end));
-        let advice = "Use another key, or ask an admin for a later end.";
+        let expired = t!("The key has expired at {at}.", at = text::utc(end));
+        let advice = text!("Use another key, or ask an admin for a later end.");
         return Some(failing("expired", expired, advice));
     }
     let Some(document) = document else {
-        let text = "No configuration is published yet: gateways serve nothing.";
-        let advice = "An admin has to publish one.";
+        let text = t!("No configuration is published yet: gateways serve nothing.");
+        let advice = text!("An admin has to publish one.");
         return Some(failing("no_document", text, advice));
     };
     let Some(models) = key_models::allowed(document, key) else {
-        let text = format!("The key's group {} is not in force.", key.group_id);
-        let advice = "Ask an admin for a key of another group.";
+        let text = t!("The key's group {group} is not in force.", group = key.group_id);
+        let advice = text!("Ask an admin for a key of another group.");
         return Some(failing("no_group", text, advice));
     };
     if models.is_empty() {
-        let text = format!(
-            "The group {} has none of the models that the key may use.",
-            key.group_id
+        let text = t!(
+            "The group {group} has none of the models that the key may use.",
+            group = key.group_id
         );
-        let advice = "Ask an admin for a key with other models.";
+        let advice = text!("Ask an admin for a key with other models.");
         return Some(failing("no_models", text, advice));
     }
     None
@@ -109,35 +109,43 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
         ..
     } = budget;
     let whose = match subject.kind {
-        SubjectKind::Key => "the key",
-        SubjectKind::Member => "the key's owner in the team",
-        SubjectKind::Owner => "the key's owner",
-        SubjectKind::Team => "the key's team",
-        SubjectKind::Group => "the key's group",
+        SubjectKind::Key => t!("the key"),
+        SubjectKind::Member => t!("the key's owner in the team"),
+        SubjectKind::Owner => t!("the key's owner"),
+        SubjectKind::Team => t!("the key's team"),
+        SubjectKind::Group => t!("the key's group"),
     };
     // The line is for who holds the key.
     let amounts = match (used, allowed) {
         (Some(used), Some(allowed)) if !subject.is_shared() => {
-            let [used, allowed] = [used, allowed].map(|amount| text::amount(currency, amount));
-            format!(": {used} of {allowed}")
+            Some([used, allowed].map(|amount| text::amount(currency, amount)))
         }
-        _ => String::new(),
+        _ => None,
     };
-    let when = if *window == "day" {
-        "Today"
-    } else {
-        "This month"
+    let spent = match (*window, amounts) {
+        ("day", None) => t!("Today's budget of {whose} is spent.", whose = whose),
+        ("day", Some([used, allowed])) => t!(
+            "Today's budget of {whose} is spent: {used} of {allowed}.",
+            whose = whose,
+            used = used,
+            allowed = allowed
+        ),
+        (_, None) => t!("This month's budget of {whose} is spent.", whose = whose),
+        (_, Some([used, allowed])) => t!(
+            "This month's budget of {whose} is spent: {used} of {allowed}.",
+            whose = whose,
+            used = used,
+            allowed = allowed
+        ),
     };
-    let text = format!(
-        "{when}'s budget of {whose} is spent{amounts}. It begins anew at {}.",
-        text::utc(renews_at)
-    );
+    let anew = t!("It begins anew at {at}.", at = text::utc(renews_at));
+    let text = format!("{spent} {anew}");
     Some(Diagnosis {
         renews_at: Some(renews_at.clone()),
         ..failing(
             "budget_spent",
             text,
-            "Wait until then, or ask an admin for a larger budget.",
+            text!("Wait until then, or ask an admin for a larger budget."),
         )
     })
 }
@@ -146,20 +154,20 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
 pub(super) fn of_requests(recent: RecentRequests) -> Diagnosis {
     let Some((model, failed)) = recent.failing else {
         let text = if recent.any {
-            "Requests are served."
+            t!("Requests are served.")
         } else {
-            "Nothing is known to be in the way; there was no request in the last 15 minutes."
+            t!("Nothing is known to be in the way; there was no request in the last 15 minutes.")
         };
         return Diagnosis {
             state: RequestsState::Served,
             reason: None,
-            text: text.to_owned(),
+            text: text.into_owned(),
             advice: None,
             renews_at: None,
         };
     };
     let text = match model {
-        Some(model) => format!("Requests for {model} fail: {}", clause(&failed.text)),
+        Some(model) => t!("Requests for {model} fail: {why}", model = model, why = clause(&failed.text)),
         None => failed.text,
     };
     Diagnosis {

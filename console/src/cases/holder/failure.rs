@@ -7,6 +7,7 @@ use trilane::ledger::AttemptFailure;
 use trilane::limits::SubjectKind;
 
 use crate::explain::{LedgerLine, cause_of, failure};
+use crate::language::translated;
 
 /// The failure of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,42 +49,43 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
         Some("finished" | "answered" | "client_abort") => return None,
         Some("upstream_failed" | "upstream_error") => {}
         Some(_) | None => {
-            let why = sentence(cause_of(line)?.why);
+            let why = sentence(&translated(cause_of(line)?.why));
             return failed("broken_off", why, FailureAge::Success);
         }
     }
     let attempts = attempts(line);
     let (reason, text) = match attempts.iter().copied().collect::<Vec<_>>().as_slice() {
         [] if line.text("trilane.outcome") == Some("upstream_failed") => {
-            ("no_account", sentence("no upstream account could answer"))
+            ("no_account", sentence(&t!("no upstream account could answer")))
         }
         [] => (
             "vendor_error",
-            format!(
-                "The vendor answered with an error of its own ({status}), which the client got."
+            t!(
+                "The vendor answered with an error of its own ({status}), which the client got.",
+                status = status
             ),
         ),
         ["rate_limited"] => (
             "upstream_quota",
-            sentence("the upstream account has reached its vendor's limit, or its quota is spent"),
+            sentence(&t!("the upstream account has reached its vendor's limit, or its quota is spent")),
         ),
         ["balance"] => (
             "upstream_quota",
-            sentence("the quota or balance of the upstream account is spent"),
+            sentence(&t!("the quota or balance of the upstream account is spent")),
         ),
         ["no_credential"] => (
             "no_account",
-            sentence("no upstream account has a credential"),
+            sentence(&t!("no upstream account has a credential")),
         ),
         ["unauthorized"] => (
             "no_account",
-            sentence(
-                "the vendor refuses the credential of the upstream account, or its balance is spent",
-            ),
+            sentence(&t!(
+                "the vendor refuses the credential of the upstream account, or its balance is spent"
+            )),
         ),
         kinds => {
             let is_quota = |kind: &&str| ["rate_limited", "balance"].contains(kind);
-            let all = kinds.iter().map(|kind| format!("one {}", meaning(kind)));
+            let all = kinds.iter().map(|kind| t!("one {what}", what = translated(meaning(kind))));
             let all: Vec<String> = all.collect();
             let reason = if kinds.iter().any(is_quota) {
                 "upstream_quota"
@@ -91,7 +93,7 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
                 "no_account"
             };
             let each = all.join(", ");
-            (reason, format!("No upstream account serves it: {each}."))
+            (reason, t!("No upstream account serves it: {each}.", each = each))
         }
     };
     failed(reason, text, FailureAge::Success)
@@ -100,7 +102,7 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
 /// A balance that is used up has a status of its own; the rest is in the ledger's words.
 fn meaning(kind: &str) -> &str {
     match kind {
-        "balance" => "has no balance or quota left",
+        "balance" => text!("has no balance or quota left"),
         kind => failure(kind),
     }
 }
@@ -139,34 +141,34 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
     let (reason, text, lasts) = match code {
         "rate_limit_exceeded" => {
             let limit = match line.text("trilane.limit") {
-                Some("requests") => "the limit on requests a minute",
-                Some("input_tokens") => "the limit on input tokens a minute",
-                Some("output_tokens") => "the limit on output tokens a minute",
-                Some("concurrent_requests") => "the limit on requests at once",
+                Some("requests") => t!("the limit on requests a minute"),
+                Some("input_tokens") => t!("the limit on input tokens a minute"),
+                Some("output_tokens") => t!("the limit on output tokens a minute"),
+                Some("concurrent_requests") => t!("the limit on requests at once"),
                 Some("reserved_budget_per_day" | "reserved_budget_per_month") => {
-                    "what other requests have left of the budget"
+                    t!("what other requests have left of the budget")
                 }
-                _ => "a limit",
+                _ => t!("a limit"),
             };
             let scope = line.text("trilane.limit.scope");
             let whose = match scope.and_then(SubjectKind::named) {
-                Some(SubjectKind::Member) => "the owner in the team",
-                Some(SubjectKind::Owner) => "the owner",
-                Some(SubjectKind::Team) => "the team",
-                Some(SubjectKind::Group) => "the group",
-                Some(SubjectKind::Key) | None => "the key",
+                Some(SubjectKind::Member) => t!("the owner in the team"),
+                Some(SubjectKind::Owner) => t!("the owner"),
+                Some(SubjectKind::Team) => t!("the team"),
+                Some(SubjectKind::Group) => t!("the group"),
+                Some(SubjectKind::Key) | None => t!("the key"),
             };
-            let text = format!("{limit} of {whose} is used up");
+            let text = t!("{limit} of {whose} is used up", limit = limit, whose = whose);
             ("limit_reached", sentence(&text), FailureAge::Minute)
         }
         "insufficient_quota" => (
             "budget_spent",
-            sentence("a budget was spent a moment ago"),
+            sentence(&t!("a budget was spent a moment ago")),
             FailureAge::Minute,
         ),
         "server_is_overloaded" | "ledger_unwritable" => (
             "gateway_not_ready",
-            sentence(cause_of(line)?.why),
+            sentence(&translated(cause_of(line)?.why)),
             FailureAge::Minute,
         ),
         "invalid_api_key"
@@ -182,12 +184,12 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
         | "not_found"
         | "method_not_allowed" => (
             "refused",
-            sentence(cause_of(line)?.why),
+            sentence(&translated(cause_of(line)?.why)),
             FailureAge::Decision,
         ),
         _ => (
             "refused",
-            sentence(cause_of(line)?.why),
+            sentence(&translated(cause_of(line)?.why)),
             FailureAge::Success,
         ),
     };
@@ -203,32 +205,32 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
 fn advice(reason: &str, code: Option<&str>) -> &'static str {
     match (reason, code) {
         ("upstream_quota", _) => {
-            "Your key is fine: wait, or use another model; an admin can add an account."
+            text!("Your key is fine: wait, or use another model; an admin can add an account.")
         }
-        ("no_account", _) => "Your key is fine: tell an admin, or use another model.",
+        ("no_account", _) => text!("Your key is fine: tell an admin, or use another model."),
         ("vendor_error", _) => {
-            "Your client has the vendor's own words: the request may have to be another one."
+            text!("Your client has the vendor's own words: the request may have to be another one.")
         }
-        ("limit_reached", _) => "Wait a moment, or send less at once.",
-        ("budget_spent" | "broken_off", _) => "Send it again.",
-        ("gateway_not_ready", _) => "Wait a moment, and send it again.",
-        (_, Some("model_not_found" | "model_not_entitled")) => "Use one of the key's models.",
+        ("limit_reached", _) => text!("Wait a moment, or send less at once."),
+        ("budget_spent" | "broken_off", _) => text!("Send it again."),
+        ("gateway_not_ready", _) => text!("Wait a moment, and send it again."),
+        (_, Some("model_not_found" | "model_not_entitled")) => text!("Use one of the key's models."),
         (_, Some("model_not_priced")) => {
-            "Use another model, or ask an admin to give this one a price."
+            text!("Use another model, or ask an admin to give this one a price.")
         }
         (_, Some("model_above_multiplier")) => {
-            "Use another model, or ask an admin for a key that may pay more."
+            text!("Use another model, or ask an admin for a key that may pay more.")
         }
         (_, Some("protocol_not_allowed")) => {
-            "Use a client of the API style that the key's group serves."
+            text!("Use a client of the API style that the key's group serves.")
         }
         (_, Some("address_not_allowed")) => {
-            "Send it from an address that is allowed, or ask an admin to allow this one."
+            text!("Send it from an address that is allowed, or ask an admin to allow this one.")
         }
         (_, Some("invalid_api_key")) => {
-            "Send the key's present value in the header of its API style."
+            text!("Send the key's present value in the header of its API style.")
         }
-        _ => "Change the request, or the client's settings: it would be refused again.",
+        _ => text!("Change the request, or the client's settings: it would be refused again."),
     }
 }
 
@@ -236,7 +238,8 @@ fn advice(reason: &str, code: Option<&str>) -> &'static str {
 fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+    let clause = format!("{}{}", first.unwrap_or_default(), letters.as_str());
+    t!("{clause}.", clause = clause)
 }
 
 #[cfg(test)]

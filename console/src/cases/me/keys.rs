@@ -133,7 +133,7 @@ pub(in crate::cases) async fn terms(
         .map_err(|_| ApiProblem::internal("the clock is out of range"))?;
     let budget = asked.budget.clone().unwrap_or_default();
     let Some(allowance) = allowance(transaction, &asked.team, person).await? else {
-        let reason = "is not one that lets you make keys";
+        let reason = text!("is not one that lets you make keys");
         return Err(ApiProblem::invalid("team", reason));
     };
     let group = group_in_force(transaction, &asked.group).await?;
@@ -148,7 +148,7 @@ pub(in crate::cases) async fn terms(
     };
     let terms = allowance.terms(wanted, time).map_err(ApiProblem::of)?;
     if group.is_none() {
-        return Err(ApiProblem::invalid("group", "is not in force"));
+        return Err(ApiProblem::invalid("group", text!("is not in force")));
     }
     Ok((allowance, terms))
 }
@@ -165,9 +165,10 @@ async fn count(
     if has < i64::from(allowance.keys) {
         return Ok(());
     }
-    Err(ApiProblem::conflict(format!(
-        "you have {has} keys of this team, and it allows {}: an admin can remove one",
-        allowance.keys
+    Err(ApiProblem::conflict(t!(
+        "you have {has} keys of this team, and it allows {may}: an admin can remove one",
+        has = has,
+        may = allowance.keys
     )))
 }
 
@@ -253,7 +254,7 @@ pub async fn change(
             }
             // Whoever has disabled it may have done so because of its owner.
             Some(false) if before.disabled => {
-                return Err(ApiProblem::forbidden("only an admin enables a key again"));
+                return Err(ApiProblem::forbidden(text!("only an admin enables a key again")));
             }
             Some(false) | None => {}
         }
@@ -309,7 +310,7 @@ pub(in crate::cases) async fn find_to_rotate(
         // The old value spends no budget of its own, and is a key that somebody may have all the same.
         let team = key.team.as_deref().unwrap_or_default();
         let Some(allowance) = allowance(transaction, team, &caller.id).await? else {
-            let reason = "must be 0: no team lets you have one key more";
+            let reason = text!("must be 0: no team lets you have one key more");
             let field = match asked.old_good_until {
                 Some(_) => "old_good_until",
                 None => "overlap_seconds",

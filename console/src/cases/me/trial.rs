@@ -16,6 +16,7 @@ use crate::cases::requests::{self, RequestParams};
 use crate::cases::rights;
 use crate::cases::state::ConsoleState;
 use crate::in_transaction;
+use crate::language::{Language, path_of_page};
 use crate::secret::{self, NewSecret};
 use crate::store::audit;
 use crate::store::keys::{self, StoredKey};
@@ -69,22 +70,23 @@ pub async fn run(
     caller.must(rights::CHANGE_OWN_KEYS)?;
     let gateway = state.gateway.as_deref().ok_or_else(|| {
         ApiProblem::conflict(
-            "this console does not know the address of its gateway: start it with --gateway-url",
+            text!("this console does not know the address of its gateway: start it with --gateway-url"),
         )
     })?;
     if asked.prompt.is_empty() {
-        return Err(ApiProblem::invalid("prompt", "must have a text"));
+        return Err(ApiProblem::invalid("prompt", text!("must have a text")));
     }
     if asked.prompt.len() > LONGEST {
         return Err(ApiProblem::invalid(
             "prompt",
-            "must have at most 8,000 bytes",
+            text!("must have at most 8,000 bytes"),
         ));
     }
     let gateway = gateway.trim_end_matches('/').to_owned();
     let (state, caller) = (state.clone(), caller.clone());
     // Goes on where nobody waits for it any more, so that the key ends all the same.
-    let whole = tokio::spawn(async move { with_key(&state, &caller, &gateway, &asked).await });
+    let whole = async move { with_key(&state, &caller, &gateway, &asked).await };
+    let whole = tokio::spawn(Language::current().scope(path_of_page(), whole));
     whole
         .await
         .unwrap_or_else(|error| Err(ApiProblem::internal(error.to_string())))
@@ -104,7 +106,7 @@ async fn with_key(
         .await;
     end(state, caller, &key).await?;
     let answer = answer.map_err(|why| {
-        ApiProblem::conflict(format!("the gateway at {gateway} gave no answer: {why}"))
+        ApiProblem::conflict(t!("the gateway at {gateway} gave no answer: {why}", gateway = gateway, why = why))
     })?;
     let request = request(state, caller, &key).await?;
     Ok(TriedModel {
@@ -129,12 +131,12 @@ async fn make(
         let own = find_own(transaction, caller, &asked.key).await?.into_inner();
         let has_expired = own.expires_at.as_ref().is_some_and(|end| *end <= moment(now));
         if own.disabled || has_expired {
-            return Err(ApiProblem::conflict("the key is disabled, or has expired"));
+            return Err(ApiProblem::conflict(text!("the key is disabled, or has expired")));
         }
         let models = priced_models::read(transaction, &[OwnTerms::from(&own)], now).await?.items;
         let is_asked = |of: &&priced_models::PricedModel| of.model.id == asked.model && of.model.protocol == asked.protocol;
         if models.iter().find(is_asked).is_none_or(|of| of.is_image) {
-            return Err(ApiProblem::invalid("model", "is none that your key may use here"));
+            return Err(ApiProblem::invalid("model", text!("is none that your key may use here")));
         }
         let end = moment(now.saturating_add(LIFETIME));
         let key = StoredKey {

@@ -196,7 +196,7 @@ pub(super) fn client(
             let keys = keys(state);
             let opened = keys.and_then(|keys| secrets::open_client(&keys, provider));
             let lost = || {
-                let why = "the client's secret cannot be opened: its key is not in the file of sealing keys (--sealing-key-file)";
+                let why = text!("the client's secret cannot be opened: its key is not in the file of sealing keys (--sealing-key-file)");
                 ProviderFault::Wrong(why.to_owned())
             };
             Some(opened.ok_or_else(lost)?)
@@ -262,7 +262,7 @@ pub async fn put(
     if !is_id(id) {
         return Err(ApiProblem::invalid(
             "id",
-            "must be 1 to 32 small letters, digits and hyphens",
+            text!("must be 1 to 32 small letters, digits and hyphens"),
         ));
     }
     let settings = checked(state, id, &body)?;
@@ -276,7 +276,7 @@ pub async fn put(
         let before = stored::find_locked(transaction, id).await?;
         let seen = before.as_ref().map(|before| before.revision);
         if body.revision.is_some_and(|revision| revision != seen.unwrap_or(0)) {
-            return Err(ApiProblem::conflict("the provider was changed meanwhile: load it again"));
+            return Err(ApiProblem::conflict(text!("the provider was changed meanwhile: load it again")));
         }
         check_teams(transaction, &settings).await?;
         let provider = StoredProvider {
@@ -296,7 +296,7 @@ pub async fn put(
             }
             None => {
                 if stored::all(transaction).await?.len() >= MOST {
-                    return Err(ApiProblem::conflict("there are 20 identity providers already"));
+                    return Err(ApiProblem::conflict(text!("there are 20 identity providers already")));
                 }
                 stored::insert(transaction, &provider).await?;
                 "identity_provider.create"
@@ -341,7 +341,7 @@ pub(super) async fn ensure_a_way_in(transaction: &mut Transaction) -> Result<(),
         return Ok(());
     }
     Err(ApiProblem::conflict(
-        "passwords are turned off, and this is the last provider that people can sign in by: turn passwords on first",
+        text!("passwords are turned off, and this is the last provider that people can sign in by: turn passwords on first"),
     ))
 }
 
@@ -356,7 +356,7 @@ async fn check_teams(
             if !known {
                 problems.push(
                     format!("rules[{place}].teams"),
-                    format!("there is no team {team:?}"),
+                    t!("there is no team \"{team}\"", team = team),
                 );
             }
         }
@@ -392,10 +392,10 @@ fn checked(
         problems.push("label", fields::NAME);
     }
     if !is_issuer(&body.issuer, state.providers.allows_private()) {
-        let why = "must be the issuer's address, such as https://accounts.google.com, without a user, a query and a fragment";
+        let why = text!("must be the issuer's address, such as https://accounts.google.com, without a user, a query and a fragment");
         problems.push("issuer", why);
     }
-    const VISIBLE: &str = "must be 1 to 500 visible ASCII characters";
+    const VISIBLE: &str = text!("must be 1 to 500 visible ASCII characters");
     if !is_text(&body.client_id) {
         problems.push("client_id", VISIBLE);
     }
@@ -405,7 +405,7 @@ fn checked(
     let scopes = body.scopes.clone();
     let scopes = scopes.unwrap_or_else(|| vec!["email".to_owned(), "profile".to_owned()]);
     if scopes.len() > MOST || !scopes.iter().all(|scope| is_text(scope)) {
-        problems.push("scopes", "must be at most 20 scopes without blanks");
+        problems.push("scopes", text!("must be at most 20 scopes without blanks"));
     }
     let domains: Vec<String> = body
         .allowed_domains
@@ -416,7 +416,7 @@ fn checked(
     if domains.len() > MOST_DOMAINS || !domains.iter().all(is_domain) {
         problems.push(
             "allowed_domains",
-            "must be at most 100 domains such as example.com",
+            text!("must be at most 100 domains such as example.com"),
         );
     }
     let verified_claim = body
@@ -428,23 +428,23 @@ fn checked(
         problems.push("verified_claim", VISIBLE);
     }
     if body.rules.len() > MOST_RULES {
-        problems.push("rules", "must be at most 200");
+        problems.push("rules", text!("must be at most 200"));
     }
     for (place, rule) in body.rules.iter().enumerate() {
         let at = |field: &str| format!("rules[{place}].{field}");
         let is_short =
             |text: &str| (1..=200).contains(&text.len()) && !text.chars().any(char::is_control);
         if !is_short(&rule.claim) {
-            problems.push(at("claim"), "must be 1 to 200 bytes");
+            problems.push(at("claim"), text!("must be 1 to 200 bytes"));
         }
         if !is_short(&rule.equals) {
-            problems.push(at("equals"), "must be 1 to 200 bytes");
+            problems.push(at("equals"), text!("must be 1 to 200 bytes"));
         }
         if rule.role == Some(Role::Agent) {
-            problems.push(at("role"), "must be admin, member or viewer");
+            problems.push(at("role"), text!("must be admin, member or viewer"));
         }
         if rule.teams.len() > 50 {
-            problems.push(at("teams"), "must be at most 50");
+            problems.push(at("teams"), text!("must be at most 50"));
         }
         if rule
             .key_group

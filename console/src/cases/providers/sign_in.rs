@@ -234,7 +234,7 @@ async fn exchange(
     };
     let begun: Result<Result<NewSession, Refusal>, ApiProblem> = in_transaction!(state.store, transaction => {
         if !is_as_before(transaction, &provider).await? {
-            return Err(ApiProblem::conflict("the identity provider was changed meanwhile: sign in again"));
+            return Err(ApiProblem::conflict(text!("the identity provider was changed meanwhile: sign in again")));
         }
         let mut identity = match admission::admit(transaction, &vouched, now).await? {
             Ok(identity) => identity,

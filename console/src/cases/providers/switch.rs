@@ -47,7 +47,7 @@ pub async fn set(
             }
             if !by_provider {
                 return Err(ApiProblem::conflict(
-                    "sign in by an identity provider first: only an admin who can is allowed to turn passwords off",
+                    text!("sign in by an identity provider first: only an admin who can is allowed to turn passwords off"),
                 ));
             }
         }
