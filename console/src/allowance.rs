@@ -162,7 +162,10 @@ impl KeyAllowance {
             Some(models) => {
                 let mut others = models.iter().filter(|model| !allowed.contains(model));
                 if others.next().is_some() {
-                    problems.push("models", text!("has one that the team does not let you use"));
+                    problems.push(
+                        "models",
+                        text!("has one that the team does not let you use"),
+                    );
                 }
                 models.to_vec()
             }
@@ -172,7 +175,10 @@ impl KeyAllowance {
             }
         };
         if models.is_empty() {
-            problems.push("group", text!("has none of the models that the team lets you use"));
+            problems.push(
+                "group",
+                text!("has none of the models that the team lets you use"),
+            );
         }
         Some(models)
     }

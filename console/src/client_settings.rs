@@ -11,9 +11,12 @@ use trilane::config::Problems;
 /// The most bytes of settings.
 pub const LONGEST: usize = 32 << 10;
 /// The reason that a member needs its own approval.
-const BEYOND: &str = text!("is not inert: it may run a command, lead elsewhere or permit something on the machine of each person. It needs an approval of its own");
+const BEYOND: &str = text!(
+    "is not inert: it may run a command, lead elsewhere or permit something on the machine of each person. It needs an approval of its own"
+);
 /// The reason that a member is never taken.
-const SECRET: &str = text!("would hold a secret, and whoever reaches the gateway can read these settings");
+const SECRET: &str =
+    text!("would hold a secret, and whoever reaches the gateway can read these settings");
 
 /// The values that an inert member may have.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +89,12 @@ impl Inert {
             }
             Self::OneOf(values) => {
                 let good = value.as_str().is_some_and(|text| values.contains(&text));
-                (!good).then(|| t!("must be \"{values}\" to be inert", values = values.join("\" or \"")))
+                (!good).then(|| {
+                    t!(
+                        "must be \"{values}\" to be inert",
+                        values = values.join("\" or \"")
+                    )
+                })
             }
             Self::Number => {
                 let is_digits = |text: &str| {

@@ -187,8 +187,10 @@ pub(crate) async fn find(
         let is_whole = i64::try_from(next.keys.len()).unwrap_or(i64::MAX) < PAGE;
         found.extend(next.keys);
         if found.len() > MOST {
-            let detail =
-                t!("more than {count} keys are like that: name more, and change them in parts", count = MOST);
+            let detail = t!(
+                "more than {count} keys are like that: name more, and change them in parts",
+                count = MOST
+            );
             return Err(ApiProblem::conflict(detail));
         }
         match (next.searched_to, last) {
@@ -221,7 +223,10 @@ pub async fn change(
         });
     };
     if asked.change.is_nothing() {
-        return Err(ApiProblem::invalid("change", text!("must say what is changed")));
+        return Err(ApiProblem::invalid(
+            "change",
+            text!("must say what is changed"),
+        ));
     }
     let change = asked.change.of_each();
     in_transaction!(state.store, transaction => {

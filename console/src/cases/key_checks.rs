@@ -34,7 +34,10 @@ pub(super) fn check_addresses(addresses: &[String]) -> Result<(), ApiProblem> {
 }
 
 fn too_many_addresses() -> String {
-    t!("must name at most {count} addresses and ranges", count = MOST_ADDRESSES)
+    t!(
+        "must name at most {count} addresses and ranges",
+        count = MOST_ADDRESSES
+    )
 }
 
 /// Checks a key as the gateway does: by itself, and together with the document in force, of which it needs the group, and with
@@ -76,7 +79,10 @@ pub(super) async fn check_all(
         if let Some(expires_at) = &key.expires_at
             && !is_stored_time(expires_at)
         {
-            problems.push("expires_at", text!("must be a time such as 2027-01-01T00:00:00Z"));
+            problems.push(
+                "expires_at",
+                text!("must be a time such as 2027-01-01T00:00:00Z"),
+            );
             written.expires_at = None;
         }
         if let Err(Problems(more)) = CheckedKey::of(&written) {
@@ -146,8 +152,9 @@ pub(super) async fn check_owner(
     };
     let owner = people::find(transaction, owner).await?;
     if owner.is_some_and(|owner| owner.disabled) {
-        let why =
-            text!("is a person who is disabled: no key of theirs can be used until they are enabled");
+        let why = text!(
+            "is a person who is disabled: no key of theirs can be used until they are enabled"
+        );
         return Err(ApiProblem::invalid("owner", why));
     }
     Ok(())

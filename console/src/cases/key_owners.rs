@@ -23,9 +23,13 @@ pub(super) struct NewNames {
 }
 
 /// The problem of an owner that nobody is.
-const NO_OWNER: &str = text!("is nobody's: no person has this id, and no key names it. Choose one that there is, or confirm that it is new: new_owner");
+const NO_OWNER: &str = text!(
+    "is nobody's: no person has this id, and no key names it. Choose one that there is, or confirm that it is new: new_owner"
+);
 /// The problem of a team that there is not.
-const NO_TEAM: &str = text!("is no team, and no key names it. Choose one that there is, or confirm that it is new: new_team");
+const NO_TEAM: &str = text!(
+    "is no team, and no key names it. Choose one that there is, or confirm that it is new: new_team"
+);
 
 /// Refuses an owner or a team that a change gives to keys, and that there is not, unless it is said to be new.
 ///

@@ -71,8 +71,9 @@ impl KeyRotationBody {
             (Some(text), 0) => {
                 let end = timestamp::parse(text).map(timestamp::microseconds);
                 let end = end.filter(|end| *end > now);
-                let wrong =
-                    || ApiProblem::invalid("old_good_until", text!("must be an RFC 3339 time to come"));
+                let wrong = || {
+                    ApiProblem::invalid("old_good_until", text!("must be an RFC 3339 time to come"))
+                };
                 ("old_good_until", Some(end.ok_or_else(wrong)?))
             }
             (Some(_), _) => {
@@ -81,7 +82,10 @@ impl KeyRotationBody {
             }
         };
         if end.is_some_and(|end| end > last) {
-            return Err(ApiProblem::invalid(field, text!("must be at most a year away")));
+            return Err(ApiProblem::invalid(
+                field,
+                text!("must be at most a year away"),
+            ));
         }
         match (self.reason, end) {
             (Some(RotationReason::Leaked), Some(_)) => {

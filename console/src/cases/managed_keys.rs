@@ -29,7 +29,9 @@ pub(super) async fn refuse_others(
     };
     let has_same_limits = without_amounts(before) == without_amounts(key);
     if as_before != *before || !has_same_limits || (before.disabled && !key.disabled) {
-        let detail = text!("a manager of the key's team disables it, gives it another name and sets its budget; only an admin enables it again");
+        let detail = text!(
+            "a manager of the key's team disables it, gives it another name and sets its budget; only an admin enables it again"
+        );
         return Err(ApiProblem::forbidden(detail));
     }
     let [was, is] = [before, key].map(|key| of_limits(key.limits.as_deref()).unwrap_or_default());

@@ -106,7 +106,9 @@ pub(super) async fn place(
     let mut keys = Vec::new();
     for (place, (person, terms)) in orders.iter().enumerate() {
         if !["admin", "member"].contains(&person.role.as_str()) {
-            let why = text!("is of a role that has no keys of its own: a key is ordered for a member or an admin");
+            let why = text!(
+                "is of a role that has no keys of its own: a key is ordered for a member or an admin"
+            );
             return Err((place, ApiProblem::invalid("role", why)));
         }
         let new = terms.key(&person.id);

@@ -77,9 +77,9 @@ pub async fn find(
     caller.must(rights::SEE_REQUESTS)?;
     let text = asked.text.trim();
     if text.is_empty() || text.len() > LONGEST || text.contains('\0') {
-        return Err(ApiProblem::bad(
-            text!("text must be 1 to 256 bytes, none of them zero"),
-        ));
+        return Err(ApiProblem::bad(text!(
+            "text must be 1 to 256 bytes, none of them zero"
+        )));
     }
     if secret::is_whole(text) {
         let detail = "a whole key does not belong into an address: POST /api/v1/keys/find";

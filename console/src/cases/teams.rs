@@ -181,7 +181,10 @@ pub async fn create(
     let once = IdempotentRequest::new(caller, once, "POST /api/v1/teams", &new)?;
     let name = new.name.clone().filter(|name| !name.is_empty());
     let Some(name) = name.or_else(|| new.id.clone()) else {
-        return Err(ApiProblem::invalid("name", text!("is missing, and so is an id")));
+        return Err(ApiProblem::invalid(
+            "name",
+            text!("is missing, and so is an id"),
+        ));
     };
     check(&name, new.allowance.as_ref())?;
     if new.id.as_deref().is_some_and(|id| !is_id(id)) {

@@ -114,9 +114,9 @@ pub async fn list(
     if let (Some(only), Some(person)) = (only_person(caller), &asked.person)
         && only != person
     {
-        return Err(ApiProblem::forbidden(
-            text!("others than admins see their own tokens"),
-        ));
+        return Err(ApiProblem::forbidden(text!(
+            "others than admins see their own tokens"
+        )));
     }
     let mut transaction = state.store.read().await?;
     let only = only_person(caller).or(asked.person.as_deref());
@@ -136,7 +136,10 @@ fn scopes(caller: &Caller, asked: Option<&[String]>) -> Result<Option<Scopes>, A
     };
     let scopes = Scopes::parse(asked.iter().map(String::as_str)).map_err(|_| {
         let known: Vec<String> = Scope::all().iter().map(Scope::to_string).collect();
-        ApiProblem::invalid("scopes", t!("must be of {scopes}", scopes = known.join(", ")))
+        ApiProblem::invalid(
+            "scopes",
+            t!("must be of {scopes}", scopes = known.join(", ")),
+        )
     })?;
     if scopes.is_empty() {
         return Err(ApiProblem::invalid(
@@ -166,7 +169,9 @@ pub async fn create(
     }
     let person = new.person.clone().unwrap_or_else(|| caller.id.clone());
     if only_person(caller).is_some_and(|only| only != person) {
-        return Err(ApiProblem::forbidden(text!("only admins make tokens for others")));
+        return Err(ApiProblem::forbidden(text!(
+            "only admins make tokens for others"
+        )));
     }
     let now = state.now();
     let expires_at = match &new.expires_at {
@@ -175,7 +180,8 @@ pub async fn create(
             let time = timestamp::parse(text);
             let at = time.map(timestamp::microseconds);
             let at = at.filter(|at| *at > now);
-            let wrong = || ApiProblem::invalid("expires_at", text!("must be an RFC 3339 time to come"));
+            let wrong =
+                || ApiProblem::invalid("expires_at", text!("must be an RFC 3339 time to come"));
             Some(at.ok_or_else(wrong)?)
         }
     };

@@ -132,9 +132,9 @@ fn is_loopback(host: &str) -> bool {
 /// # Errors
 /// What is wrong with it.
 pub fn addresses(url: &str) -> Result<Vec<Address>, String> {
-    let list = url
-        .strip_prefix("mailto:")
-        .ok_or(text!("must be mailto: and e-mail addresses with commas between"))?;
+    let list = url.strip_prefix("mailto:").ok_or(text!(
+        "must be mailto: and e-mail addresses with commas between"
+    ))?;
     let parse = |text: &str| {
         let text = text.trim();
         let address = text.parse();

@@ -72,20 +72,23 @@ impl WebhookSender {
             let why = text!("cannot be sent to: this console has no mail server (--smtp-url)");
             return self.has_mail().then_some(()).ok_or_else(|| why.to_owned());
         }
-        let host = host(url).ok_or(
-            text!("must be an address such as https://example.com/hook, without a user and a fragment"),
-        )?;
+        let host = host(url).ok_or(text!(
+            "must be an address such as https://example.com/hook, without a user and a fragment"
+        ))?;
         if self.allow_private {
             return Ok(());
         }
         if !url.starts_with("https://") {
-            return Err(text!("must be https:// (--allow-private-webhooks allows http://)").to_owned());
+            return Err(
+                text!("must be https:// (--allow-private-webhooks allows http://)").to_owned(),
+            );
         }
         let looked = spawn_blocking(move || addresses(false).check(&host));
         match timeout(LOOK, looked).await {
-            Ok(Ok(Err(refused @ NoAddress::NotAllowed { .. }))) => {
-                Err(t!("{problem} (--allow-private-webhooks allows them)", problem = refused))
-            }
+            Ok(Ok(Err(refused @ NoAddress::NotAllowed { .. }))) => Err(t!(
+                "{problem} (--allow-private-webhooks allows them)",
+                problem = refused
+            )),
             _ => Ok(()),
         }
     }

@@ -85,7 +85,10 @@ pub async fn of(
         let person = people::find(transaction, person).await?;
         let own = person.and_then(|person| person.key_group);
         if own.as_deref() != Some(group) || group_in_force(transaction, group).await?.is_none() {
-            return Err(ApiProblem::invalid("group", text!("is not the one of your keys")));
+            return Err(ApiProblem::invalid(
+                "group",
+                text!("is not the one of your keys"),
+            ));
         }
         return Ok(SignInTerms::default());
     };

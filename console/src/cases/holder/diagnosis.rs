@@ -72,7 +72,10 @@ pub(super) fn of_key(key: &StoredKey, document: Option<&Document>, now: &str) ->
         return Some(failing("no_document", text, advice));
     };
     let Some(models) = key_models::allowed(document, key) else {
-        let text = t!("The key's group {group} is not in force.", group = key.group_id);
+        let text = t!(
+            "The key's group {group} is not in force.",
+            group = key.group_id
+        );
         let advice = text!("Ask an admin for a key of another group.");
         return Some(failing("no_group", text, advice));
     };
@@ -167,7 +170,11 @@ pub(super) fn of_requests(recent: RecentRequests) -> Diagnosis {
         };
     };
     let text = match model {
-        Some(model) => t!("Requests for {model} fail: {why}", model = model, why = clause(&failed.text)),
+        Some(model) => t!(
+            "Requests for {model} fail: {why}",
+            model = model,
+            why = clause(&failed.text)
+        ),
         None => failed.text,
     };
     Diagnosis {

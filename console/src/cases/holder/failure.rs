@@ -55,9 +55,10 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
     }
     let attempts = attempts(line);
     let (reason, text) = match attempts.iter().copied().collect::<Vec<_>>().as_slice() {
-        [] if line.text("trilane.outcome") == Some("upstream_failed") => {
-            ("no_account", sentence(&t!("no upstream account could answer")))
-        }
+        [] if line.text("trilane.outcome") == Some("upstream_failed") => (
+            "no_account",
+            sentence(&t!("no upstream account could answer")),
+        ),
         [] => (
             "vendor_error",
             t!(
@@ -67,7 +68,9 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
         ),
         ["rate_limited"] => (
             "upstream_quota",
-            sentence(&t!("the upstream account has reached its vendor's limit, or its quota is spent")),
+            sentence(&t!(
+                "the upstream account has reached its vendor's limit, or its quota is spent"
+            )),
         ),
         ["balance"] => (
             "upstream_quota",
@@ -85,7 +88,9 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
         ),
         kinds => {
             let is_quota = |kind: &&str| ["rate_limited", "balance"].contains(kind);
-            let all = kinds.iter().map(|kind| t!("one {what}", what = translated(meaning(kind))));
+            let all = kinds
+                .iter()
+                .map(|kind| t!("one {what}", what = translated(meaning(kind))));
             let all: Vec<String> = all.collect();
             let reason = if kinds.iter().any(is_quota) {
                 "upstream_quota"
@@ -93,7 +98,10 @@ pub fn of(line: &LedgerLine) -> Option<FailedRequest> {
                 "no_account"
             };
             let each = all.join(", ");
-            (reason, t!("No upstream account serves it: {each}.", each = each))
+            (
+                reason,
+                t!("No upstream account serves it: {each}.", each = each),
+            )
         }
     };
     failed(reason, text, FailureAge::Success)
@@ -158,7 +166,11 @@ fn refused(line: &LedgerLine) -> Option<FailedRequest> {
                 Some(SubjectKind::Group) => t!("the group"),
                 Some(SubjectKind::Key) | None => t!("the key"),
             };
-            let text = t!("{limit} of {whose} is used up", limit = limit, whose = whose);
+            let text = t!(
+                "{limit} of {whose} is used up",
+                limit = limit,
+                whose = whose
+            );
             ("limit_reached", sentence(&text), FailureAge::Minute)
         }
         "insufficient_quota" => (
@@ -214,7 +226,9 @@ fn advice(reason: &str, code: Option<&str>) -> &'static str {
         ("limit_reached", _) => text!("Wait a moment, or send less at once."),
         ("budget_spent" | "broken_off", _) => text!("Send it again."),
         ("gateway_not_ready", _) => text!("Wait a moment, and send it again."),
-        (_, Some("model_not_found" | "model_not_entitled")) => text!("Use one of the key's models."),
+        (_, Some("model_not_found" | "model_not_entitled")) => {
+            text!("Use one of the key's models.")
+        }
         (_, Some("model_not_priced")) => {
             text!("Use another model, or ask an admin to give this one a price.")
         }

@@ -69,9 +69,9 @@ pub async fn run(
 ) -> Result<TriedModel, ApiProblem> {
     caller.must(rights::CHANGE_OWN_KEYS)?;
     let gateway = state.gateway.as_deref().ok_or_else(|| {
-        ApiProblem::conflict(
-            text!("this console does not know the address of its gateway: start it with --gateway-url"),
-        )
+        ApiProblem::conflict(text!(
+            "this console does not know the address of its gateway: start it with --gateway-url"
+        ))
     })?;
     if asked.prompt.is_empty() {
         return Err(ApiProblem::invalid("prompt", text!("must have a text")));
@@ -106,7 +106,11 @@ async fn with_key(
         .await;
     end(state, caller, &key).await?;
     let answer = answer.map_err(|why| {
-        ApiProblem::conflict(t!("the gateway at {gateway} gave no answer: {why}", gateway = gateway, why = why))
+        ApiProblem::conflict(t!(
+            "the gateway at {gateway} gave no answer: {why}",
+            gateway = gateway,
+            why = why
+        ))
     })?;
     let request = request(state, caller, &key).await?;
     Ok(TriedModel {

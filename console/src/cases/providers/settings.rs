@@ -196,7 +196,9 @@ pub(super) fn client(
             let keys = keys(state);
             let opened = keys.and_then(|keys| secrets::open_client(&keys, provider));
             let lost = || {
-                let why = text!("the client's secret cannot be opened: its key is not in the file of sealing keys (--sealing-key-file)");
+                let why = text!(
+                    "the client's secret cannot be opened: its key is not in the file of sealing keys (--sealing-key-file)"
+                );
                 ProviderFault::Wrong(why.to_owned())
             };
             Some(opened.ok_or_else(lost)?)
@@ -340,9 +342,9 @@ pub(super) async fn ensure_a_way_in(transaction: &mut Transaction) -> Result<(),
     if all.iter().any(|provider| provider.enabled) {
         return Ok(());
     }
-    Err(ApiProblem::conflict(
-        text!("passwords are turned off, and this is the last provider that people can sign in by: turn passwords on first"),
-    ))
+    Err(ApiProblem::conflict(text!(
+        "passwords are turned off, and this is the last provider that people can sign in by: turn passwords on first"
+    )))
 }
 
 async fn check_teams(
@@ -392,7 +394,9 @@ fn checked(
         problems.push("label", fields::NAME);
     }
     if !is_issuer(&body.issuer, state.providers.allows_private()) {
-        let why = text!("must be the issuer's address, such as https://accounts.google.com, without a user, a query and a fragment");
+        let why = text!(
+            "must be the issuer's address, such as https://accounts.google.com, without a user, a query and a fragment"
+        );
         problems.push("issuer", why);
     }
     const VISIBLE: &str = text!("must be 1 to 500 visible ASCII characters");
