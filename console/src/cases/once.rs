@@ -47,7 +47,7 @@ impl IdempotentRequest {
     ) -> Result<Self, ApiProblem> {
         let is_visible = |key: &str| key.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
         if key.is_some_and(|key| !(1..=LONGEST).contains(&key.len()) || !is_visible(key)) {
-            let detail = "Idempotency-Key must be 1 to 200 visible characters";
+            let detail = text!("Idempotency-Key must be 1 to 200 visible characters");
             return Err(ApiProblem::bad(detail));
         }
         let mut digest = Sha256::new();
@@ -76,7 +76,7 @@ impl IdempotentRequest {
             return Ok(None);
         };
         if given.digest != self.digest {
-            let detail = "this Idempotency-Key was used for another request";
+            let detail = text!("this Idempotency-Key was used for another request");
             return Err(ApiProblem::conflict(detail));
         }
         let body = serde_json::from_str(&given.body);

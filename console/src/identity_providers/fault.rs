@@ -1,12 +1,15 @@
 //! The reasons that an identity provider vouches for nobody.
 
 use core::fmt;
+use std::borrow::Cow;
 
 use openidconnect::core::CoreErrorResponseType;
 use openidconnect::{
     ClaimsVerificationError, DiscoveryError, RequestTokenError, SignatureVerificationError,
     StandardErrorResponse,
 };
+
+use crate::language::Language;
 
 /// The reason that an identity provider vouches for nobody. No text has a token, a code or a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,22 @@ impl ProviderFault {
         matches!(self, Self::Refused(code) if ENDS.contains(&code.as_str()))
     }
 
+    /// The fault in the language of the page; logs have it in English.
+    pub fn in_words(&self) -> Cow<'static, str> {
+        match self {
+            Self::Away(why) => {
+                t!("the identity provider cannot be reached: {why}", why = why).into()
+            }
+            Self::Wrong(why) => t!(
+                "the identity provider's response is not valid: {why}",
+                why = why
+            )
+            .into(),
+            Self::UnknownKey => t!("no key of the identity provider has signed its response"),
+            Self::Refused(code) => t!("the identity provider refuses: {code}", code = code).into(),
+        }
+    }
+
     /// A fault of a response.
     pub(super) fn wrong(why: impl fmt::Display) -> Self {
         Self::Wrong(why.to_string())
@@ -41,14 +60,7 @@ impl ProviderFault {
 
 impl fmt::Display for ProviderFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Away(why) => write!(f, "the identity provider cannot be reached: {why}"),
-            Self::Wrong(why) => write!(f, "the identity provider's response is not valid: {why}"),
-            Self::UnknownKey => {
-                f.write_str("no key of the identity provider has signed its response")
-            }
-            Self::Refused(code) => write!(f, "the identity provider refuses: {code}"),
-        }
+        f.write_str(&Language::ENGLISH.write(|| self.in_words()))
     }
 }
 

@@ -161,8 +161,7 @@ fn enrolment_page(signed_in: &SignedIn, made: EnrolmentView) -> PageResult {
         crumb: (t!("Settings").into_owned(), "/settings".to_owned()),
         value: Some(made.token),
         is_path: false,
-        text: "Beside that Envoy: trilane agent, with this token as its enrolment token. It is good once. Credentials of accounts come when \
-            the agent was approved on the console's machine: trilane console approve, with the fingerprint that its log shows.".to_owned(),
+        text: t!("Beside that Envoy: trilane agent, with this token as its enrolment token. It is good once. Credentials of accounts come when the agent was approved on the console's machine: trilane console approve, with the fingerprint that its log shows.").into_owned(),
         until: Some(made.expires_at),
     })
 }

@@ -499,7 +499,7 @@ pub async fn test(
         .providers
         .discover(&provider.issuer, state.now())
         .await;
-    let metadata = read.map_err(|fault| ApiProblem::conflict(fault.to_string()))?;
+    let metadata = read.map_err(|fault| ApiProblem::conflict(fault.in_words()))?;
     let scopes = metadata.scopes_supported();
     Ok(DiscoveryView {
         authorization_endpoint: metadata.authorization_endpoint().to_string(),

@@ -11,7 +11,7 @@ use crate::cases::people::NewPersonBody;
 use crate::cases::people_bulk::{self, InvitedPerson, NewPeopleBody};
 use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState, Role};
-use crate::language::choices;
+use crate::language::{choices, translated};
 use crate::pages::form::Fields;
 use crate::pages::keys::{group_choices, terms};
 use crate::pages::owner_field::{OwnerField, TEAM, is_search};
@@ -171,7 +171,7 @@ fn at_lines(problem: &ApiProblem, ids: &[String], problems: &mut FieldProblems) 
             ids.get(place.parse::<usize>().ok()?)
         });
         match line {
-            Some(id) => problems.push("table", &format!("{id}: {}", placed.reason)),
+            Some(id) => problems.push("table", &format!("{id}: {}", translated(&placed.reason))),
             None if placed.path == "people" => problems.push("table", &placed.reason),
             None => problems.push(&placed.path, &placed.reason),
         }
