@@ -10,6 +10,7 @@ use crate::cases::client_sign_ins::grants::{self, GrantDecision, WaitingClient};
 use crate::cases::client_sign_ins::list::client_name;
 use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState};
+use crate::language::translated;
 
 #[derive(Template)]
 #[template(path = "device.html")]
@@ -66,7 +67,7 @@ async fn show(
             choices: choices.collect(),
             name: waiting
                 .as_ref()
-                .map(|client| client_name(&client.client).to_owned())
+                .map(|client| translated(client_name(&client.client)).into_owned())
                 .unwrap_or_default(),
             waiting,
             fields,
