@@ -166,7 +166,7 @@ pub(crate) async fn find(
         ));
     }
     if texts.into_iter().flatten().any(|text| text.contains('\0')) {
-        return Err(ApiProblem::bad("no name has a zero byte"));
+        return Err(ApiProblem::bad(text!("no name has a zero byte")));
     }
     let now = moment(now);
     let mut found: Vec<StoredKey> = Vec::new();

@@ -40,7 +40,10 @@ pub async fn find(
     caller.must(rights::SEE_KEYS)?;
     let value = asked.value.trim();
     if value.is_empty() || value.len() > LONGEST {
-        return Err(ApiProblem::invalid("value", "must be 1 to 256 bytes"));
+        return Err(ApiProblem::invalid(
+            "value",
+            text!("must be 1 to 256 bytes"),
+        ));
     }
     let mut transaction = state.store.read().await?;
     let found = stored::find_by_digest(&mut transaction, &secret::digest(value)).await?;

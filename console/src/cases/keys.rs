@@ -294,7 +294,7 @@ pub async fn list(
         .flatten()
         .any(|name| name.contains('\0'))
     {
-        return Err(ApiProblem::bad("no name has a zero byte"));
+        return Err(ApiProblem::bad(text!("no name has a zero byte")));
     }
     if asked.search.as_deref().is_some_and(secret::is_whole) {
         let detail = "a whole key does not belong into an address: POST /api/v1/keys/find";

@@ -109,7 +109,7 @@ pub async fn list(
         .as_ref()
         .is_some_and(|person| person.contains('\0'))
     {
-        return Err(ApiProblem::bad("no name has a zero byte"));
+        return Err(ApiProblem::bad(text!("no name has a zero byte")));
     }
     if let (Some(only), Some(person)) = (only_person(caller), &asked.person)
         && only != person

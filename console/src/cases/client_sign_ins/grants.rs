@@ -164,7 +164,9 @@ pub async fn begin(
 
 /// The answer to a code that nobody waits with.
 fn unknown() -> ApiProblem {
-    let reason = "is not one that a client waits with: compare it with the one in your terminal, or begin there again";
+    let reason = text!(
+        "is not one that a client waits with: compare it with the one in your terminal, or begin there again"
+    );
     ApiProblem::invalid("user_code", reason)
 }
 
@@ -181,7 +183,7 @@ async fn note_unknown(state: &ConsoleState, caller: &Caller) -> Result<ApiProble
     Ok(ApiProblem::new(
         StatusCode::TOO_MANY_REQUESTS,
         "/problems/too-many-requests",
-        "too many codes were unknown: wait a while",
+        text!("too many codes were unknown: wait a while"),
     ))
 }
 
@@ -270,7 +272,7 @@ pub async fn decide(
                 "client.deny"
             }
             (GrantDecision::Key(..) | GrantDecision::Token, _) => {
-                return Err(ApiProblem::invalid("choice", "is not what the client asks for"));
+                return Err(ApiProblem::invalid("choice", text!("is not what the client asks for")));
             }
         };
         let mut entry = caller.actor().entry(now, action, &grant.client);

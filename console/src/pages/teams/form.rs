@@ -93,7 +93,7 @@ pub(super) fn allowance(
         let typed = fields.given(name)?;
         let number = typed.parse::<u32>().ok();
         if number.is_none() {
-            problems.push(name, "must be a whole number");
+            problems.push(name, text!("must be a whole number"));
         }
         number
     };

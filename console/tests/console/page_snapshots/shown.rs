@@ -7,7 +7,7 @@ use crate::api::ApiReply;
 /// A text that differs from run to run: what stands before it, how long it is at least, and which characters it has.
 type HiddenText = (&'static str, usize, fn(char) -> bool);
 
-const HIDDEN: [HiddenText; 8] = [
+const HIDDEN: [HiddenText; 10] = [
     // The last characters of keys and tokens, which are drawn.
     ("tl-…", 4, |c| c.is_ascii_alphanumeric()),
     ("tlc-…", 4, |c| c.is_ascii_alphanumeric()),
@@ -18,6 +18,8 @@ const HIDDEN: [HiddenText; 8] = [
     // The disk of the machine.
     ("<dt>Database</dt>\n<dd>", 1, |c| c != '<'),
     ("<dt>Free on its disk</dt>\n<dd>", 1, |c| c != '<'),
+    ("<dt>数据库</dt>\n<dd>", 1, |c| c != '<'),
+    ("<dt>磁盘剩余空间</dt>\n<dd>", 1, |c| c != '<'),
     // Style and script have a digest in their names. How pages look is seen in `tests/e2e/browser`.
     ("/assets/", 1, |c| c != '"'),
 ];
