@@ -1,7 +1,7 @@
 //! Forgets what is old, goes on with erasures and voids that were broken off, and rolls usage up, a bounded number of rows at a time, so that
 //! nobody waits for it. Several consoles may do it at once: each of them finds less to do.
 //!
-//! Sums by hour, spend, the audit and published documents are never forgotten.
+//! Sums but those by session, spend, the audit and published documents are never forgotten.
 
 use core::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::sessions;
 use crate::store::old_rows::Cutoff;
 use crate::store::{
     Store, StoreError, api_tokens, client_sign_ins, device_grants, erasures, idempotency, key_feed,
-    keys, nearly_spent, requests, spend_feed, usage_days, webhooks,
+    keys, nearly_spent, requests, spend_feed, usage_days, usage_dimensions, webhooks,
 };
 
 /// The times for which data is kept.
@@ -49,9 +49,11 @@ pub async fn run(store: &Store, retention: Retention) -> Result<(), StoreError> 
         spend_feed::forget(store, today).await,
         sessions::forget(store, now).await,
         forget_others(store, now).await,
+        forget_sessions_of_requests(store, today, retention.requests).await,
         erasures::run_all(store).await,
         void::run_all(store).await,
         usage_days::roll_up(store, now).await,
+        usage_dimensions::fold(store, now).await,
     ];
     done.into_iter().collect()
 }
@@ -76,6 +78,17 @@ async fn forget_others(store: &Store, now: OffsetDateTime) -> Result<(), StoreEr
         .delete(store, &Cutoff::Period(day))
         .await?;
     Ok(())
+}
+
+/// Forgets usage by session with the lines that have the sessions.
+async fn forget_sessions_of_requests(
+    store: &Store,
+    today: Date,
+    days: u32,
+) -> Result<(), StoreError> {
+    let day = before(today, i64::from(days)).to_string();
+    let old = usage_dimensions::OLD_SESSIONS;
+    old.delete(store, &Cutoff::Period(day)).await.map(drop)
 }
 
 fn before(today: Date, days: i64) -> Date {

@@ -7,11 +7,12 @@ use time::Date;
 use utoipa::{IntoParams, ToSchema};
 
 use super::caller::Caller;
+use super::key_models::document_in_force;
 use super::paging::{ItemPage, PageParams, cursor};
 use super::problem::ApiProblem;
 use super::rights;
 use super::state::ConsoleState;
-use crate::ledger::{Measure, SignedSum, UsageColumn};
+use crate::ledger::{LABEL, Measure, SignedSum, UsageColumn};
 use crate::store::keys::StoredKey;
 use crate::store::usage_hours::{self, UsageQuery, UsageSums};
 use crate::store::{StoreError, Transaction};
@@ -21,8 +22,9 @@ use crate::store::{StoreError, Transaction};
 #[into_params(parameter_in = Query)]
 #[serde(default)]
 pub struct UsageParams {
-    /// The columns to group by, separated by commas: key, owner, team, group, model, source, account, entry, outcome, hour, day, month, currency.
-    #[param(pattern = "^[a-z,]*$")]
+    /// The columns to group by, separated by commas: key, owner, team, group, model, source, account, entry, outcome, hour, day, month, currency;
+    /// and one of client, session, label:NAME, which goes with key, owner, team, day, month and currency, and with whole days.
+    #[param(pattern = "^[a-z0-9,:_-]*$")]
     pub(crate) by: String,
     /// From this hour on, by the beginning of requests, in UTC: `2026-11-24T17`, or a day.
     pub(crate) since: Option<String>,
@@ -45,8 +47,9 @@ pub struct UsageParams {
 /// Usage with the same values, in one currency.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct UsageView {
-    /// The values that were asked for, by their names. Empty where requests have none.
-    pub(crate) values: BTreeMap<&'static str, String>,
+    /// The values that were asked for, by their names. Empty where requests have none; of a client, a session or a label: the rest of a day,
+    /// behind the greatest.
+    pub(crate) values: BTreeMap<String, String>,
     /// The same, and the currency, as the cursor has them.
     #[serde(skip)]
     #[schema(ignore)]
@@ -106,7 +109,7 @@ pub(super) fn view(by: &[UsageColumn], sums: UsageSums, caller: &Caller) -> Usag
 
 fn shown(by: &[UsageColumn], sums: UsageSums, sees_costs: bool) -> UsageView {
     let margin = SignedSum::difference(&sums.costed_charge, &sums.cost);
-    let names = by.iter().map(|column| column.name());
+    let names = by.iter().map(|column| column.name().to_owned());
     let measures = Measure::ALL.into_iter().map(Measure::name);
     UsageView {
         place: place(&sums),
@@ -136,6 +139,58 @@ fn columns(by: &str) -> Result<Vec<UsageColumn>, ApiProblem> {
         return Err(ApiProblem::bad(text!("by has a name twice")));
     }
     Ok(columns)
+}
+
+/// The names of the columns of labels in the document in force.
+///
+/// # Errors
+/// The caller may not see usage, or those of the database.
+pub(crate) async fn labels(
+    state: &ConsoleState,
+    caller: &Caller,
+) -> Result<Vec<String>, ApiProblem> {
+    caller.must(rights::SEE_USAGE)?;
+    let mut transaction = state.store.read().await?;
+    let document = document_in_force(&mut transaction).await?;
+    transaction.rollback().await;
+    let labels = document
+        .and_then(|document| document.labels)
+        .unwrap_or_default();
+    Ok(labels
+        .into_keys()
+        .map(|name| format!("{LABEL}{name}"))
+        .collect())
+}
+
+/// Checks that what is asked for is added up: beside a column that requests say of themselves there are only a few.
+fn check_dimension(by: &[UsageColumn], asked: &UsageParams) -> Result<(), ApiProblem> {
+    let Some(dimension) = by.iter().find(|column| column.is_dimension()) else {
+        return Ok(());
+    };
+    let goes_with = |column: &UsageColumn| {
+        let with = [
+            UsageColumn::Key,
+            UsageColumn::Owner,
+            UsageColumn::Team,
+            UsageColumn::Day,
+            UsageColumn::Month,
+            UsageColumn::Currency,
+        ];
+        column == dimension || with.contains(column)
+    };
+    let others = [&asked.group, &asked.model, &asked.account];
+    let times = [&asked.since, &asked.until].into_iter().flatten();
+    let is_day = |time: &String| time.len() == 10 || time.ends_with("T00");
+    if by.iter().all(goes_with)
+        && others.iter().all(|of| of.is_none())
+        && times.into_iter().all(is_day)
+    {
+        return Ok(());
+    }
+    Err(ApiProblem::bad(format!(
+        "usage by {} is added up by day, and goes with the columns key, owner, team, day, month and currency, the filters key, owner and team, and whole days",
+        dimension.name()
+    )))
 }
 
 /// The first hour of a period.
@@ -259,6 +314,7 @@ fn query(
     if names.into_iter().flatten().any(|name| name.contains('\0')) {
         return Err(ApiProblem::bad(text!("no name has a zero byte")));
     }
+    check_dimension(by, &asked)?;
     Ok(UsageQuery {
         by: by.to_vec(),
         since: hour("since", asked.since)?,

@@ -19,10 +19,18 @@ pub fn too_many() -> ApiProblem {
 ///
 /// # Errors
 /// None but of the console itself.
-pub fn usage_file(name: &str, by: &[&str], rows: &[UsageView]) -> Result<CsvFile, ApiProblem> {
+pub fn usage_file(
+    name: &str,
+    by: &[impl AsRef<str>],
+    rows: &[UsageView],
+) -> Result<CsvFile, ApiProblem> {
     let measures = Measure::ALL.map(Measure::name);
     // The currency has a column in any case.
-    let by = || by.iter().copied().filter(|name| *name != "currency");
+    let by = || {
+        by.iter()
+            .map(AsRef::as_ref)
+            .filter(|name| *name != "currency")
+    };
     let has_costs = rows.iter().any(|row| row.cost.is_some());
     let costs: &[&str] = if has_costs {
         &["costed_charge", "cost", "margin"]

@@ -83,13 +83,13 @@ async fn ranked(
         ));
     }
     let by = asked.by;
-    if !by.is_stored() || by.is_period() || by == UsageColumn::Currency {
+    if !by.is_stored() || by.is_period() || by.is_dimension() || by == UsageColumn::Currency {
         return Err(ApiProblem::bad("by has a name that usage is not ranked by"));
     }
     let since = hour("since", asked.since)?;
     let until = hour("until", asked.until)?;
     let top = TopQuery {
-        by,
+        by: by.clone(),
         since: since.as_deref(),
         until: until.as_deref(),
         owner: caller.only_owner(),
@@ -109,7 +109,7 @@ async fn ranked(
         return Ok(Some(TopList { items: Vec::new() }));
     }
     let query = UsageQuery {
-        by: vec![by],
+        by: vec![by.clone()],
         since: since.clone(),
         until: until.clone(),
         among: Some(values.clone()),
@@ -129,7 +129,9 @@ async fn ranked(
         .filter(|sums| sums.currency == asked.currency)
         .collect();
     sums.sort_by_key(rank);
-    let items = sums.into_iter().map(|sums| view(&[by], sums, caller));
+    let items = sums
+        .into_iter()
+        .map(|sums| view(core::slice::from_ref(&by), sums, caller));
     Ok(Some(TopList {
         items: items.collect(),
     }))

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use memchr::{memchr, memchr_iter};
 use time::{Duration, OffsetDateTime};
+use trilane::config::labels::Label;
 use trilane::limits::{Period, SubjectKind, Window, member_id, member_parts};
 use trilane::money::Amount;
 
 use super::batch::LedgerBatch;
-use crate::ledger::{LedgerRecord, Sum, Unread, owner_member};
+use crate::ledger::{LABEL, LedgerRecord, Sum, Unread, UsageColumn, owner_member};
 use crate::store::account_answers::{AccountAnswers, AccountName, Refusal};
 use crate::store::erasures::Pseudonyms;
 use crate::store::hour_counts::{self, AttemptKey, FirstByteKey};
@@ -18,6 +19,7 @@ use crate::store::request_ids;
 use crate::store::requests::StoredRequest;
 use crate::store::spend::SpendKey;
 use crate::store::spend_feed::ShareKey;
+use crate::store::usage_dimensions::{self, DimensionKey, DimensionRows};
 use crate::store::usage_rows::{OWNER, UsageKey, UsageRows};
 use crate::timestamp::{hour, microseconds};
 
@@ -31,6 +33,11 @@ const KEPT: usize = 1000;
 
 /// The most of a vendor's code that is kept, in characters: as the gateway writes it.
 const CODE: usize = 64;
+
+/// The labels of a line that are added up: a document has no more.
+const LABELS: usize = 4;
+/// The longest client, session or value of a label that is added up, in bytes: gateways write shorter ones.
+const LONGEST_VALUE: usize = 128;
 
 /// The reason of lines that are kept aside because somebody has made them void.
 pub const VOID: &str = "void";
@@ -50,6 +57,8 @@ pub struct BatchSums {
     void: Vec<(i64, i64)>,
     /// Usage by hour.
     pub hours: UsageRows,
+    /// Usage by day and by what requests say of themselves.
+    pub dimensions: DimensionRows,
     /// Charges by subject and period.
     pub charges: BTreeMap<SpendKey, Sum>,
     /// Those of them that a process has in its own counters.
@@ -215,6 +224,7 @@ impl BatchSums {
             text(record.currency()),
         ]);
         self.count(record);
+        self.add_dimensions(record, &key);
         self.hours.entry(key).or_default().add(record);
         // A key that is refused was not used.
         if !record.key().is_empty() && record.status_code() != 401 {
@@ -248,6 +258,34 @@ impl BatchSums {
         }
     }
 
+    /// Adds up what a record says of its request.
+    fn add_dimensions(&mut self, record: &LedgerRecord<'_>, hours: &UsageKey) {
+        let [hour, key, owner, team, .., currency] = hours;
+        let day = hour.get(..10).unwrap_or(hour);
+        let labels = record.labels().filter(|(name, _)| Label::is_name(name));
+        let labels = labels.map(|(name, value)| (format!("{LABEL}{name}"), value));
+        let own = [
+            (UsageColumn::Client, record.client()),
+            (UsageColumn::Session, record.session()),
+        ];
+        let own = own.map(|(column, value)| (column.name().to_owned(), value));
+        let of_request = own.into_iter().chain(labels.take(LABELS));
+        for (dimension, value) in
+            of_request.filter(|(_, value)| (1..=LONGEST_VALUE).contains(&value.len()))
+        {
+            let key = DimensionKey::from([
+                dimension,
+                day.to_owned(),
+                key.clone(),
+                owner.clone(),
+                team.clone(),
+                text(value),
+                currency.clone(),
+            ]);
+            self.dimensions.entry(key).or_default().add(record);
+        }
+    }
+
     /// Gives what belongs to persons whose data is erased to their pseudonyms.
     pub fn give_pseudonyms(&mut self, pseudonyms: &Pseudonyms) {
         if pseudonyms.is_empty() {
@@ -277,6 +315,10 @@ impl BatchSums {
         for (mut key, totals) in mem::take(&mut self.hours) {
             give(key.get_mut(OWNER), &others);
             self.hours.entry(key).or_default().add_all(&totals);
+        }
+        for (mut key, totals) in mem::take(&mut self.dimensions) {
+            give(key.get_mut(usage_dimensions::OWNER), &others);
+            self.dimensions.entry(key).or_default().add_all(&totals);
         }
         for (mut key, charge) in mem::take(&mut self.charges) {
             give_subject(&mut key, &others);

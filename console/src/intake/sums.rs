@@ -2,7 +2,8 @@
 
 use super::batch_sums::BatchSums;
 use crate::store::{
-    StoreError, SumChange, Transaction, account_answers, hour_counts, spend, spend_feed, usage_days,
+    StoreError, SumChange, Transaction, account_answers, hour_counts, spend, spend_feed,
+    usage_days, usage_dimensions,
 };
 
 /// Adds all that lines of an Envoy add up to, or takes it away.
@@ -16,6 +17,7 @@ pub(super) async fn change(
     (change, now): (SumChange, i64),
 ) -> Result<(), StoreError> {
     usage_days::change(transaction, &of.hours, change).await?;
+    usage_dimensions::change(transaction, &of.dimensions, change).await?;
     hour_counts::change_first_bytes(transaction, &of.first_bytes, change).await?;
     hour_counts::change_attempts(transaction, &of.attempts, change).await?;
     spend::change(transaction, &of.charges, change).await?;

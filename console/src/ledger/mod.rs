@@ -14,4 +14,4 @@ pub use measure::Measure;
 pub use record::{LedgerRecord, Unread};
 pub use signed_sum::SignedSum;
 pub use totals::UsageTotals;
-pub use usage_column::UsageColumn;
+pub use usage_column::{LABEL, UsageColumn};

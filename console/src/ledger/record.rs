@@ -1,6 +1,7 @@
 //! A record of the ledger, and why a line gives none.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use hashbrown::HashSet;
 use serde::Deserialize;
@@ -233,6 +234,31 @@ impl<'a> LedgerRecord<'a> {
         present(&self.line.outcome)
     }
 
+    /// Returns the name and version of the client.
+    pub fn client(&self) -> &str {
+        said(&self.line.client)
+    }
+
+    /// Returns the session that the client names.
+    pub fn session(&self) -> &str {
+        said(&self.line.session)
+    }
+
+    /// The labels: names and values.
+    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        let labels = self.line.labels.as_ref().and_then(Lenient::valid);
+        let labels = labels.into_iter().flatten();
+        labels.map(|(LineText(name), LineText(value))| (&**name, &**value))
+    }
+
+    /// Returns the value of a label.
+    pub fn label(&self, name: &str) -> &str {
+        let mut labels = self.labels();
+        labels
+            .find(|(of, _)| *of == name)
+            .map_or("", |(_, value)| value)
+    }
+
     /// The cost by the vendor's word, in dollars; `None` where it says nothing, or no cost that can be.
     pub fn reported_cost(&self) -> Option<Amount> {
         charge::parse(present(&self.line.reported_cost)).ok()
@@ -341,6 +367,12 @@ struct LineMembers<'a> {
     entry: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.model")]
     model: Option<LineText<'a>>,
+    #[serde(borrow, rename = "trilane.client")]
+    client: Option<Lenient<LineText<'a>>>,
+    #[serde(borrow, rename = "trilane.session")]
+    session: Option<Lenient<LineText<'a>>>,
+    #[serde(borrow, rename = "trilane.labels")]
+    labels: Option<Lenient<BTreeMap<LineText<'a>, LineText<'a>>>>,
     #[serde(borrow, rename = "trilane.charge")]
     charge: Option<LineText<'a>>,
     #[serde(borrow, rename = "trilane.cost")]
@@ -424,12 +456,20 @@ impl<T> Lenient<T> {
 
 /// A string that is borrowed from the line unless it has escapes. (A type of its own, because serde
 /// always copies what is an `Option<Cow<str>>`.)
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 struct LineText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The text, empty if there is none, for which Envoy writes `-`.
 fn present<'a>(text: &'a Option<LineText<'_>>) -> &'a str {
     match text {
+        Some(LineText(text)) if text != "-" => text,
+        _ => "",
+    }
+}
+
+/// The same of a text that few need.
+fn said<'a>(text: &'a Option<Lenient<LineText<'_>>>) -> &'a str {
+    match text.as_ref().and_then(Lenient::valid) {
         Some(LineText(text)) if text != "-" => text,
         _ => "",
     }

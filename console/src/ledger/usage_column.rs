@@ -3,15 +3,18 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use trilane::config::labels::Label;
 use trilane::limits::{Period, Window};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::record::LedgerRecord;
 use crate::timestamp;
 
 /// A property that usage is grouped by.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum UsageColumn {
     /// The account key's id.
     #[default]
@@ -42,11 +45,20 @@ pub enum UsageColumn {
     Month,
     /// The charge's currency.
     Currency,
+    /// The name and version of the client.
+    Client,
+    /// The session that the client names.
+    Session,
+    /// The value of a label: the name of the column, which is [`LABEL`] and the name of the label.
+    Label(String),
 }
 
+/// The prefix of the names of columns that are labels.
+pub const LABEL: &str = "label:";
+
 impl UsageColumn {
-    /// All.
-    pub const ALL: [Self; 14] = [
+    /// All except labels.
+    pub const ALL: [Self; 16] = [
         Self::Key,
         Self::Owner,
         Self::Team,
@@ -61,10 +73,12 @@ impl UsageColumn {
         Self::Day,
         Self::Month,
         Self::Currency,
+        Self::Client,
+        Self::Session,
     ];
 
     /// Returns the name, which is the same in every format.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Key => "key",
             Self::Owner => "owner",
@@ -80,16 +94,23 @@ impl UsageColumn {
             Self::Day => "day",
             Self::Month => "month",
             Self::Currency => "currency",
+            Self::Client => "client",
+            Self::Session => "session",
+            Self::Label(name) => name,
         }
     }
 
     /// The column of a name.
     pub fn of(name: &str) -> Option<Self> {
+        let label = name.strip_prefix(LABEL);
+        if label.is_some_and(Label::is_name) {
+            return Some(Self::Label(name.to_owned()));
+        }
         Self::ALL.into_iter().find(|column| column.name() == name)
     }
 
     /// Returns the meaning of its values, for the help of the command.
-    pub fn help(self) -> &'static str {
+    pub fn help(&self) -> &'static str {
         match self {
             Self::Key => "The account key's id",
             Self::Owner => "The owner that the key belongs to",
@@ -105,21 +126,29 @@ impl UsageColumn {
             Self::Day => "UTC, as 2026-11-21",
             Self::Month => "UTC, as 2026-11",
             Self::Currency => "The charge's currency",
+            Self::Client => "The name and version of the client",
+            Self::Session => "The session that the client names",
+            Self::Label(_) => "The value of this label",
         }
     }
 
     /// Whether a console adds up by it.
-    pub fn is_stored(self) -> bool {
-        self != Self::Status
+    pub fn is_stored(&self) -> bool {
+        *self != Self::Status
+    }
+
+    /// Whether its values are what requests say of themselves: usage is added up by one such column at a time.
+    pub fn is_dimension(&self) -> bool {
+        matches!(self, Self::Client | Self::Session | Self::Label(_))
     }
 
     /// Whether its values are periods.
-    pub fn is_period(self) -> bool {
+    pub fn is_period(&self) -> bool {
         matches!(self, Self::Hour | Self::Day | Self::Month)
     }
 
     /// The record's value; empty where it has none.
-    pub fn value<'a>(self, record: &'a LedgerRecord<'_>) -> Cow<'a, str> {
+    pub fn value<'a>(&self, record: &'a LedgerRecord<'_>) -> Cow<'a, str> {
         let time = record.time;
         Cow::Borrowed(match self {
             Self::Key => record.key(),
@@ -136,9 +165,36 @@ impl UsageColumn {
             Self::Day => return Period::of(Window::Day, time.date()).to_string().into(),
             Self::Month => return Period::of(Window::Month, time.date()).to_string().into(),
             Self::Currency => record.currency(),
+            Self::Client => record.client(),
+            Self::Session => record.session(),
+            Self::Label(name) => record.label(name.strip_prefix(LABEL).unwrap_or(name)),
         })
     }
 }
+
+impl TryFrom<String> for UsageColumn {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        Self::of(&name).ok_or("is no column of usage")
+    }
+}
+
+impl PartialSchema for UsageColumn {
+    fn schema() -> RefOr<Schema> {
+        let ranked = Self::ALL
+            .into_iter()
+            .filter(|column| !column.is_dimension());
+        let names = ranked.map(|column| column.name().to_owned());
+        let names = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(names));
+        let named = names.description(Some("A property that usage is grouped by."));
+        named.build().into()
+    }
+}
+
+impl ToSchema for UsageColumn {}
 
 #[cfg(test)]
 mod tests {
@@ -158,6 +214,49 @@ mod tests {
         for column in UsageColumn::ALL {
             assert_eq!(UsageColumn::of(column.name()), Some(column));
         }
-        assert_eq!(UsageColumn::of("person"), None);
+        for (name, want) in [
+            ("label:project", true),
+            ("label:a-1_b", true),
+            ("label:", false),
+            ("label:Project", false),
+            ("label", false),
+            ("person", false),
+        ] {
+            let column = UsageColumn::of(name);
+            assert_eq!(column.is_some(), want, "{name}");
+            assert!(column.is_none_or(|column| column.name() == name && column.is_dimension()));
+        }
+    }
+
+    #[test]
+    fn what_a_request_says_of_itself() {
+        let said = |members: &str| {
+            let line = format!(
+                r#"{{"timestamp":"2026-11-01T00:30:00Z","trilane.usage.status":"none"{members}}}"#
+            );
+            let record = LedgerRecord::parse(line.as_bytes()).unwrap();
+            let columns = ["client", "session", "label:project", "label:task"];
+            columns.map(|name| UsageColumn::of(name).unwrap().value(&record).into_owned())
+        };
+        for (case, members, want) in [
+            ("nothing", "", ["", "", "", ""]),
+            (
+                "all",
+                r#","trilane.client":"c/1.2","trilane.session":"s-1","trilane.labels":{"project":"p","task":"-"}"#,
+                ["c/1.2", "s-1", "p", "-"],
+            ),
+            (
+                "what Envoy writes for nothing",
+                r#","trilane.client":"-","trilane.session":null,"trilane.labels":{}"#,
+                ["", "", "", ""],
+            ),
+            (
+                "what no gateway writes",
+                r#","trilane.client":1,"trilane.session":["s"],"trilane.labels":{"project":1}"#,
+                ["", "", "", ""],
+            ),
+        ] {
+            assert_eq!(said(members), want, "{case}");
+        }
     }
 }

@@ -77,6 +77,7 @@ mod sum_table;
 pub mod teams;
 mod transaction;
 pub mod usage_days;
+pub mod usage_dimensions;
 pub mod usage_hours;
 mod usage_parts;
 pub mod usage_rows;

@@ -1,5 +1,7 @@
 //! Tables of sums: what lines add up to, by a primary key. Counts and amounts are added up by the database, the same on both engines.
 
+use std::collections::BTreeSet;
+
 use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Row, Type};
 
 use super::sqlite_rows::{self, ROWS};
@@ -196,7 +198,8 @@ impl SumTable {
         )
     }
 
-    /// Takes sums away from rows that there are. A row that has nothing left goes; one that is forgotten stays so.
+    /// Takes sums away from rows that there are. A row that has nothing left goes; one that is forgotten stays so, and so does one
+    /// that never had as much. Returns the places of those.
     ///
     /// # Errors
     /// Those of the database.
@@ -204,7 +207,7 @@ impl SumTable {
         &self,
         transaction: &mut Transaction,
         rows: &[SumRow<'_>],
-    ) -> Result<(), StoreError> {
+    ) -> Result<BTreeSet<usize>, StoreError> {
         let equal = self.key.iter().zip(1_usize..).enumerate();
         let equal = equal.map(|(at, (name, place))| {
             format!("{name} = {}", self.value(at, &format!("${place}")))
@@ -216,15 +219,20 @@ impl SumTable {
             .zip(self.key.len().saturating_add(1)..);
         let set = set.map(|(name, place)| format!("{name} = {name} - ${place}"));
         let set = set.collect::<Vec<_>>().join(", ");
+        let counts = self.counts.iter().zip(self.key.len().saturating_add(1)..);
+        let enough = counts.map(|(name, place)| format!("{name} >= ${place}"));
+        let enough = core::iter::once(key.clone()).chain(enough);
+        let enough = enough.collect::<Vec<_>>().join(" AND ");
         let amounts = self.amounts.iter();
         let amounts = amounts.flat_map(|name| carried(amount_columns(name)));
         let nothing = self.counts.iter().cloned().chain(amounts);
         let nothing = nothing.map(|sum| format!("{sum} = 0"));
         let nothing = nothing.collect::<Vec<_>>().join(" AND ");
         let table = self.name;
-        let update = format!("UPDATE {table} SET {set} WHERE {key}");
+        let update = format!("UPDATE {table} SET {set} WHERE {enough}");
         let delete = format!("DELETE FROM {table} WHERE {key} AND {nothing}");
-        for row in rows {
+        let mut missing = BTreeSet::new();
+        for (place, row) in rows.iter().enumerate() {
             on_either!(&mut *transaction, connection => {
                 let mut query = sqlx::query(AssertSqlSafe(update.clone()));
                 for text in &row.key {
@@ -233,7 +241,10 @@ impl SumTable {
                 for sum in row.sums() {
                     query = query.bind(sum);
                 }
-                query.execute(&mut *connection).await?;
+                if query.execute(&mut *connection).await?.rows_affected() == 0 {
+                    missing.insert(place);
+                    continue;
+                }
                 let mut query = sqlx::query(AssertSqlSafe(delete.clone()));
                 for text in &row.key {
                     query = query.bind(*text);
@@ -241,7 +252,7 @@ impl SumTable {
                 query.execute(connection).await?;
             });
         }
-        Ok(())
+        Ok(missing)
     }
 
     /// Adds rows, or takes them away.
@@ -256,7 +267,7 @@ impl SumTable {
     ) -> Result<(), StoreError> {
         match change {
             SumChange::Add => self.add(transaction, rows).await,
-            SumChange::Subtract => self.subtract(transaction, rows).await,
+            SumChange::Subtract => self.subtract(transaction, rows).await.map(drop),
         }
     }
 }

@@ -471,6 +471,26 @@ CREATE TABLE usage_by_day_to (
 );
 INSERT INTO usage_by_day_to (one, hour, key_id) VALUES (1, '', '');
 
+-- Sums by day (UTC, when the request began) and by what requests say of themselves: `client`, `session`, or a label, such as
+-- `label:project`. Requests that say nothing of it are in no row. Of a day that is over each key has its greatest values, and a row
+-- without a value has the rest.
+CREATE TABLE usage_by_dimension (
+  dimension {text} NOT NULL, day {text} NOT NULL, key_id {text} NOT NULL, owner {text} NOT NULL, team {text} NOT NULL,
+  value {text} NOT NULL, currency {text} NOT NULL,
+  {sums}
+  PRIMARY KEY (dimension, day, key_id, owner, team, value, currency)
+) {by key, roomy};
+CREATE INDEX usage_by_dimension_by_day ON usage_by_dimension (day, key_id);
+CREATE INDEX usage_by_dimension_by_owner ON usage_by_dimension (owner, day);
+
+-- Up to which day and key that is so.
+CREATE TABLE usage_by_dimension_to (
+  one    INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  day    {text} NOT NULL,
+  key_id {text} NOT NULL
+);
+INSERT INTO usage_by_dimension_to (one, day, key_id) VALUES (1, '', '');
+
 -- How many requests of an hour had the first byte of their response within so many milliseconds: each counts in the narrowest.
 CREATE TABLE first_byte_hours (
   hour      TEXT NOT NULL,

@@ -90,10 +90,14 @@ pub async fn change(
 /// # Errors
 /// Those of the database; some may be rolled up.
 pub async fn roll_up(store: &Store, now: OffsetDateTime) -> Result<(), StoreError> {
-    let until = now.checked_sub(LATER).unwrap_or(now);
-    let until = timestamp::hour(until);
+    let until = over(now);
     while roll_up_some(store, &until).await? {}
     Ok(())
+}
+
+/// The hour before which hours are over, and most of their lines have come.
+pub(super) fn over(now: OffsetDateTime) -> String {
+    timestamp::hour(now.checked_sub(LATER).unwrap_or(now))
 }
 
 /// Rolls up the next rows of hours before an hour. Whether there were any.
@@ -104,7 +108,11 @@ pub async fn roll_up_some(store: &Store, until: &str) -> Result<bool, StoreError
     in_transaction!(store, transaction => step(transaction, until).await)
 }
 
-async fn step(transaction: &mut Transaction, until: &str) -> Result<bool, StoreError> {
+/// Takes the lock to move the place, until the transaction ends.
+///
+/// # Errors
+/// [`StoreError::Conflict`]: somebody adds rows for longer than it is waited for.
+pub(super) async fn lock_place(transaction: &mut Transaction) -> Result<(), StoreError> {
     if let Transaction::Postgres(inner) = transaction {
         sqlx::query(WAIT).execute(&mut **inner).await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)")
@@ -112,6 +120,11 @@ async fn step(transaction: &mut Transaction, until: &str) -> Result<bool, StoreE
             .execute(&mut **inner)
             .await?;
     }
+    Ok(())
+}
+
+async fn step(transaction: &mut Transaction, until: &str) -> Result<bool, StoreError> {
+    lock_place(transaction).await?;
     let RolledUp([from_hour, from_key]) = rolled_up(transaction).await?;
     let behind = "hour >= $1 AND (hour, key_id) > ($1, $2) AND hour < $3";
     let last = format!(

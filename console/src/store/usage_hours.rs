@@ -10,7 +10,8 @@ use crate::ledger::{Measure, Sum, UsageColumn};
 /// A query for usage: sums by some columns, of some rows.
 #[derive(Debug, Clone, Default)]
 pub struct UsageQuery {
-    /// The columns to group by, beside the currency. `day` and `month` are parts of the hour.
+    /// The columns to group by, beside the currency. `day` and `month` are parts of the hour. Beside one that is a dimension
+    /// there are only keys, owners, teams and whole days.
     pub by: Vec<UsageColumn>,
     /// From this hour on: `2026-11-24T00`.
     pub since: Option<String>,
@@ -37,6 +38,12 @@ pub struct UsageQuery {
 }
 
 impl UsageQuery {
+    /// The dimension that it looks at: the name of a column.
+    pub(super) fn dimension(&self) -> Option<&str> {
+        let column = self.by.iter().find(|column| column.is_dimension());
+        column.map(UsageColumn::name)
+    }
+
     /// Whether it looks at keys, owners or teams. What does not is read where all of them are added up.
     pub(super) fn is_of_keys(&self) -> bool {
         let of = [UsageColumn::Key, UsageColumn::Owner, UsageColumn::Team];
@@ -48,13 +55,14 @@ impl UsageQuery {
 }
 
 /// Returns the SQL expression of a column in a row of hours. No row has a status.
-pub(super) fn expression(column: UsageColumn) -> &'static str {
+pub(super) fn expression(column: &UsageColumn) -> &str {
     match column {
         UsageColumn::Day => "substr(hour, 1, 10)",
         UsageColumn::Month => "substr(hour, 1, 7)",
         UsageColumn::Key => "key_id",
         UsageColumn::Group => "group_id",
         UsageColumn::Status => "''",
+        column if column.is_dimension() => "value",
         other => other.name(),
     }
 }

@@ -4,6 +4,7 @@ use time::{Date, format_description::well_known::Iso8601};
 
 use super::conditions::Conditions;
 use super::usage_days::RolledUp;
+use super::usage_dimensions;
 use super::usage_hours::{self, UsageQuery};
 use super::usage_rows::{UsageTable, joined, sum_columns};
 use crate::ledger::UsageColumn;
@@ -11,23 +12,33 @@ use crate::ledger::UsageColumn;
 /// The choice of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct UsagePart {
-    table: UsageTable,
+    table: &'static str,
+    /// The column of its period.
+    period: &'static str,
     /// Whether it is only what is behind the place that is rolled up to.
     is_behind: bool,
 }
 
 impl UsagePart {
+    /// Days by a dimension.
+    const DIMENSIONS: Self = Self {
+        table: usage_dimensions::TABLE,
+        period: "day",
+        is_behind: false,
+    };
+
     /// All rows of a table.
     fn all(table: UsageTable) -> Self {
         Self {
-            table,
+            table: table.name(),
+            period: table.period(),
             is_behind: false,
         }
     }
 
     /// Returns the SQL expression for a column of hours in this part.
     fn column(self, column: &str) -> String {
-        column.replace("hour", self.table.period())
+        column.replace("hour", self.period)
     }
 
     fn behind(self, to: &RolledUp) -> &[String] {
@@ -74,6 +85,11 @@ impl UsageParts {
 
     fn periods<'a>(&'a self, asked: &'a UsageQuery, to: &'a RolledUp) -> Vec<PartPeriod<'a>> {
         let (since, until) = (asked.since.as_deref(), asked.until.as_deref());
+        if asked.dimension().is_some() {
+            // Whole days are asked for, and there is nothing else.
+            let (from, before) = (self.from_day.as_deref(), self.until_day.as_deref());
+            return vec![(UsagePart::DIMENSIONS, from, before)];
+        }
         let (hours, days) = if asked.is_of_keys() {
             (UsageTable::Hours, UsageTable::Days)
         } else {
@@ -142,21 +158,19 @@ pub fn rows_of_parts<'a>(
     let mut values = Vec::new();
     let mut selects = Vec::new();
     for (part, since, until) in parts.periods(asked, to) {
-        let by = asked
-            .by
-            .iter()
-            .map(|column| usage_hours::expression(*column));
+        let by = asked.by.iter().map(usage_hours::expression);
         let by: Vec<_> = by
             .chain(["currency"])
             .map(|column| part.column(column))
             .collect();
         let first = by.first().map_or("currency", String::as_str);
-        let period = part.table.period();
+        let period = part.period;
         let (from, before) = (format!("{period} >="), format!("{period} <"));
         let after = asked.after.as_deref().unwrap_or_default();
         let rows_of = Conditions::numbered_behind(values.len())
             .and(&from, since)
             .and(&before, until)
+            .and("dimension =", asked.dimension())
             .and("key_id =", asked.key.as_deref())
             .and_among(first, asked.among.as_deref())
             .and("owner =", asked.owner.as_deref())
@@ -174,7 +188,7 @@ pub fn rows_of_parts<'a>(
             // SQLite takes no order and no limit in a part of a union itself.
             "SELECT * FROM (SELECT {by}, {read} FROM {table} {rows_of} {behind}) AS part",
             by = joined(named),
-            table = part.table.name(),
+            table = part.table,
             rows_of = rows_of.sql(),
         ));
         values.extend(rows_of.values());

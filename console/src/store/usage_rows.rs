@@ -142,22 +142,32 @@ pub async fn change(
         }
         &of_table
     };
+    let mut rows = sum_rows(rows)?;
+    for row in &mut rows {
+        let key = table.places().filter_map(|place| row.key.get(place));
+        row.key = key.copied().collect();
+    }
+    table.sums().change(transaction, &rows, change).await
+}
+
+/// The sums as rows of a table.
+///
+/// # Errors
+/// A count is too large.
+pub(super) fn sum_rows<const N: usize>(
+    rows: &BTreeMap<[String; N], UsageTotals>,
+) -> Result<Vec<SumRow<'_>>, StoreError> {
     let rows = rows.iter().map(|(key, totals)| {
         let counts = Measure::ALL
             .into_iter()
             .map(|measure| count(totals, measure));
         Ok(SumRow {
-            key: table
-                .places()
-                .filter_map(|place| key.get(place))
-                .map(String::as_str)
-                .collect(),
+            key: key.iter().map(String::as_str).collect(),
             counts: counts.collect::<Result<_, StoreError>>()?,
             amounts: totals.amounts().to_vec(),
         })
     });
-    let rows: Vec<_> = rows.collect::<Result<_, StoreError>>()?;
-    table.sums().change(transaction, &rows, change).await
+    rows.collect()
 }
 
 fn count(totals: &UsageTotals, measure: Measure) -> Result<i64, StoreError> {
@@ -174,17 +184,17 @@ pub fn add_row(rows: &mut UsageRows, key: UsageKey, totals: &UsageTotals) {
 ///
 /// # Errors
 /// Those of the database.
-pub async fn take_of_owner(
+pub(super) async fn take_of_owner<const N: usize>(
     transaction: &mut Transaction,
-    table: UsageTable,
+    table: &SumTable,
     owner: &str,
-) -> Result<UsageRows, StoreError> {
+) -> Result<BTreeMap<[String; N], UsageTotals>, StoreError> {
     let lock = match transaction {
         Transaction::Sqlite(..) => "",
         Transaction::Postgres(_) => " FOR UPDATE",
     };
-    let key_columns = table.key_columns().join(", ");
-    let name = table.name();
+    let key_columns = table.key.join(", ");
+    let name = table.name;
     // Locked in the order of the primary key, as those who add to them do.
     let sql = format!(
         "DELETE FROM {name} WHERE ({key_columns}) IN \
@@ -192,26 +202,26 @@ pub async fn take_of_owner(
          RETURNING {key_columns}, {sums}",
         sums = sum_columns().join(", "),
     );
-    let mut rows = UsageRows::new();
+    let mut rows = BTreeMap::new();
     on_either!(transaction, connection => {
         for row in sqlx::query(AssertSqlSafe(sql)).bind(owner).fetch_all(connection).await? {
-            rows.insert(key(&row)?, totals(&row, COLUMNS.len().saturating_add(1))?);
+            rows.insert(key(&row)?, totals(&row, N)?);
         }
     });
     Ok(rows)
 }
 
-/// The period of a row and the values of [`COLUMNS`], which stand first in it.
+/// The values of a primary key, which stand first in a row.
 ///
 /// # Errors
 /// The row is not one.
-pub fn key<R>(row: &R) -> Result<UsageKey, StoreError>
+pub(super) fn key<R, const N: usize>(row: &R) -> Result<[String; N], StoreError>
 where
     R: Row,
     usize: ColumnIndex<R>,
     for<'r> String: Decode<'r, R::Database> + Type<R::Database>,
 {
-    let mut key = UsageKey::default();
+    let mut key = [const { String::new() }; N];
     for (place, value) in key.iter_mut().enumerate() {
         *value = row.try_get(place)?;
     }

@@ -30,7 +30,7 @@ impl TopQuery<'_> {
     /// The usage that is ranked.
     fn usage(&self) -> UsageQuery {
         UsageQuery {
-            by: vec![self.by],
+            by: vec![self.by.clone()],
             since: self.since.map(str::to_owned),
             until: self.until.map(str::to_owned),
             owner: self.owner.map(str::to_owned),

@@ -8,8 +8,6 @@ use crate::protocol::credential_name::{is_credential, words};
 
 /// The largest number of labels: each is looked for in every request.
 const MOST: usize = 4;
-/// The longest name of a label, in bytes.
-const LONGEST_NAME: usize = 32;
 /// The longest name of a header, in bytes.
 const LONGEST_HEADER: usize = 64;
 
@@ -24,11 +22,12 @@ pub(super) fn compile(
         problems.push("labels", format!("must have at most {MOST} labels"));
     }
     for (name, header) in labels {
-        if !is_name(name) {
+        if !Label::is_name(name) {
             problems.push(
                 "labels",
                 format!(
-                    "{name:?} must be a name of 1 to {LONGEST_NAME} lower-case letters, digits, `-` and `_`, a letter first"
+                    "{name:?} must be a name of 1 to {} lower-case letters, digits, `-` and `_`, a letter first",
+                    Label::LONGEST_NAME
                 ),
             );
         }
@@ -52,14 +51,6 @@ pub(super) fn compile(
         header: header.into(),
     });
     labels.collect()
-}
-
-fn is_name(text: &str) -> bool {
-    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b);
-    let first = text.bytes().next();
-    text.len() <= LONGEST_NAME
-        && first.is_some_and(|b| b.is_ascii_lowercase())
-        && text.bytes().all(is_plain)
 }
 
 fn is_header(text: &str) -> bool {

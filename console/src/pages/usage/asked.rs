@@ -2,11 +2,12 @@
 
 use super::period::UsagePeriod;
 use crate::cases::usage::UsageParams;
+use crate::ledger::UsageColumn;
 use crate::pages::form::Fields;
 use crate::text;
 
 /// The columns that rows can be grouped by: the API's name, and the title.
-pub const COLUMNS: [(&str, &str); 13] = [
+pub const COLUMNS: [(&str, &str); 15] = [
     ("day", text!("Day")),
     ("month", text!("Month")),
     ("hour", text!("Hour")),
@@ -20,6 +21,8 @@ pub const COLUMNS: [(&str, &str); 13] = [
     ("entry", text!("API style")),
     ("outcome", text!("Outcome")),
     ("currency", text!("Currency")),
+    ("client", text!("Client")),
+    ("session", text!("Session")),
 ];
 
 /// The fields of an address that choose the columns to group by.
@@ -46,7 +49,7 @@ pub struct Asked {
     /// The period.
     pub period: UsagePeriod,
     /// The columns that rows are grouped by.
-    pub by: Vec<&'static str>,
+    pub by: Vec<String>,
     /// Whether every column of figures is shown.
     pub is_wide: bool,
     /// The question to the API.
@@ -58,16 +61,14 @@ impl Asked {
     pub fn parse(query: &str, today: &str) -> Self {
         let fields = Fields::parse(query.as_bytes());
         let period = UsagePeriod::of(&fields, today);
-        let known = |name: &str| {
-            let column = COLUMNS.into_iter().find(|(of, _)| *of == name);
-            column.map(|(of, _)| of)
-        };
-        let mut by: Vec<&'static str> = Vec::new();
+        let mut by: Vec<String> = Vec::new();
         for (field, _) in GROUPINGS {
-            by.extend(known(fields.get(field)).filter(|name| !by.contains(name)));
+            let column = UsageColumn::of(fields.get(field)).filter(UsageColumn::is_stored);
+            let name = column.map(|column| column.name().to_owned());
+            by.extend(name.filter(|name| !by.contains(name)));
         }
         if by.is_empty() {
-            by.push("day");
+            by.push("day".to_owned());
         }
         let params = UsageParams {
             by: by.join(","),
@@ -100,7 +101,7 @@ impl Asked {
                 self.by
                     .get(place)
                     .filter(|_| !is_usual)
-                    .map(|name| (field, *name)),
+                    .map(|name| (field, name.as_str())),
             );
         }
         let period = self.period.fields();
@@ -164,6 +165,12 @@ mod tests {
                 "/usage?by=month&then=owner&and=entry&since=2026-01-01",
             ),
             ("by=person&since=", "day", None, "/usage?period=all"),
+            (
+                "by=label:project&then=client&since=",
+                "label:project,client",
+                None,
+                "/usage?by=label%3Aproject&then=client&period=all",
+            ),
             (
                 "since=&model=a%26b&columns=all",
                 "day",

@@ -18,7 +18,7 @@ mod tests {
     /// Usage of a model, half of it failed.
     pub fn view(model: &str, currency: &str, charge: &str, requests: u64) -> UsageView {
         UsageView {
-            values: [("model", model.to_owned())].into(),
+            values: [("model".to_owned(), model.to_owned())].into(),
             place: vec![model.to_owned(), currency.to_owned()],
             currency: currency.to_owned(),
             counts: [("requests", requests), ("failed", requests / 2)].into(),

@@ -1,5 +1,7 @@
 //! The page.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::RawQuery;
 use trilane::limits::SubjectKind;
@@ -13,6 +15,7 @@ use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::paging::{ItemPage, PageParams};
 use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::language::translated;
+use crate::ledger::{LABEL, UsageColumn};
 use crate::pages::chart::Chart;
 use crate::pages::ledger_words::outcome;
 use crate::pages::{PageResult, PageShell, Visit, page};
@@ -49,8 +52,8 @@ struct ChoiceField {
 }
 
 struct ChoiceOption {
-    value: &'static str,
-    title: &'static str,
+    value: Cow<'static, str>,
+    title: Cow<'static, str>,
     is_chosen: bool,
 }
 
@@ -59,23 +62,48 @@ fn choice_options(
     chosen: &str,
 ) -> Vec<ChoiceOption> {
     let options = all.into_iter().map(|(value, title)| ChoiceOption {
-        value,
-        title,
+        value: value.into(),
+        title: title.into(),
         is_chosen: value == chosen,
     });
     options.collect()
 }
 
+/// The title of a column of rows.
+fn column_title(name: &str) -> Cow<'static, str> {
+    let column = COLUMNS.iter().find(|(of, _)| *of == name);
+    match column {
+        Some((_, title)) => (*title).into(),
+        None => t!(
+            "Label {name}",
+            name = name.strip_prefix(LABEL).unwrap_or(name)
+        )
+        .into(),
+    }
+}
+
+/// The options of a field of labels.
+fn label_options(labels: &[String], chosen: &str) -> Vec<ChoiceOption> {
+    let options = labels.iter().map(|name| ChoiceOption {
+        title: column_title(name),
+        is_chosen: name == chosen,
+        value: name.clone().into(),
+    });
+    options.collect()
+}
+
 /// The fields of the columns to group by.
-fn groupings(by: &[&'static str]) -> Vec<ChoiceField> {
+fn groupings(by: &[String], labels: &[String]) -> Vec<ChoiceField> {
     let fields = GROUPINGS.into_iter().enumerate();
     let fields = fields.map(|(place, (name, title))| {
         let nothing = (place > 0).then_some(("", text!("Nothing")));
-        let chosen = by.get(place).copied().unwrap_or_default();
+        let chosen = by.get(place).map_or("", String::as_str);
+        let mut options = choice_options(nothing.into_iter().chain(COLUMNS), chosen);
+        options.extend(label_options(labels, chosen));
         ChoiceField {
             name,
             title,
-            options: choice_options(nothing.into_iter().chain(COLUMNS), chosen),
+            options,
         }
     });
     fields.collect()
@@ -89,7 +117,7 @@ struct UsagePage {
     periods: Vec<PeriodChoice>,
     choices: Vec<ChoiceOption>,
     groupings: Vec<ChoiceField>,
-    titles: Vec<&'static str>,
+    titles: Vec<Cow<'static, str>>,
     figures: Vec<&'static str>,
     rows: Vec<UsageTableRow>,
     total: Vec<FigureCell>,
@@ -123,13 +151,14 @@ fn row(
         let view = views.first();
         let text = view.and_then(|view| view.values.get(name)).cloned();
         let text = text.unwrap_or_default();
-        let can_narrow = !text.is_empty() && FILTERS.iter().any(|(of, _)| of == name);
+        let can_narrow = !text.is_empty() && FILTERS.iter().any(|(of, _)| *of == name);
         GroupingValue {
             narrowed: can_narrow.then(|| asked.path("/usage", &[(name, &text)])),
-            name: match (SubjectKind::named(name), *name) {
+            name: match (SubjectKind::named(name), name.as_str()) {
                 (Some(kind), _) => names.of(kind, &text),
                 (None, "hour") => Name::of_itself(&text.replace('T', " ")),
                 (None, "entry") => entry_name(text),
+                _ if text.is_empty() && is_dimension(name) => Name::of_itself(&t!("other")),
                 (None, "outcome") => outcome_name(text),
                 _ => Name::of_itself(&text),
             },
@@ -146,6 +175,11 @@ fn cells(asked: &Asked, figures: &[UsageFigure], views: &[UsageView]) -> Vec<Fig
         .iter()
         .map(|figure| figure.cell(views, asked.is_wide));
     cells.collect()
+}
+
+/// Whether an empty value of a column is the rest of others.
+fn is_dimension(name: &str) -> bool {
+    UsageColumn::of(name).is_some_and(|column| column.is_dimension())
 }
 
 /// An entry by the API style of its protocol.
@@ -193,7 +227,11 @@ fn named<'a>(
     groups: &'a [Vec<UsageView>],
 ) -> impl Iterator<Item = (SubjectKind, &'a str)> {
     let rows = groups.iter().filter_map(|views| views.first());
-    let values = rows.flat_map(|view| view.values.iter().map(|(name, id)| (*name, id.as_str())));
+    let values = rows.flat_map(|view| {
+        view.values
+            .iter()
+            .map(|(name, id)| (name.as_str(), id.as_str()))
+    });
     let filters = FILTERS
         .into_iter()
         .map(|(name, _)| (name, asked.fields.get(name)));
@@ -231,10 +269,13 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         wanted.add(kind, id);
     }
     let names = wanted.find(&state, &signed_in.caller).await?;
-    let titles = asked.by.iter().map(|name| {
-        let column = COLUMNS.iter().find(|(of, _)| of == name);
-        column.map_or(*name, |(_, title)| *title)
-    });
+    let titles = asked.by.iter().map(|name| column_title(name));
+    let mut labels = usage::labels(&state, &signed_in.caller).await?;
+    // A document before may have had others.
+    let chosen = asked.by.iter().filter(|name| name.starts_with(LABEL));
+    labels.extend(chosen.cloned());
+    labels.sort_unstable();
+    labels.dedup();
     let figures = UsageFigure::shown(&totals, asked.is_wide);
     let periods = PERIODS.into_iter();
     let periods = periods.filter(|(name, _)| !matches!(*name, "of-month" | "dates"));
@@ -248,7 +289,7 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
             })
             .collect(),
         choices: choice_options(PERIODS, asked.period.name),
-        groupings: groupings(&asked.by),
+        groupings: groupings(&asked.by, &labels),
         titles: titles.collect(),
         figures: figures.iter().map(|figure| figure.title()).collect(),
         rows: groups

@@ -13,6 +13,8 @@ pub enum ErasureStep {
     Hours,
     /// Usage by day: after hours, which days are made of.
     Days,
+    /// Usage by what requests say of themselves.
+    Dimensions,
     /// The spend of the person.
     Spend,
     /// The person's shares in the spend feed, and a budget.
@@ -42,10 +44,11 @@ pub enum ErasureStep {
 }
 
 impl ErasureStep {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Keys,
         Self::Hours,
         Self::Days,
+        Self::Dimensions,
         Self::Spend,
         Self::Shares,
         Self::Subject,
@@ -69,6 +72,7 @@ impl ErasureStep {
             Self::Keys => "keys",
             Self::Hours => "hours",
             Self::Days => "days",
+            Self::Dimensions => "dimensions",
             Self::Spend => "spend",
             Self::Shares => "shares",
             Self::Subject => "subject",
@@ -108,6 +112,7 @@ pub(super) async fn run(
         ErasureStep::Keys => bounded::KEYS.run(transaction, both).await?,
         ErasureStep::Hours => sums::usage(transaction, UsageTable::Hours, both).await?,
         ErasureStep::Days => sums::usage(transaction, UsageTable::Days, both).await?,
+        ErasureStep::Dimensions => sums::dimensions(transaction, both).await?,
         ErasureStep::Spend => sums::spend(transaction, both).await?,
         ErasureStep::Shares => bounded::SHARES.run(transaction, both).await?,
         ErasureStep::Subject => bounded::SUBJECT.run(transaction, both).await?,
