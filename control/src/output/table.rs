@@ -1,5 +1,6 @@
 //! Rows and columns: aligned for people, or as CSV.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use csv::{Terminator, WriterBuilder};
@@ -10,16 +11,21 @@ use crate::terminal::printable;
 const GAP: &str = "  ";
 
 /// A column of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputColumn {
-    name: &'static str,
+    name: Cow<'static, str>,
     is_number: bool,
     is_optional: bool,
 }
 
 impl OutputColumn {
     /// One of texts, aligned to the left.
-    pub const fn text(name: &'static str) -> Self {
+    pub fn text(name: &'static str) -> Self {
+        Self::named(name.into())
+    }
+
+    /// The same with a name that is given on the command line.
+    pub fn named(name: Cow<'static, str>) -> Self {
         Self {
             name,
             is_number: false,
@@ -28,7 +34,7 @@ impl OutputColumn {
     }
 
     /// One of numbers, aligned to the right.
-    pub const fn number(name: &'static str) -> Self {
+    pub fn number(name: &'static str) -> Self {
         Self {
             is_number: true,
             ..Self::text(name)
@@ -36,14 +42,14 @@ impl OutputColumn {
     }
 
     /// The same column, left out for people where no row has anything in it.
-    pub const fn optional(self) -> Self {
+    pub fn optional(self) -> Self {
         Self {
             is_optional: true,
             ..self
         }
     }
 
-    fn aligned(self, cell: &str, width: usize) -> String {
+    fn aligned(&self, cell: &str, width: usize) -> String {
         if self.is_number {
             format!("{cell:>width$}")
         } else {
@@ -86,25 +92,25 @@ impl<R: IntoIterator<Item = Vec<String>>> OutputTable<R> {
             all.filter_map(move |row| row.get(place))
         };
         let columns = self.columns.iter().enumerate();
-        let columns: Vec<(usize, usize, OutputColumn)> = columns
+        let columns: Vec<(usize, usize, &OutputColumn)> = columns
             .filter(|(place, column)| {
                 !column.is_optional || cells(*place).any(|cell| !cell.is_empty())
             })
             .map(|(place, column)| {
                 let widths = cells(place).map(|cell| cell.chars().count());
                 let width = widths.fold(column.name.chars().count(), usize::max);
-                (place, width, *column)
+                (place, width, column)
             })
             .collect();
-        let mut line = |cell: &dyn Fn(usize, usize, OutputColumn) -> String| {
+        let mut line = |cell: &dyn Fn(usize, usize, &OutputColumn) -> String| {
             let cells = columns.iter().map(|(place, width, column)| {
-                column.aligned(&cell(*place, *width, *column), *width)
+                column.aligned(&cell(*place, *width, column), *width)
             });
             let line = cells.collect::<Vec<_>>().join(GAP);
             writeln!(out, "{}", line.trim_end())
         };
         let of_row = |row: &[String], place: usize| row.get(place).cloned().unwrap_or_default();
-        line(&|_, _, column| column.name.to_owned())?;
+        line(&|_, _, column| column.name.clone().into_owned())?;
         if !totals.is_empty() {
             line(&|_, width, _| "-".repeat(width))?;
         }
@@ -128,7 +134,7 @@ impl<R: IntoIterator<Item = Vec<String>>> OutputTable<R> {
         let mut csv = WriterBuilder::new()
             .terminator(Terminator::CRLF)
             .from_writer(out);
-        csv.write_record(self.columns.iter().map(|column| column.name))?;
+        csv.write_record(self.columns.iter().map(|column| &*column.name))?;
         for row in self.rows.into_iter().chain(self.totals) {
             csv.write_record(&row)?;
         }
@@ -151,17 +157,19 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    const COLUMNS: [OutputColumn; 3] = [
-        OutputColumn::text("id"),
-        OutputColumn::text("none").optional(),
-        OutputColumn::text("é").optional(),
-    ];
+    fn columns() -> [OutputColumn; 3] {
+        [
+            OutputColumn::text("id"),
+            OutputColumn::text("none").optional(),
+            OutputColumn::text("é").optional(),
+        ]
+    }
 
     #[test]
     fn columns_are_aligned_and_empty_ones_left_out() {
-        let table = OutputTable::new(COLUMNS, rows(&[&["long", "", "1"], &["x\u{1b}", "", ""]]));
+        let table = OutputTable::new(columns(), rows(&[&["long", "", "1"], &["x\u{1b}", "", ""]]));
         assert_eq!(aligned(table), "id    é\nlong  1\nx\u{fffd}\n");
-        let table = OutputTable::new(COLUMNS, Vec::new());
+        let table = OutputTable::new(columns(), Vec::new());
         assert_eq!(aligned(table), "id\n", "no rows");
     }
 
@@ -186,7 +194,7 @@ TOTAL   1000007
     #[test]
     fn csv() {
         let table = OutputTable {
-            columns: COLUMNS.to_vec(),
+            columns: columns().to_vec(),
             rows: rows(&[&["a,\"b\"", "", "1"]]),
             totals: rows(&[&["TOTAL", "", "1"]]),
         };

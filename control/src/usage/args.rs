@@ -1,8 +1,9 @@
 //! The options of `trilane usage`.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use time::OffsetDateTime;
 use trilane_console::ledger::{LedgerRecord, UsageColumn};
 
@@ -42,8 +43,7 @@ pub struct UsageArgs {
         long,
         value_name = "COLUMN,…",
         value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(UsageColumn::ALL.map(possible))
-            .map(|name| UsageColumn::of(&name).unwrap_or_default()),
+        value_parser = ColumnParser,
         default_value = "key,group,model"
     )]
     pub by: Vec<UsageColumn>,
@@ -142,7 +142,7 @@ impl UsageArgs {
                     column.name()
                 )));
             }
-            known.push(*column);
+            known.push(column.clone());
         }
         Ok(())
     }
@@ -158,9 +158,44 @@ impl UsageArgs {
     }
 }
 
-/// A column as the command line takes it.
-fn possible(column: UsageColumn) -> PossibleValue {
-    PossibleValue::new(column.name()).help(column.help())
+/// The columns that have names of their own.
+static COLUMNS: [UsageColumn; UsageColumn::ALL.len()] = UsageColumn::ALL;
+
+/// Reads the name of a column.
+#[derive(Debug, Clone)]
+struct ColumnParser;
+
+impl ColumnParser {
+    /// The names that there are without labels.
+    fn names() -> impl Iterator<Item = PossibleValue> {
+        let names = COLUMNS.iter();
+        names.map(|column| PossibleValue::new(column.name()).help(column.help()))
+    }
+}
+
+impl TypedValueParser for ColumnParser {
+    type Value = UsageColumn;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<UsageColumn, clap::Error> {
+        match value.to_str().and_then(UsageColumn::of) {
+            Some(column) => Ok(column),
+            None => {
+                let names = PossibleValuesParser::new(Self::names());
+                let none = names.parse_ref(command, arg, value);
+                none.map(|_| UsageColumn::default())
+            }
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let label = PossibleValue::new("label:NAME").help("The value of this label");
+        Some(Box::new(Self::names().chain([label])))
+    }
 }
 
 /// Whether a value is wanted; every value is if none is named.

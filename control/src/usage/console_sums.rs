@@ -47,7 +47,7 @@ impl ConsoleSums {
     }
 
     /// The value of a column.
-    fn value(&self, column: UsageColumn) -> Option<String> {
+    fn value(&self, column: &UsageColumn) -> Option<String> {
         match column {
             UsageColumn::Currency => Some(self.currency.clone()),
             column => self.values.get(column.name()).cloned(),
@@ -86,7 +86,7 @@ pub fn read(
             found.extend(filters);
         }
         for sums in all {
-            let values = args.by.iter().map(|column| sums.value(*column));
+            let values = args.by.iter().map(|column| sums.value(column));
             let values: Option<Vec<String>> = values.collect();
             let totals = sums.totals().zip(values);
             let (totals, values) = totals.ok_or_else(|| Failure::from(console.unexpected()))?;

@@ -235,8 +235,9 @@ fn wrong_command_lines() {
     let files = Files::new();
     let file = files.write("a.log", small()).display().to_string();
     let other = files.path("./a.log").display().to_string();
-    let cases: [(&str, &[&str], &str); 9] = [
+    let cases: [(&str, &[&str], &str); 10] = [
         ("unknown column", &["--by", "colour"], "possible values"),
+        ("no label", &["--by", "label:NAME"], "possible values"),
         (
             "column twice",
             &["--by", "key,day,key"],

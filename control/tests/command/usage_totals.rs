@@ -524,6 +524,47 @@ fn columns_to_group_by() {
     }
 }
 
+/// Columns that requests say of themselves, each beside any other.
+#[test]
+fn clients_sessions_and_labels() {
+    let said = [
+        (
+            ",\"trilane.client\":\"c/1.2\",\"trilane.session\":\"s1\",\"trilane.labels\":{\"project\":\"p\",\"task\":\"t\"}",
+            "0.1",
+        ),
+        (
+            ",\"trilane.client\":\"c/1.2\",\"trilane.labels\":{\"project\":\"p\"}",
+            "0.2",
+        ),
+        (",\"trilane.client\":\"d\"", "0.4"),
+        ("", "0.8"),
+    ];
+    let lines = said.map(|(members, charge)| {
+        let call = call("k1", "g1", "m1", 10, 1, &format!("{charge} USD"));
+        line("2026-11-20T23:59:59Z", &(call + members))
+    });
+    let args = ["--by", "label:project,client,model,label:task,session"];
+    let ran = usage(args, lines.concat().as_bytes());
+    let want = "\
+label:project  client  model  label:task  session  requests  input  output  currency  charge
+-------------  ------  -----  ----------  -------  --------  -----  ------  --------  ------
+-              -       m1     -           -               1     10       1  USD          0.8
+-              d       m1     -           -               1     10       1  USD          0.4
+p              c/1.2   m1     -           -               1     10       1  USD          0.2
+p              c/1.2   m1     t           s1              1     10       1  USD          0.1
+-------------  ------  -----  ----------  -------  --------  -----  ------  --------  ------
+TOTAL                                                     4     40       4  USD          1.5
+";
+    assert_eq!((ran.out.as_str(), ran.code), (want, 0));
+    let json = usage(
+        ["--by", "label:project", "--format", "json"],
+        lines.concat().as_bytes(),
+    )
+    .json();
+    assert_eq!(json["by"], json!(["label:project"]));
+    assert_eq!(json["rows"][1]["label:project"], json!("p"));
+}
+
 #[test]
 fn what_is_asked_for() {
     let cases: [(&str, &[&str], u64); 13] = [

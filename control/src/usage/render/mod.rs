@@ -87,7 +87,7 @@ fn table<'a>(
     cell: impl Fn(Pick, &UsageRow) -> String + 'a,
 ) -> OutputTable<impl Iterator<Item = Vec<String>> + 'a> {
     let values = report.columns.iter();
-    let columns = values.map(|column| OutputColumn::text(column.name()));
+    let columns = values.map(|column| OutputColumn::named(column.name().to_owned().into()));
     let columns = columns
         .chain(shown.0.iter().map(|pick| pick.column()))
         .collect();
