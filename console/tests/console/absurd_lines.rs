@@ -102,8 +102,21 @@ impl AbsurdLedger {
     async fn is_well(&self, case: &str) {
         let day = at()[..10].to_owned();
         let mut paths: Vec<String> = [
-            "hour", "day", "month", "key", "owner", "team", "group", "source", "account", "model",
-            "entry", "outcome",
+            "hour",
+            "day",
+            "month",
+            "key",
+            "owner",
+            "team",
+            "group",
+            "source",
+            "account",
+            "model",
+            "entry",
+            "outcome",
+            "client",
+            "session",
+            "label:project",
         ]
         .iter()
         .flat_map(|by| {

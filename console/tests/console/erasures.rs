@@ -45,7 +45,8 @@ pub async fn traces(database: &TestDatabase) -> BTreeSet<String> {
 /// A line of the person's key.
 pub fn line(at: &str, key: &str, charge: &str) -> String {
     let owner = serde_json::to_string(ID).unwrap();
-    ledger::line(at, key, "m", charge).replace(&format!("\"owner of {key}\""), &owner)
+    let said = format!("{owner},\"trilane.client\":\"c/1\"");
+    ledger::line(at, key, "m", charge).replace(&format!("\"owner of {key}\""), &said)
 }
 
 async fn call(api: &Api, token: &str, method: Method, path: &str, body: Value) -> ApiReply {
@@ -78,6 +79,7 @@ async fn sums(api: &Api, token: &str, owner: &str) -> Value {
     json!([
         get("usage?by=key,day,model&limit=500").await,
         get("usage?by=hour,outcome&limit=500").await,
+        get(&format!("usage?by=day,client&owner={owner}&limit=500")).await,
         get(&format!("usage?by=key,day&owner={owner}&limit=500")).await,
         spent("key", "ka", "2026-10-24").await,
         spent("owner", owner, "2026-10-24").await,
@@ -233,7 +235,7 @@ on_both! {
         let filled = [
             "api_tokens", "audit", "credentials", "documents", "drafts", "idempotency", "key_changes", "keys", "lines_aside", "memberships",
             "nearly_spent", "notice_choices", "passwords", "people", "requests", "sessions", "sign_in_devices", "sign_in_links", "spend", "spend_shares",
-            "spend_subjects", "usage_by_day", "usage_by_hour", "webhook_events",
+            "spend_subjects", "usage_by_day", "usage_by_dimension", "usage_by_hour", "webhook_events",
         ];
         assert_eq!(traces(database).await, filled.map(str::to_owned).into());
         key_grams::index_all(&api.store).await.unwrap();

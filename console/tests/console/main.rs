@@ -80,6 +80,7 @@ mod statements;
 mod storage;
 mod teams;
 mod usage_days;
+mod usage_dimensions;
 mod usage_top;
 #[allow(dead_code, reason = "the tests of trilane init need more of them")]
 mod vendors;

@@ -42,7 +42,7 @@ fn full(at: &str, key: &str, charge: &str, instance: &str) -> String {
         "trilane.entry": "vb_messages", "trilane.model": "m", "trilane.charge": charge, "trilane.currency": "USD",
         "gen_ai.usage.input_tokens": 7, "gen_ai.usage.output_tokens": 3, "trilane.time_to_first_byte_us": 70_000,
         "trilane.tries": 2, "trilane.tries.failed": [{"account": "b", "kind": "overloaded"}],
-        "trilane.instance": instance, "trilane.spent.key.day": "1", "trilane.spent.owner.day": "1",
+        "trilane.client": "c/1.2", "trilane.session": charge, "trilane.labels": {"project": key}, "trilane.instance": instance, "trilane.spent.key.day": "1", "trilane.spent.owner.day": "1",
     });
     format!("{line}\n")
 }
@@ -54,6 +54,7 @@ async fn sums(database: &TestDatabase) -> Vec<String> {
         "usage_by_day ",
         "usage_of_all_by_hour ",
         "usage_of_all_by_day ",
+        "usage_by_dimension ",
         "first_byte_hours ",
         "attempt_hours ",
         "spend ",

@@ -135,7 +135,12 @@ fn what_a_console_does_not_say() {
     assert_eq!(status, 200);
     for (args, code, said) in [
         (
-            &["--by", "status"][..],
+            &["--by", "client,model"][..],
+            1,
+            "usage by client is added up by day, and goes with the columns key, owner, team",
+        ),
+        (
+            &["--by", "status"],
             2,
             "--by status: a console adds up nothing by status",
         ),
