@@ -85,6 +85,10 @@ pub const FILLED: &[(&str, &str)] = &[
         "usage-of-three-columns",
         "/usage?period=of-month&month=2026-11&by=team&then=entry&and=currency&columns=all",
     ),
+    (
+        "usage-by-label",
+        "/usage?by=label:project&then=client&since=2026-10-01",
+    ),
     ("usage-none-like-that", "/usage?model=nothing"),
     ("usage-csv", "/usage.csv?by=key&then=model"),
     ("statement", "/statement?team=blue&month=2026-11"),
