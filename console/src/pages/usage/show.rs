@@ -158,8 +158,8 @@ fn row(
                 (Some(kind), _) => names.of(kind, &text),
                 (None, "hour") => Name::of_itself(&text.replace('T', " ")),
                 (None, "entry") => entry_name(text),
-                _ if text.is_empty() && is_dimension(name) => Name::of_itself(&t!("other")),
                 (None, "outcome") => outcome_name(text),
+                _ if text.is_empty() && is_dimension(name) => Name::of_itself(&t!("other")),
                 _ => Name::of_itself(&text),
             },
         }
