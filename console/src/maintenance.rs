@@ -5,6 +5,7 @@
 
 use core::time::Duration;
 
+use futures_util::FutureExt as _;
 use time::{Date, OffsetDateTime};
 
 use crate::intake::void;
@@ -53,7 +54,7 @@ pub async fn run(store: &Store, retention: Retention) -> Result<(), StoreError> 
         erasures::run_all(store).await,
         void::run_all(store).await,
         usage_days::roll_up(store, now).await,
-        usage_dimensions::fold(store, now).await,
+        usage_dimensions::fold(store, now).boxed().await,
     ];
     done.into_iter().collect()
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Row, Type};
 
 use super::sqlite_rows::{self, ROWS};
@@ -133,7 +135,16 @@ impl SumTable {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn add(
+    pub fn add<'a>(
+        &'a self,
+        transaction: &'a mut Transaction,
+        rows: &'a [SumRow<'_>],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        // The compiler looks through each future that waits for this one: behind a pointer it is done in a minute.
+        self.add_rows(transaction, rows).boxed()
+    }
+
+    async fn add_rows(
         &self,
         transaction: &mut Transaction,
         rows: &[SumRow<'_>],
@@ -203,7 +214,15 @@ impl SumTable {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn subtract(
+    pub fn subtract<'a>(
+        &'a self,
+        transaction: &'a mut Transaction,
+        rows: &'a [SumRow<'_>],
+    ) -> BoxFuture<'a, Result<BTreeSet<usize>, StoreError>> {
+        self.subtract_rows(transaction, rows).boxed()
+    }
+
+    async fn subtract_rows(
         &self,
         transaction: &mut Transaction,
         rows: &[SumRow<'_>],
