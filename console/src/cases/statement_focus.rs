@@ -300,7 +300,7 @@ mod tests {
         UsageView {
             values: values
                 .iter()
-                .map(|(name, value)| (*name, (*value).to_owned()))
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
             place: Vec::new(),
             currency: currency.to_owned(),

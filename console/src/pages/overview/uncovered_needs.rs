@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn which_models_are_named() {
         let sums = |model: &str, currency: &str, requests: u64| UsageView {
-            values: [("model", model.to_owned())].into(),
+            values: [("model".to_owned(), model.to_owned())].into(),
             place: vec![model.to_owned(), currency.to_owned()],
             currency: currency.to_owned(),
             counts: [(Measure::Uncovered.name(), requests)].into(),

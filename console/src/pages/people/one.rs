@@ -98,6 +98,8 @@ struct DisablePage {
     name: String,
     page: String,
     access: PersonAccessView,
+    /// The number of ordered keys, of the latest that a page lists.
+    orders: usize,
     /// Whether it is whoever looks at it.
     is_own: bool,
 }
@@ -314,11 +316,13 @@ pub async fn confirm_disable(
 ) -> PageResult {
     signed_in.caller.must(rights::CHANGE_PEOPLE)?;
     let person = people::get(&state, &signed_in.caller, &id).await?;
+    let orders = ordered_keys::list(&state, &signed_in.caller, &person.id, first()).await?;
     page(&DisablePage {
         shell: signed_in.shell(t!("Disable the person")),
         name: name(&person).to_owned(),
         page: page_of(&person.id),
         access: access(&person),
+        orders: orders.items.len(),
         is_own: signed_in.caller.id == person.id,
     })
 }

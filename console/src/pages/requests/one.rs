@@ -7,16 +7,17 @@ use axum::extract::Path;
 
 use serde_json::Value;
 use trilane::exchange::Step;
+use trilane::limits::SubjectKind;
 use trilane::money::Amount;
 use trilane::usage::{Call, Kind};
 
-use super::row::{RequestRow, line};
-use crate::cases::ApiProblem;
+use super::row::{RequestRow, limit, line};
 use crate::cases::one_request::{self, RequestDetail};
+use crate::cases::{ApiProblem, Caller};
 use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure, vendor_error};
 use crate::language::translated;
 use crate::ledger::Sum;
-use crate::pages::{PageResult, PageShell, Visit, page, text};
+use crate::pages::{PageResult, PageShell, Visit, nearly_spent, page, people, text};
 
 /// A part of the explanation: its title and its text.
 pub type ExplanationPart = (Cow<'static, str>, String);
@@ -71,6 +72,8 @@ struct RequestPage {
     attempts: Vec<AttemptShown>,
     tokens: Vec<(String, String)>,
     estimated: bool,
+    /// The limit that refused the request, in words, and the page that has its number and what is left.
+    limit: Option<(String, String)>,
     bill: Option<BillShown>,
     /// The decision that the gateway would make now: good or bad, in words, and the steps.
     now: Option<((&'static str, String), Vec<DecisionStepShown>)>,
@@ -108,6 +111,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
         attempts: attempts(&line),
         tokens: tokens(&line),
         estimated: line.text("trilane.usage.status") == Some("estimated"),
+        limit: limit(&line).map(|text| (text, limit_path(&line, &signed_in.caller))),
         bill: detail
             .bill
             .as_ref()
@@ -144,6 +148,24 @@ fn labels(line: &Value) -> Vec<(String, String)> {
     let labels = labels.into_iter().flatten();
     let texts = labels.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
     texts.collect()
+}
+
+/// The page of the limit that refused a request: of its key, owner, team or group, or one's own.
+fn limit_path(line: &LedgerLine, caller: &Caller) -> String {
+    let of = |name| line.text(name).unwrap_or_default();
+    let scope = line.text("trilane.limit.scope");
+    let kind = scope.and_then(SubjectKind::named).unwrap_or(SubjectKind::Key);
+    if caller.only_owner().is_some() {
+        return "/me".to_owned();
+    }
+    match kind {
+        SubjectKind::Key => nearly_spent::path_of(kind, of("trilane.key.id")),
+        SubjectKind::Owner => people::page_of(of("trilane.key.owner")),
+        SubjectKind::Group => nearly_spent::path_of(kind, of("trilane.group")),
+        SubjectKind::Team | SubjectKind::Member => {
+            format!("/teams/{}", text::in_path(of("trilane.key.team")))
+        }
+    }
 }
 
 /// The parts that have no place of their own on the page.

@@ -151,15 +151,18 @@ fn reason(line: &LedgerLine) -> String {
     let Some(cause) = cause_of(line) else {
         return String::new();
     };
-    let limit = line.text("trilane.limit").map(|limit| {
-        let scope = line.text("trilane.limit.scope").unwrap_or("key");
-        limit_of(limit, scope)
-    });
+    let limit = limit(line);
     let why = translated(cause.why);
     match limit {
         Some(limit) => t!("{limit}: {reason}", limit = limit, reason = why),
         None => why.into_owned(),
     }
+}
+
+/// The limit that refused a request, in words.
+pub fn limit(line: &LedgerLine) -> Option<String> {
+    let scope = line.text("trilane.limit.scope").unwrap_or("key");
+    Some(limit_of(line.text("trilane.limit")?, scope))
 }
 
 /// A limit in words, and what it is of: `input tokens of the key`.

@@ -56,6 +56,14 @@ pub struct Asked {
     pub params: UsageParams,
 }
 
+/// The column that rows are grouped by unless another is chosen: of one day those who used it.
+fn usual(period: &UsagePeriod) -> &'static str {
+    match period.name {
+        "today" | "yesterday" => "owner",
+        _ => "day",
+    }
+}
+
 impl Asked {
     /// Reads a query. Without a period it is this month's.
     pub fn parse(query: &str, today: &str) -> Self {
@@ -68,7 +76,7 @@ impl Asked {
             by.extend(name.filter(|name| !by.contains(name)));
         }
         if by.is_empty() {
-            by.push("day".to_owned());
+            by.push(usual(&period).to_owned());
         }
         let params = UsageParams {
             by: by.join(","),
@@ -95,8 +103,8 @@ impl Asked {
         let changed = |name: &str| other.iter().find(|(of, _)| *of == name);
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for (place, (field, _)) in GROUPINGS.into_iter().enumerate() {
-            // Days alone need not be said.
-            let is_usual = self.by == ["day"];
+            // What is usual need not be said.
+            let is_usual = self.by == [usual(&self.period)];
             pairs.extend(
                 self.by
                     .get(place)
@@ -136,7 +144,7 @@ mod tests {
             ("since=", "day", None, "/usage?period=all"),
             (
                 "period=yesterday&since=2026-10-01",
-                "day",
+                "owner",
                 Some("2026-11-24"),
                 "/usage?period=yesterday",
             ),

@@ -1,10 +1,12 @@
 //! The page.
 
+use core::cmp::Reverse;
 use std::borrow::Cow;
 
 use askama::Template;
 use axum::extract::RawQuery;
 use trilane::limits::SubjectKind;
+use trilane::money::Amount;
 use trilane::protocol::Entry;
 
 use super::asked::{Asked, COLUMNS, FILTERS, GROUPINGS};
@@ -221,6 +223,19 @@ fn together(page: ItemPage<UsageView>) -> (Vec<Vec<UsageView>>, Option<String>) 
     (groups, next)
 }
 
+/// Puts the greatest charge first, unless rows are of times.
+fn greatest_first(rows: &mut [Vec<UsageView>], asked: &Asked) {
+    let is_time = |name: &String| matches!(name.as_str(), "hour" | "day" | "month");
+    if asked.by.iter().any(is_time) {
+        return;
+    }
+    let charge = |views: &Vec<UsageView>| {
+        let charges = views.iter().map(|view| Amount::read(&view.charge));
+        charges.filter_map(Result::ok).max()
+    };
+    rows.sort_by_key(|views| Reverse(charge(views)));
+}
+
 /// Lists the subjects among the values of rows and filters.
 fn named<'a>(
     asked: &'a Asked,
@@ -257,7 +272,10 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
     let asked = Asked::parse(&query.unwrap_or_default(), &now);
     let place = PageParams::at(asked.fields.given("cursor"), ROWS);
     let found = usage::list(&state, &signed_in.caller, asked.params.clone(), place);
-    let (groups, next) = together(found.await?);
+    let (mut groups, next) = together(found.await?);
+    if next.is_none() && !asked.fields.is_set("cursor") {
+        greatest_first(&mut groups, &asked);
+    }
     let in_all = UsageParams {
         by: String::new(),
         ..asked.params.clone()
