@@ -68,7 +68,7 @@ impl BulkPage {
                 "group" => t!("group"),
                 "team" => t!("team"),
                 "search" => t!("search"),
-                "state" => t!("state"),
+                "state" => t!("the state"),
                 other => other.into(),
             };
             all.push(&Markup::text(&format!("{filter} ")));
