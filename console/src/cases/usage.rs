@@ -187,9 +187,8 @@ fn check_dimension(by: &[UsageColumn], asked: &UsageParams) -> Result<(), ApiPro
     {
         return Ok(());
     }
-    Err(ApiProblem::bad(format!(
-        "usage by {} is added up by day, and goes with the columns key, owner, team, day, month and currency, the filters key, owner and team, and whole days",
-        dimension.name()
+    Err(ApiProblem::bad(text!(
+        "usage by client, session or label is added up by day, and goes with the columns key, owner, team, day, month and currency, the filters key, owner and team, and whole days"
     )))
 }
 

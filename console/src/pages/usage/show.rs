@@ -134,6 +134,8 @@ struct UsagePage {
     /// The names of what the filters name by an id.
     filtered: Vec<(&'static str, Name)>,
     is_everybodys: bool,
+    /// Whether rows are of what requests say of themselves.
+    has_rest: bool,
 }
 
 impl UsagePage {
@@ -330,6 +332,7 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
             })
             .collect(),
         is_everybodys: signed_in.caller.only_owner().is_none(),
+        has_rest: asked.by.iter().any(|name| is_dimension(name)),
         asked,
     })
 }

@@ -137,7 +137,7 @@ fn what_a_console_does_not_say() {
         (
             &["--by", "client,model"][..],
             1,
-            "usage by client is added up by day, and goes with the columns key, owner, team",
+            "usage by client, session or label is added up by day, and goes with the columns key, owner, team",
         ),
         (
             &["--by", "status"],
