@@ -91,9 +91,9 @@ impl StatementScope {
             }
             // A part of a team's usage would look like all of it.
             (Some(_), None) if !sees_team => {
-                return Err(ApiProblem::forbidden(
-                    "a team's statement is for its managers and for those who see all usage",
-                ));
+                return Err(ApiProblem::forbidden(text!(
+                    "a team's statement is for its managers and for those who see all usage"
+                )));
             }
             _ => {}
         }

@@ -21,7 +21,7 @@ pub enum ValueFault {
 /// It is not one line of visible ASCII.
 pub fn check_value(value: &[u8]) -> Result<&[u8], ValueFault> {
     if value.len() > LONGEST {
-        return Err(ValueFault::Invalid("is longer than 8192 bytes"));
+        return Err(ValueFault::Invalid(text!("is longer than 8192 bytes")));
     }
     let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
     let ends = value.iter().rev().take_while(|byte| is_end(byte)).count();
@@ -31,7 +31,7 @@ pub fn check_value(value: &[u8]) -> Result<&[u8], ValueFault> {
     if value.is_empty() {
         Err(ValueFault::Empty)
     } else if value.iter().any(is_end) {
-        Err(ValueFault::Invalid("has more than one line"))
+        Err(ValueFault::Invalid(text!("has more than one line")))
     } else if !value.iter().all(u8::is_ascii_graphic) {
         let what = "has blanks, or other characters than visible ASCII";
         Err(ValueFault::Invalid(what))

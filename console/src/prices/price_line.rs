@@ -64,7 +64,11 @@ pub fn one_line(prices: &PricesDocument) -> String {
     let mut line = three(prices);
     for set in prices.above.iter().flatten() {
         if let (Some(tokens), Some(prices)) = (set.input_tokens, &set.prices) {
-            line.push_str(&format!("; above {tokens} input tokens: {}", three(prices)));
+            line.push_str(&t!(
+                "; above {tokens} input tokens: {prices}",
+                tokens = tokens,
+                prices = three(prices)
+            ));
         }
     }
     line
@@ -72,9 +76,9 @@ pub fn one_line(prices: &PricesDocument) -> String {
 
 fn three(prices: &PricesDocument) -> String {
     let of = [
-        ("input", &prices.input),
-        ("cached", &prices.cache_read),
-        ("output", &prices.output),
+        (t!("input"), &prices.input),
+        (t!("cached"), &prices.cache_read),
+        (t!("output"), &prices.output),
     ];
     let each = of
         .into_iter()

@@ -196,7 +196,8 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
         let calls = prices.get(field).and_then(Value::as_object);
         for (name, amount) in calls.into_iter().flatten() {
             let amount = text::money(amount.as_str().unwrap_or_default());
-            others.push(format!("{} {amount} {each}", name.replace('_', " ")));
+            let name = name.replace('_', " ");
+            others.push(format!("{} {amount} {each}", translated(&name)));
         }
     }
     for set in items(&prices, "above") {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::cases::model_health::{HealthState, ModelHealth};
 use crate::cases::priced_models::PricedModel;
+use crate::language::translated;
 use crate::pages::{ShownAmount, text};
 use crate::text::path_with;
 use crate::vendors::api_style;
@@ -49,6 +50,17 @@ pub fn health(of: ModelHealth) -> (&'static str, String) {
     (kind, text)
 }
 
+/// A part of the name of a price in words: `per_call`, `web_search`.
+fn price_word(name: &str) -> String {
+    match name {
+        "cache_write_5m" => t!("cache write 5m").into_owned(),
+        "cache_write_1h" => t!("cache write 1h").into_owned(),
+        "per_call" => t!("per call").into_owned(),
+        "per_request" => t!("per request").into_owned(),
+        name => translated(&name.replace('_', " ")).into_owned(),
+    }
+}
+
 impl ModelRow {
     /// Of a model with prices in this currency.
     pub fn of(model: &PricedModel, currency: &str) -> Self {
@@ -62,8 +74,8 @@ impl ModelRow {
         let others = model.prices.iter();
         let others = others.filter(|(name, _)| !main.contains(&name.as_str()));
         let others = others.map(|(name, exact)| {
-            let name = name.replace(['_', '.'], " ");
-            format!("{name} {}", text::amount(currency, exact))
+            let words: Vec<String> = name.split('.').map(price_word).collect();
+            format!("{} {}", words.join(" "), text::amount(currency, exact))
         });
         let mut notes = Vec::new();
         if model.is_image {
