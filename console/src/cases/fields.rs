@@ -23,7 +23,7 @@ pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 pub fn microseconds(name: &str, text: Option<&String>) -> Result<Option<i64>, ApiProblem> {
     let read = |text: &String| {
         let time = timestamp::parse(text)
-            .ok_or_else(|| ApiProblem::bad(format!("{name} must be an RFC 3339 time")))?;
+            .ok_or_else(|| ApiProblem::bad(t!("{name} must be an RFC 3339 time", name = name)))?;
         Ok(time.unix_timestamp().saturating_mul(1_000_000))
     };
     text.map(read).transpose()

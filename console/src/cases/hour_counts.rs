@@ -171,7 +171,7 @@ fn query<'a>(
         .as_ref()
         .is_some_and(|name| name.contains('\0'))
     {
-        return Err(ApiProblem::bad("no name has a zero byte"));
+        return Err(ApiProblem::bad(text!("no name has a zero byte")));
     }
     Ok(CountQuery {
         period: asked.period.letters(),

@@ -51,7 +51,9 @@ impl PageParams {
     pub fn limit(&self) -> Result<PageLimit, ApiProblem> {
         let limit = self.limit.unwrap_or(DEFAULT);
         if !(1..=MOST).contains(&limit) {
-            return Err(ApiProblem::bad("limit must be a number from 1 to 500"));
+            return Err(ApiProblem::bad(text!(
+                "limit must be a number from 1 to 500"
+            )));
         }
         Ok(PageLimit(limit))
     }
@@ -69,7 +71,7 @@ impl PageParams {
         let bytes = bytes.filter(|bytes| memchr::memmem::find(bytes, br"\u0000").is_none());
         let after = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         after.map_or_else(
-            || Err(ApiProblem::bad("cursor is not one that a page gave")),
+            || Err(ApiProblem::bad(text!("cursor is not one that a page gave"))),
             |after| Ok(Some(after)),
         )
     }

@@ -60,7 +60,7 @@ pub async fn get(
 ) -> Result<SpendView, ApiProblem> {
     caller.must(rights::SEE_USAGE)?;
     if asked.subject.contains('\0') || asked.period.contains('\0') {
-        return Err(ApiProblem::bad("no name has a zero byte"));
+        return Err(ApiProblem::bad(text!("no name has a zero byte")));
     }
     let mut transaction = state.store.read().await?;
     let key = match asked.kind {

@@ -86,7 +86,7 @@ impl CredentialDestination {
             .as_deref()
             .is_some_and(|ca| ca.is_empty() || ca.len() > 1024 || ca.chars().any(char::is_control))
         {
-            return Err(("ca", "must be the name of a file"));
+            return Err(("ca", text!("must be the name of a file")));
         }
         Ok(Self {
             url: origin.site(),

@@ -177,10 +177,13 @@ impl Vendor {
     ) -> Result<Self, String> {
         let url = url.unwrap_or(preset.url);
         let protocol = protocol.unwrap_or(preset.protocol);
-        let origin = Origin::parse(url).map_err(|reason| format!("the address {url} {reason}"))?;
+        let origin = Origin::parse(url)
+            .map_err(|reason| t!("the address {url} {reason}", url = url, reason = reason))?;
         if let Some(end) = endpoint_in(url, protocol) {
-            return Err(format!(
-                "the address {url} ends in {end}: name the base address, without it"
+            return Err(t!(
+                "the address {url} ends in {end}: name the base address, without it",
+                url = url,
+                end = end
             ));
         }
         Ok(Self {
