@@ -12,7 +12,7 @@ pub const PERIODS: [(&str, &str); 9] = [
     ("30-days", text!("Last 30 days")),
     ("month", text!("This month")),
     ("last-month", text!("Last month")),
-    ("of-month", text!("One month")),
+    ("of-month", text!("A month")),
     ("dates", text!("Own dates")),
     ("all", text!("All time")),
 ];
