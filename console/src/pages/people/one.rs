@@ -316,7 +316,13 @@ pub async fn confirm_disable(
 ) -> PageResult {
     signed_in.caller.must(rights::CHANGE_PEOPLE)?;
     let person = people::get(&state, &signed_in.caller, &id).await?;
-    let orders = ordered_keys::list(&state, &signed_in.caller, &person.id, PageParams::first(ROWS)).await?;
+    let orders = ordered_keys::list(
+        &state,
+        &signed_in.caller,
+        &person.id,
+        PageParams::first(ROWS),
+    )
+    .await?;
     page(&DisablePage {
         shell: signed_in.shell(t!("Disable the person")),
         name: name(&person).to_owned(),

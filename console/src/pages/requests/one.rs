@@ -154,7 +154,9 @@ fn labels(line: &Value) -> Vec<(String, String)> {
 fn limit_path(line: &LedgerLine, caller: &Caller) -> String {
     let of = |name| line.text(name).unwrap_or_default();
     let scope = line.text("trilane.limit.scope");
-    let kind = scope.and_then(SubjectKind::named).unwrap_or(SubjectKind::Key);
+    let kind = scope
+        .and_then(SubjectKind::named)
+        .unwrap_or(SubjectKind::Key);
     if caller.only_owner().is_some() {
         return "/me".to_owned();
     }
