@@ -40,7 +40,7 @@ async fn not_found(request: Request) -> Response {
     if request.uri().path().starts_with("/api") {
         ApiProblem::not_found().into_response()
     } else {
-        pages::not_found()
+        pages::not_found(request.headers())
     }
 }
 

@@ -2,10 +2,10 @@
 
 use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 
-use super::render;
 use super::shell::{Appearance, PageShell};
+use super::{languages, render};
 use crate::cases::{ApiProblem, FailureReason};
 use crate::language::translated;
 use crate::store::StoreError;
@@ -120,8 +120,9 @@ fn told(problem: &ApiProblem) -> (StatusCode, &'static str, String, &'static str
 }
 
 /// Makes the response at a path that no route has.
-pub fn not_found() -> Response {
-    let mut response = PageProblem::from(ApiProblem::not_found()).into_response();
+pub fn not_found(headers: &HeaderMap) -> Response {
+    let page = || PageProblem::from(ApiProblem::not_found()).into_response();
+    let mut response = languages::asked(headers).write(page);
     super::headers::add(&mut response);
     response
 }

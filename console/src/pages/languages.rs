@@ -13,19 +13,25 @@ use super::form::OpenForm;
 use super::sign_in::local_path;
 use crate::cases::ConsoleState;
 use crate::language::Language;
-use crate::text;
+use crate::{secret, text};
 
-fn asked(headers: &HeaderMap) -> Language {
+/// The language that a reader has chosen, or else the browser asks for.
+pub fn asked(headers: &HeaderMap) -> Language {
     let chosen = cookie::find(headers, cookie::LANGUAGE).and_then(Language::parse);
     chosen.unwrap_or_else(|| Language::preferred(headers))
 }
 
-/// The path of a page with its query, but for what may be an address elsewhere.
+/// The path of a page with its query, but for what may be an address elsewhere, a whole key, or what an identity provider sent.
 fn way_back(page: &Uri) -> String {
+    if page.path().starts_with("/sign-in/with/") {
+        return "/sign-in".to_owned();
+    }
     let query = page.query().unwrap_or_default();
     let parameters = form_urlencoded::parse(query.as_bytes());
     let kept: Vec<(Cow<'_, str>, Cow<'_, str>)> = parameters
         .filter(|(_, value)| !value.contains([':', '\\']) && !value.contains("//"))
+        // The page of a link has its token anyway.
+        .filter(|(_, value)| page.path() == "/sign-in/link" || !secret::is_whole(value.trim()))
         .collect();
     let kept: Vec<(&str, &str)> = kept
         .iter()

@@ -14,6 +14,7 @@ use crate::cases::providers::Refusal;
 use crate::cases::providers::sign_in::{self as by_provider, BroughtBack, ProviderSignInError};
 use crate::client_address::RemoteAddress;
 use crate::identity_providers::ProviderFault;
+use crate::language::translated;
 
 /// For how long a browser has its cookie, in seconds.
 const SECONDS: i64 = 600;
@@ -80,51 +81,51 @@ pub async fn end(
 
 /// The words for people. They have nothing of the provider's but its error code.
 fn told(error: &ProviderSignInError) -> (StatusCode, String) {
-    const ADMIN: &str = "Ask an admin of this console.";
+    let admin = || t!("Ask an admin of this console.");
     let refused = StatusCode::FORBIDDEN;
     match error {
         ProviderSignInError::NoProvider => (
             StatusCode::NOT_FOUND,
-            "There is no such way to sign in, or it is turned off.".to_owned(),
+            t!("There is no such way to sign in, or it is turned off.").into_owned(),
         ),
         ProviderSignInError::Expired => (
             StatusCode::GONE,
-            "This sign-in was begun in another browser, was finished before, or took more than 10 minutes. Begin again.".to_owned(),
+            t!("This sign-in was begun in another browser, was finished before, or took more than 10 minutes. Begin again.").into_owned(),
         ),
         ProviderSignInError::Cancelled => (
             refused,
-            "The identity provider did not let you in, or you cancelled there.".to_owned(),
+            t!("The identity provider did not let you in, or you cancelled there.").into_owned(),
         ),
         ProviderSignInError::Provider(ProviderFault::Away(_)) => (
             StatusCode::SERVICE_UNAVAILABLE,
-            "The identity provider does not answer now. Try again in a moment.".to_owned(),
+            t!("The identity provider does not answer now. Try again in a moment.").into_owned(),
         ),
         ProviderSignInError::Provider(ProviderFault::Refused(code)) => (
             StatusCode::BAD_GATEWAY,
-            format!("The identity provider refuses: {code}. Begin again; if that does not help, its settings here are wrong."),
+            t!("The identity provider refuses: {code}. Begin again; if that does not help, its settings here are wrong.", code = code),
         ),
         ProviderSignInError::Provider(_) => (
             StatusCode::BAD_GATEWAY,
-            "The response of the identity provider is not valid. Nobody was signed in; the console's log says why.".to_owned(),
+            t!("The response of the identity provider is not valid. Nobody was signed in; the console's log says why.").into_owned(),
         ),
         ProviderSignInError::Refused(refusal) => (
             refused,
             match refusal {
-                Refusal::NoEmail => "The identity provider did not tell an e-mail address that can be used here.".to_owned(),
-                Refusal::NotVerified => "The identity provider does not say that your e-mail address is verified.".to_owned(),
+                Refusal::NoEmail => t!("The identity provider did not tell an e-mail address that can be used here.").into_owned(),
+                Refusal::NotVerified => t!("The identity provider does not say that your e-mail address is verified.").into_owned(),
                 Refusal::Domain | Refusal::NotAdmitted => {
-                    format!("Your account at the identity provider may not use this console. {ADMIN}")
+                    format!("{} {}", t!("Your account at the identity provider may not use this console."), admin())
                 }
                 Refusal::OtherAccount => {
-                    format!("Another account of the identity provider is linked with your e-mail address. {ADMIN}")
+                    format!("{} {}", t!("Another account of the identity provider is linked with your e-mail address."), admin())
                 }
-                Refusal::Disabled => format!("Your account here is disabled. {ADMIN}"),
+                Refusal::Disabled => format!("{} {}", t!("Your account here is disabled."), admin()),
                 Refusal::Erased => {
-                    format!("The data of a person with this e-mail address was erased, so it cannot be used again. {ADMIN}")
+                    format!("{} {}", t!("The data of a person with this e-mail address was erased, so it cannot be used again."), admin())
                 }
             },
         ),
-        ProviderSignInError::Problem(problem) => (refused, problem.detail().to_owned()),
+        ProviderSignInError::Problem(problem) => (refused, translated(problem.detail()).into_owned()),
     }
 }
 

@@ -186,7 +186,7 @@ on_both! {
         let api = Api::new(database).await;
         let admin = begin(&api).await;
         let plain = "tlw-of-a-console-of-before";
-        let insert = format!("INSERT INTO webhooks (id, kind, url, secret, thresholds, created_at) VALUES ('webhook_0', 'webhook', '{URL}', '{plain}', '[50]', 0)");
+        let insert = format!("INSERT INTO webhooks (id, kind, url, secret, thresholds, language, created_at) VALUES ('webhook_0', 'webhook', '{URL}', '{plain}', '[50]', 'en', 0)");
         database.execute(&insert).await.unwrap();
         add(&api, &admin, "https://z.example/").await;
         let signed = async |store: &Store, team: &str| {
@@ -224,7 +224,7 @@ on_both! {
         let api = Api::new(database).await;
         let admin = begin(&api).await;
         let (_, secret) = add(&api, &admin, URL).await;
-        let plain = format!("INSERT INTO webhooks (id, kind, url, secret, thresholds, created_at) VALUES ('webhook_0', 'webhook', '{URL}', '{secret}', '[50]', 0)");
+        let plain = format!("INSERT INTO webhooks (id, kind, url, secret, thresholds, language, created_at) VALUES ('webhook_0', 'webhook', '{URL}', '{secret}', '[50]', 'en', 0)");
         let before = api.sealing_keys.read().unwrap();
         api.sealing_keys.add().unwrap();
         let both = api.sealing_keys.read().unwrap();

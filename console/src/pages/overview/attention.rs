@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use time::Duration;
 
+use super::console_needs::left;
 use crate::cases::envoys::{self, EnvoyView};
 use crate::cases::keys::{self, KeyListParams};
 use crate::cases::paging::PageParams;
@@ -109,6 +110,25 @@ fn needs_of(view: &EnvoyView, now: i64) -> Vec<Need> {
                 count = waiting
             );
             needs.push(settings("warn", text));
+        }
+        let certificate = report.certificate_ends_at.as_deref();
+        if let Some((ends_at, (left, kind))) = certificate.and_then(|at| Some((at, left(at, now)?)))
+        {
+            let (envoy, at) = (&view.name, timestamp::utc(ends_at));
+            let text = if left < 0 {
+                t!(
+                    "The certificate of {envoy} has ended at {moment}: clients that use TLS cannot reach it.",
+                    envoy = envoy,
+                    moment = at
+                )
+            } else {
+                t!(
+                    "The certificate of {envoy} ends at {moment}: then clients that use TLS cannot reach it.",
+                    envoy = envoy,
+                    moment = at
+                )
+            };
+            needs.push(settings(kind, text));
         }
         let offset = Duration::milliseconds(view.clock_offset_ms.unwrap_or_default());
         if offset.abs() > CLOCK {
@@ -236,7 +256,24 @@ mod tests {
             clock_offset_ms: Some(milliseconds),
             ..view("enrolled", Some(now), Some(report(0, "")))
         };
+        let until = |days: i64| {
+            let ends_at = timestamp::unix_text(now + days * 24 * 60 * 60);
+            let report = EnvoyReport {
+                certificate_ends_at: ends_at,
+                ..report(0, "")
+            };
+            view("enrolled", Some(now), Some(report))
+        };
         for (case, view, state, current, needs) in [
+            ("its certificate is new", until(22), "good", Some(true), 0),
+            ("its certificate ends", until(20), "good", Some(true), 1),
+            (
+                "its certificate has ended",
+                until(-1),
+                "good",
+                Some(true),
+                1,
+            ),
             (
                 "its clock is a little off",
                 off(-30_000),

@@ -83,14 +83,17 @@ fn nearly_full(disk: &StorageView) -> Option<Need> {
     })
 }
 
+/// The seconds that a certificate is good for, and the look of that; `None`: it is good for long.
+pub fn left(ends_at: &str, now: i64) -> Option<(i64, &'static str)> {
+    let end = timestamp::parse(ends_at)?.unix_timestamp();
+    let left = end.saturating_sub(now);
+    let kind = if left < URGENT { "bad" } else { "warn" };
+    (left <= SOON).then_some((left, kind))
+}
+
 fn ending(of: &CertificateView, now: OffsetDateTime) -> Option<Need> {
     let (ends_at, file) = (of.ends_at.as_deref()?, of.file.as_deref()?);
-    let end = timestamp::parse(ends_at)?.unix_timestamp();
-    let left = end.saturating_sub(now.unix_timestamp());
-    if left > SOON {
-        return None;
-    }
-    let kind = if left < URGENT { "bad" } else { "warn" };
+    let (left, kind) = left(ends_at, now.unix_timestamp())?;
     let at = utc(ends_at);
     Some(Need {
         kind,
