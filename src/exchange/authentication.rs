@@ -24,7 +24,7 @@ pub(super) struct Authenticated {
 #[derive(Debug)]
 pub(super) struct Unauthenticated {
     /// The known key that is refused.
-    pub key: Option<RefusedKey>,
+    pub key: Option<Box<RefusedKey>>,
     /// The reply to the client.
     pub rejection: Rejection,
 }
@@ -97,11 +97,11 @@ pub(super) fn authenticate(
     Err(
         match misplaced(others, head, target, endpoint, in_force, environment) {
             Some((key, detail)) => Unauthenticated {
-                key: Some(key),
+                key: Some(Box::new(key)),
                 rejection: Rejection::KeyMisplaced { detail },
             },
             None => Unauthenticated {
-                key: ended.map(|key| RefusedKey::new(*key, None)),
+                key: ended.map(|key| Box::new(RefusedKey::new(*key, None))),
                 rejection: Rejection::Unauthenticated,
             },
         },

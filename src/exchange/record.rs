@@ -31,7 +31,7 @@ pub(super) struct RecordBuilder {
     /// The holder of the valid key that the request has.
     pub caller: Option<AuthenticatedCaller>,
     /// The known key that is refused.
-    pub refused_key: Option<RefusedKey>,
+    pub refused_key: Option<Box<RefusedKey>>,
     /// The model that path or body name, or that a rejection found fault with.
     pub named: Option<NamedModel>,
     /// Whether the client asks for a stream.

@@ -23,7 +23,10 @@ pub(super) struct RecordedKey {
 
 impl RecordedKey {
     /// Of a caller, or of a key that is refused.
-    pub(super) fn of(caller: Option<AuthenticatedCaller>, refused: Option<RefusedKey>) -> Self {
+    pub(super) fn of(
+        caller: Option<AuthenticatedCaller>,
+        refused: Option<Box<RefusedKey>>,
+    ) -> Self {
         match (caller, refused) {
             (Some(caller), _) => Self {
                 id: Some(caller.key),

@@ -145,7 +145,7 @@ impl ModelRow {
                 t!(
                     "the price {price} {why}",
                     price = price,
-                    why = translated(&why)
+                    why = translated(why)
                 )
             })?;
         }
