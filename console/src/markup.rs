@@ -74,7 +74,7 @@ impl Markup {
     }
 
     /// HTML that something else has made, such as an amount.
-    pub fn html(of: &(impl HtmlSafe)) -> Self {
+    pub fn html(of: &impl HtmlSafe) -> Self {
         Self(of.to_string())
     }
 
