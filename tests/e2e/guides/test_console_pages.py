@@ -105,7 +105,8 @@ def test_people_and_teams(desk: Desk) -> None:
     put, told = desk.does("console-people", "/budgets/owner/ann")
     assert put["budget"] == told["budget"] == {"per_month": "50"} and {"today", "this_month"} <= told.keys()
     (chosen,) = desk.does("console-people", "/me/notices")
-    assert chosen == {"email": "ann@example.com", "budgets": True, "expiring": True, "unused": False, "has_mail_server": False}
+    expected = {"email": "ann@example.com", "budgets": True, "expiring": True, "unused": False, "language": "en", "has_mail_server": False}
+    assert chosen == expected
 
 
 def test_why_requests_fail(desk: Desk, key: str) -> None:
