@@ -1,8 +1,8 @@
-//! What the ledger has names for, in words: how requests and attempts ended, and limits.
+//! Words for the names of the ledger: outcomes of requests and failures of attempts.
 
 use std::borrow::Cow;
 
-/// How a request ended, by its `trilane.outcome`.
+/// The outcome of a request, a `trilane.outcome`.
 pub fn outcome(name: &str) -> Cow<'_, str> {
     match name {
         "finished" => t!("finished"),
@@ -20,7 +20,7 @@ pub fn outcome(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// How an attempt failed, by its kind.
+/// The failure of an attempt, by its kind.
 pub fn failure(kind: &str) -> Cow<'_, str> {
     match kind {
         "rate_limited" => t!("rate limited"),
