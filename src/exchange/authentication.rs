@@ -101,7 +101,7 @@ pub(super) fn authenticate(
                 rejection: Rejection::KeyMisplaced { detail },
             },
             None => Unauthenticated {
-                key: ended.map(|key| Box::new(RefusedKey::new(*key, None))),
+                key: ended.map(|key| Box::new(RefusedKey::new(*key, None, &in_force.policy))),
                 rejection: Rejection::Unauthenticated,
             },
         },

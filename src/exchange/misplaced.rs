@@ -48,7 +48,8 @@ pub(super) fn misplaced(
             .filter(|form| reads(&group, Clients::Current, **form))
             .partition(|form| now(form));
         let detail = detail(place, endpoint, &group, &read, &more);
-        return Some((RefusedKey::new(key, Some(place)), detail));
+        let key = RefusedKey::new(key, Some(place), &in_force.policy);
+        return Some((key, detail));
     }
     None
 }

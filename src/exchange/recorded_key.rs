@@ -42,8 +42,9 @@ impl RecordedKey {
                 found_in: refused.found_in,
                 owner: refused.owner,
                 team: refused.team,
+                counts_as: None,
                 group: Some(refused.group),
-                ..Self::default()
+                currency: refused.currency,
             },
             (None, None) => Self::default(),
         }

@@ -175,12 +175,15 @@ pub(super) struct RefusedKey {
     pub group: SmolStr,
     /// The name of the header that it came in, or `query`, where its group does not read it there.
     pub found_in: Option<&'static str>,
+    /// The currency of the policy's prices.
+    pub currency: Option<Rc<str>>,
 }
 
 impl RefusedKey {
     /// The key of a record.
-    pub(super) fn new(key: KeyRecord, found_in: Option<&'static str>) -> Self {
+    pub(super) fn new(key: KeyRecord, found_in: Option<&'static str>, policy: &Policy) -> Self {
         Self {
+            currency: policy.currency.clone(),
             id: key.id,
             owner: key.owner,
             team: key.team,
