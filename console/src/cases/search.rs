@@ -25,7 +25,7 @@ const LONGEST: usize = 256;
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SearchParams {
-    /// The id of a request (the console's, Envoy's or the vendor's), or a part of the id or name of a key, a person, a team, a group or a model; of
+    /// The id of a request (the console's, Envoy's or the vendor's) or of a session, or a part of the id or name of a key, a person, a team, a group or a model; of
     /// keys also of the owner or the last characters.
     #[param(min_length = 1, max_length = 256)]
     pub(crate) text: String,
@@ -52,8 +52,10 @@ pub struct FoundModelView {
 /// The finds, by kind: 20 of each at most.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct SearchView {
-    /// The requests with this id, the latest first.
+    /// The requests with this id or of this session, the latest first.
     pub(crate) requests: Vec<RequestView>,
+    /// Whether the session has more requests.
+    pub(crate) has_more_requests: bool,
     /// Keys.
     pub(crate) keys: Vec<KeyView>,
     /// Whether there may be more keys.
@@ -85,10 +87,13 @@ pub async fn find(
         let detail = "a whole key does not belong into an address: POST /api/v1/keys/find";
         return Err(ApiProblem::bad(detail));
     }
+    let most = usize::from(MOST);
     let mut found = SearchView {
         requests: of_requests(state, caller, text).await?,
         ..SearchView::default()
     };
+    found.has_more_requests = found.requests.len() > most;
+    found.requests.truncate(most);
     if caller.may(rights::SEE_KEYS) {
         let asked = KeyListParams {
             search: Some(text.to_owned()),
@@ -100,7 +105,6 @@ pub async fn find(
     }
     let mut transaction = state.store.read().await?;
     let name = |(id, name)| FoundNameView { id, name };
-    let most = usize::from(MOST);
     if caller.may(rights::SEE_PEOPLE) {
         let people = name_search::people(&mut transaction, text, most).await?;
         found.people = people.into_iter().map(name).collect();
@@ -133,14 +137,15 @@ pub async fn find(
     Ok(found)
 }
 
-/// The requests with an id.
+/// The requests with an id or of a session, one more than are shown.
 async fn of_requests(
     state: &ConsoleState,
     caller: &Caller,
     id: &str,
 ) -> Result<Vec<RequestView>, ApiProblem> {
     let mut transaction = state.store.read().await?;
-    let mut found = request_ids::find(&mut transaction, id, usize::from(MOST)).await?;
+    let mut found =
+        request_ids::find(&mut transaction, id, usize::from(MOST).saturating_add(1)).await?;
     if let Some(place) = RequestPlace::parse(id) {
         found.extend(requests::at(&mut transaction, &place).await?);
     }

@@ -274,13 +274,14 @@ impl<'a> LedgerRecord<'a> {
         present(&self.line.currency)
     }
 
-    /// The ids of the request: Envoy's, and the vendor's of its response and of the request there.
-    pub fn ids(&self) -> [&str; 3] {
+    /// The ids of the request: Envoy's, the vendor's of its response and of the request there, and the client's of its session.
+    pub fn ids(&self) -> [&str; 4] {
         let line = &self.line;
         [
             present(&line.request_id),
             present(&line.response_id),
             present(&line.upstream_request_id),
+            self.session(),
         ]
     }
 

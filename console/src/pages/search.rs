@@ -153,7 +153,14 @@ async fn kinds(
         more: None,
     };
     let kinds = [
-        kind(text!("Requests"), requests.collect()),
+        kind(
+            if found.has_more_requests {
+                text!("The latest requests of this session")
+            } else {
+                text!("Requests")
+            },
+            requests.collect(),
+        ),
         FoundKind {
             more: found.has_more_keys.then_some(more_keys),
             ..kind(text!("Keys"), keys.collect())

@@ -345,10 +345,11 @@ CREATE TABLE requests (
   account  TEXT NOT NULL DEFAULT '',
   outcome  TEXT NOT NULL,
   status   TEXT NOT NULL DEFAULT '',
-  -- Digests of its ids, NULL where it has none: Envoy's, and the vendor's of its response and of the request there.
+  -- Digests of its ids, NULL where it has none: Envoy's, the vendor's of its response and of the request there, and its session's.
   request_digest  BIGINT,
   response_digest BIGINT,
   upstream_digest BIGINT,
+  session_digest  BIGINT,
   line     TEXT NOT NULL,
   PRIMARY KEY (position, file_id, envoy_id, taken_on)
 ) PARTITION BY LIST (taken_on);
@@ -360,3 +361,4 @@ CREATE INDEX requests_by_owner ON requests (owner, at, position);
 CREATE INDEX requests_by_request_digest ON requests (request_digest) WHERE request_digest IS NOT NULL;
 CREATE INDEX requests_by_response_digest ON requests (response_digest) WHERE response_digest IS NOT NULL;
 CREATE INDEX requests_by_upstream_digest ON requests (upstream_digest) WHERE upstream_digest IS NOT NULL;
+CREATE INDEX requests_by_session_digest ON requests (session_digest) WHERE session_digest IS NOT NULL;

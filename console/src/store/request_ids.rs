@@ -1,4 +1,4 @@
-//! Requests by an id that somebody has: Envoy's, or one that the vendor gave.
+//! Requests by an id that somebody has: Envoy's, one that the vendor gave, or the client's of its session.
 //!
 //! A line keeps a digest of each, which is a fifth as long as most ids and found by an index. In SQLite the day stands before it: new
 //! lines are added at the end of an index, however many days there are, and a search looks at each day.
@@ -11,16 +11,22 @@ use super::{StoreError, Transaction, fetch};
 use crate::explain::LedgerLine;
 
 /// The members of a line that are ids, in the order of their columns.
-pub const MEMBERS: [&str; 3] = [
+pub const MEMBERS: [&str; 4] = [
     "request_id",
     "gen_ai.response.id",
     "trilane.upstream_request_id",
+    "trilane.session",
 ];
 /// The columns of their digests.
-const ID_COLUMNS: [&str; 3] = ["request_digest", "response_digest", "upstream_digest"];
+const ID_COLUMNS: [&str; 4] = [
+    "request_digest",
+    "response_digest",
+    "upstream_digest",
+    "session_digest",
+];
 
 /// The digests of the ids of a line; `None` where it has none.
-pub type IdDigests = [Option<i64>; 3];
+pub type IdDigests = [Option<i64>; 4];
 
 /// Returns the digest of an id; `None`: it is empty.
 pub fn digest(id: &str) -> Option<i64> {
@@ -52,10 +58,14 @@ pub async fn find(
     } else {
         format!(" AND taken_on IN ({places})")
     };
-    let of_column =
-        |column| format!("SELECT {COLUMNS}, line FROM requests WHERE {column} = {digest}{of_days}");
+    let latest = format!("ORDER BY at DESC, position DESC LIMIT {limit}");
+    let of_column = |column| {
+        format!(
+            "SELECT * FROM (SELECT {COLUMNS}, line FROM requests WHERE {column} = {digest}{of_days} {latest}) AS of_column"
+        )
+    };
     let sql = format!(
-        "SELECT * FROM ({}) AS found ORDER BY at DESC, position DESC LIMIT {limit}",
+        "SELECT * FROM ({}) AS found {latest}",
         ID_COLUMNS.map(of_column).join(" UNION "),
     );
     let rows: Vec<RequestColumns> = fetch!(

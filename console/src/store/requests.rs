@@ -126,8 +126,8 @@ pub async fn insert(
         Transaction::Sqlite(inner, _) => {
             for lines in lines.chunks(ROWS) {
                 let sql = format!(
-                    "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, request_digest, response_digest, upstream_digest, line) {}",
-                    sqlite_rows::values(lines.len(), 17),
+                    "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, request_digest, response_digest, upstream_digest, session_digest, line) {}",
+                    sqlite_rows::values(lines.len(), 18),
                 );
                 let mut insert = sqlx::query(AssertSqlSafe(sql)).persistent(lines.len() == ROWS);
                 for line in lines {
@@ -148,6 +148,7 @@ pub async fn insert(
                         .bind(line.ids[0])
                         .bind(line.ids[1])
                         .bind(line.ids[2])
+                        .bind(line.ids[3])
                         .bind(&line.line);
                 }
                 insert.execute(&mut **inner).await?;
@@ -159,9 +160,9 @@ pub async fn insert(
                 lines.iter().map(|line| of(line.ids)).collect::<Vec<_>>()
             };
             sqlx::query(
-                "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, request_digest, response_digest, upstream_digest, line) \
+                "INSERT INTO requests (taken_on, envoy_id, file_id, position, at, key_id, owner, team, group_id, account, model, status, outcome, request_digest, response_digest, upstream_digest, session_digest, line) \
                  SELECT $1, * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], \
-                   $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::text[])",
+                   $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::text[])",
             )
             .bind(&day)
             .bind(texts(|line| &line.envoy_id))
@@ -176,9 +177,10 @@ pub async fn insert(
             .bind(texts(|line| &line.model))
             .bind(texts(|line| &line.status))
             .bind(texts(|line| &line.outcome))
-            .bind(digests(|[id, _, _]| id))
-            .bind(digests(|[_, id, _]| id))
-            .bind(digests(|[_, _, id]| id))
+            .bind(digests(|[id, _, _, _]| id))
+            .bind(digests(|[_, id, _, _]| id))
+            .bind(digests(|[_, _, id, _]| id))
+            .bind(digests(|[_, _, _, id]| id))
             .bind(texts(|line| &line.line))
             .execute(&mut **inner)
             .await?;

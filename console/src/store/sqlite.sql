@@ -291,10 +291,11 @@ CREATE TABLE requests (
   account  TEXT NOT NULL DEFAULT '',
   outcome  TEXT NOT NULL,
   status   TEXT NOT NULL DEFAULT '',
-  -- Digests of its ids, NULL where it has none: Envoy's, and the vendor's of its response and of the request there.
+  -- Digests of its ids, NULL where it has none: Envoy's, the vendor's of its response and of the request there, and its session's.
   request_digest  BIGINT,
   response_digest BIGINT,
   upstream_digest BIGINT,
+  session_digest  BIGINT,
   line     TEXT NOT NULL,
   PRIMARY KEY (taken_on, envoy_id, file_id, position)
 );
@@ -306,3 +307,4 @@ CREATE INDEX requests_by_owner ON requests (owner, at, position);
 CREATE INDEX requests_by_request_digest ON requests (taken_on, request_digest) WHERE request_digest IS NOT NULL;
 CREATE INDEX requests_by_response_digest ON requests (taken_on, response_digest) WHERE response_digest IS NOT NULL;
 CREATE INDEX requests_by_upstream_digest ON requests (taken_on, upstream_digest) WHERE upstream_digest IS NOT NULL;
+CREATE INDEX requests_by_session_digest ON requests (taken_on, session_digest) WHERE session_digest IS NOT NULL;

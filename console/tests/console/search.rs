@@ -41,12 +41,16 @@ async fn filled(api: &Api, admin: &str) {
             of(
                 "ann",
                 "envoy-1",
-                json!({"gen_ai.response.id": "msg_1", "trilane.upstream_request_id": "req_1"}),
+                json!({"gen_ai.response.id": "msg_1", "trilane.upstream_request_id": "req_1", "trilane.session": "talk-1"}),
             ),
         ),
         line(
             "2026-11-24T11:02:00Z",
-            of("bob", "envoy-2", json!({"gen_ai.response.id": "msg_2"})),
+            of(
+                "bob",
+                "envoy-2",
+                json!({"gen_ai.response.id": "msg_2", "trilane.session": "talk-1"}),
+            ),
         ),
         // A vendor that gives one id to two.
         line(
@@ -93,12 +97,21 @@ on_both! {
             ("req_1", &[first], &[first]),
             ("envoy-2", &[second], &[]),
             ("msg_2", &[third, second], &[]),
+            ("talk-1", &[second, first], &[first]),
+            ("-", &[], &[]),
             ("envoy", &[], &[]),
             ("MSG_1", &[], &[]),
         ] {
             assert_eq!(times(&find(&admin, text).await), of_admin, "{text}");
             assert_eq!(times(&find(&ann, text).await), of_ann, "{text}");
         }
+        let long: String = (10..31)
+            .map(|minute| line(&format!("2026-11-24T12:{minute}:00Z"), json!({"trilane.session": "long"})))
+            .collect();
+        api.ledger(&admin, "/api/v1/ledger/e/long?from=0", &long).await.expect(200);
+        let session = find(&admin, "long").await;
+        assert_eq!((times(&session).len(), &session["has_more_requests"]), (20, &json!(true)));
+        assert_eq!(find(&admin, "talk-1").await["has_more_requests"], json!(false));
         // The console's own id.
         let ours = find(&admin, "envoy-1").await["requests"][0]["id"].as_str().unwrap().to_owned();
         assert_eq!(times(&find(&admin, &ours).await), [first]);

@@ -17,6 +17,7 @@ use crate::cases::{ApiProblem, Caller};
 use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure, vendor_error};
 use crate::language::translated;
 use crate::ledger::Sum;
+use crate::markup::Markup;
 use crate::pages::{PageResult, PageShell, Visit, nearly_spent, page, people, text};
 
 /// A part of the explanation: its title and its text.
@@ -80,7 +81,8 @@ struct RequestPage {
     not_now: Option<Cow<'static, str>>,
     /// The place of the request that had the key.
     key_in: Option<String>,
-    session: Option<String>,
+    /// The session, which leads to its requests.
+    session: Option<Markup>,
     /// The labels that the document lists, with what the request has for them.
     labels: Vec<(String, String)>,
     line: String,
@@ -136,7 +138,10 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
         }),
         not_now: detail.not_now.map(translated),
         key_in: line.text("trilane.key.found_in").map(str::to_owned),
-        session: line.text("trilane.session").map(str::to_owned),
+        session: line.text("trilane.session").map(|id| {
+            let path = text::path_with("/search", &[("text", id)]);
+            Markup::link_to(&path, &Markup::code(id))
+        }),
         labels: labels(&detail.request.line),
         line: serde_json::to_string_pretty(&detail.request.line).unwrap_or_default(),
     })

@@ -156,8 +156,13 @@ fn row(
         let text = view.and_then(|view| view.values.get(name)).cloned();
         let text = text.unwrap_or_default();
         let can_narrow = !text.is_empty() && FILTERS.iter().any(|(of, _)| *of == name);
+        let is_session = name == "session" && !text.is_empty();
         GroupingValue {
-            narrowed: can_narrow.then(|| asked.path("/usage", &[(name, &text)])),
+            narrowed: if is_session {
+                Some(path_with("/search", &[("text", &text)]))
+            } else {
+                can_narrow.then(|| asked.path("/usage", &[(name, &text)]))
+            },
             name: match (SubjectKind::named(name), name.as_str()) {
                 (Some(kind), _) => names.of(kind, &text),
                 (None, "hour") => Name::of_itself(&text.replace('T', " ")),
