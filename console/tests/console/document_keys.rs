@@ -93,6 +93,17 @@ on_both! {
         api.call(&root, Method::POST, &format!("/api/v1/drafts/{draft}/publish"), &seen, &Value::Null).await.expect(201);
         assert_eq!(api.get(&root, "/api/v1/keys/of-ann").await.expect(200)["disabled"], true);
         assert!(!get(&api, "/keys/of-ann", &cookie).await.text.contains("Disable in a draft"));
+        let page = get(&api, "/keys/of-nobody", &cookie).await.text;
+        let begun = post(&api, "/edit", &cookie, &[("csrf", &csrf(&page)), ("key", "of-nobody"), ("form", "limits")]).await;
+        let form = begun.headers[LOCATION].to_str().unwrap().to_owned();
+        let page = get(&api, &form, &cookie).await.text;
+        assert!(form.contains("/limits?key=of-nobody&then=draft") && page.contains("Of this key of the document"), "{form} {page}");
+        let limits = [("csrf", &*csrf(&page)), ("revision", "1"), ("then", "draft"), ("limits.requests_per_minute", "9")];
+        let saved = post(&api, &form, &cookie, &limits).await;
+        let draft = form.strip_prefix("/drafts/").unwrap().split_once('/').unwrap().0;
+        assert!(saved.headers[LOCATION].to_str().unwrap().starts_with(&format!("/drafts/{draft}?")), "{:?}", saved.headers);
+        let patch = api.get(&root, &format!("/api/v1/drafts/{draft}/diff")).await.expect(200)["patch"].take();
+        assert_eq!((patch[0]["op"].as_str(), patch[0]["value"]["requests_per_minute"].as_u64()), (Some("add"), Some(9)), "{patch}");
         let disable = async |token: &str, id: &str| api.post(token, &format!("/api/v1/documents/current/keys/{id}/disable"), &Value::Null).await;
         assert_eq!(disable(&root, "of-nobody").await.expect(201)["note"], "Disables the key of-nobody");
         disable(&root, "own").await.problem(404);

@@ -22,6 +22,8 @@ enum WantedForm {
     AnotherAccount,
     /// Of the limits of all keys of the group.
     Limits,
+    /// Of the limits of a key of the document, by its id.
+    KeyLimits(String),
     /// Of the group.
     Group,
 }
@@ -41,6 +43,7 @@ impl WantedForm {
         };
         let wanted = match fields.get("form") {
             "another-account" => Self::AnotherAccount,
+            "limits" if fields.has("key") => Self::KeyLimits(fields.exact("key").to_owned()),
             "limits" => Self::Limits,
             _ => item("models", "model")
                 .or_else(|| item("accounts", "account"))
@@ -51,29 +54,35 @@ impl WantedForm {
 
     /// Whether a document has what the form is of.
     fn is_of(&self, document: &Value, group: &str) -> bool {
+        let has = |of: &Value, list, id: &str| {
+            let mut all = items(of, list).iter();
+            all.any(|item| text_at(item, "id") == id)
+        };
+        if let Self::KeyLimits(id) = self {
+            return has(document, "keys", id);
+        }
         let Some((_, group)) = find(document, group) else {
             return false;
         };
         match self {
-            Self::Item(list, _, id) => {
-                let mut all = items(group, list).iter();
-                id.is_empty() || all.any(|item| text_at(item, "id") == id)
-            }
+            Self::Item(list, _, id) => id.is_empty() || has(group, list, id),
             Self::AnotherAccount => !items(group, "accounts").is_empty(),
-            Self::Limits | Self::Group => true,
+            Self::Limits | Self::KeyLimits(_) | Self::Group => true,
         }
     }
 
     /// The path of the form in a draft.
     fn path(&self, draft: &str, group: &str) -> String {
-        let at = |form: &str, more: &[(&str, &str)]| {
-            let names = [&[("group", group)], more, &[(THEN, DRAFT)]].concat();
-            path_with(&format!("/drafts/{draft}/{form}"), &names)
+        let with = |form: &str, names: &[&[(&str, &str)]]| {
+            path_with(&format!("/drafts/{draft}/{form}"), &names.concat())
         };
+        let then = [(THEN, DRAFT)];
+        let at = |form, more: &[_]| with(form, &[&[("group", group)], more, &then]);
         match self {
             Self::Item(_, one, id) => at(one, &[(one, id)]),
             Self::AnotherAccount => at("account", &[("like", "first")]),
             Self::Limits => at("limits", &[]),
+            Self::KeyLimits(id) => with("limits", &[&[("key", id)], &then]),
             Self::Group => at("group", &[]),
         }
     }
@@ -102,7 +111,8 @@ mod tests {
     #[test]
     fn which_form_it_is() {
         let document = json!({"groups": [
-            {"id": "a", "models": [{"id": "m"}], "accounts": [{"id": "one"}]}, {"id": "b"}]});
+            {"id": "a", "models": [{"id": "m"}], "accounts": [{"id": "one"}]}, {"id": "b"}],
+            "keys": [{"id": "k"}]});
         for (form, path, is_there) in [
             (
                 "group=a&model=m",
@@ -143,6 +153,16 @@ mod tests {
                 "group=b&form=limits",
                 "/drafts/d/limits?group=b&then=draft",
                 true,
+            ),
+            (
+                "key=k&form=limits",
+                "/drafts/d/limits?key=k&then=draft",
+                true,
+            ),
+            (
+                "key=x&form=limits",
+                "/drafts/d/limits?key=x&then=draft",
+                false,
             ),
             ("group=c", "/drafts/d/group?group=c&then=draft", false),
         ] {

@@ -1,4 +1,4 @@
-//! The form of the limits of all keys of a group together.
+//! The form of the limits of all keys of a group together, or of a key of the document.
 
 use askama::Template;
 use axum::extract::{Path, RawQuery};
@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use super::edit::{DRAFT, THEN};
 use super::editing::{self, Edited, FormOutcome};
-use super::group_form::{find, named};
-use super::{members, text_at};
+use super::group_form::named;
+use super::{items, members, text_at};
 use crate::cases::ApiProblem;
 use crate::documents::Difference;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
 use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
-    limit_fields,
+    keys, limit_fields,
 };
 
 #[derive(Template)]
@@ -23,8 +23,9 @@ use crate::pages::{
 struct LimitsPage {
     shell: PageShell,
     draft: String,
-    group: String,
-    group_path: String,
+    is_of_key: bool,
+    name: String,
+    path: String,
     action: String,
     revision: i64,
     fields: Fields,
@@ -35,24 +36,74 @@ struct LimitsPage {
     budgets: Vec<(String, &'static str)>,
 }
 
+/// A group or a key of a draft, by its list and its id.
+struct Limited {
+    list: &'static str,
+    id: String,
+}
+
+impl Limited {
+    fn named(query: Option<&str>) -> Self {
+        let key = named(query, "key");
+        if key.is_empty() {
+            Self {
+                list: "groups",
+                id: named(query, "group"),
+            }
+        } else {
+            Self {
+                list: "keys",
+                id: key,
+            }
+        }
+    }
+
+    fn is_key(&self) -> bool {
+        self.list == "keys"
+    }
+
+    /// Its place in the list, and what stands there.
+    fn find<'a>(&self, document: &'a Value) -> Result<(usize, &'a Value), ApiProblem> {
+        let mut all = items(document, self.list).iter().enumerate();
+        let found = all.find(|(_, item)| text_at(item, "id") == self.id);
+        found.ok_or_else(ApiProblem::not_found)
+    }
+
+    /// The path of a form of it in a draft.
+    fn path(&self, draft: &str, form: &str) -> String {
+        let one = if self.is_key() { "key" } else { "group" };
+        path_with(&format!("{draft}/{form}"), &[(one, &self.id)])
+    }
+
+    /// The page that one comes from.
+    fn page(&self, draft: &str) -> String {
+        if self.is_key() {
+            keys::path_of(&self.id)
+        } else {
+            self.path(draft, "group")
+        }
+    }
+}
+
 fn show(
     signed_in: &SignedIn,
     edited: &Edited,
-    id: &str,
+    of: &Limited,
     fields: Fields,
     (problems, refused): (FieldProblems, Option<Vec<Difference>>),
 ) -> PageResult {
-    let (_, group) = find(&edited.document, id).ok_or_else(ApiProblem::not_found)?;
-    let name = text_at(group, "name");
-    let name = if name.is_empty() { id } else { name };
+    let (_, item) = of.find(&edited.document)?;
+    let name = text_at(item, "name");
+    let name = if name.is_empty() { &of.id } else { name };
     let draft = format!("/drafts/{}", edited.draft.id);
     let failed = refused.is_some();
     form_page(
         &LimitsPage {
             shell: signed_in.shell(t!("Limits of {group}", group = name)),
-            group: name.to_owned(),
-            group_path: path_with(&format!("{draft}/group"), &[("group", id)]),
-            action: path_with(&format!("{draft}/limits"), &[("group", id)]),
+            is_of_key: of.is_key(),
+            name: name.to_owned(),
+            path: of.page(&draft),
+            action: of.path(&draft, "limits"),
             revision: edited.draft.revision,
             fields,
             problems,
@@ -66,23 +117,23 @@ fn show(
     )
 }
 
-/// The form of a group's limits.
+/// The form of the limits of a group or a key.
 pub async fn limits(
     Visit { state, signed_in }: Visit,
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
 ) -> PageResult {
     let edited = editing::open(&state, &signed_in, &draft).await?;
-    let id = named(query.as_deref(), "group");
-    let (at, group) = find(&edited.document, &id).ok_or_else(ApiProblem::not_found)?;
-    let part = format!("groups[{at}]");
+    let of = Limited::named(query.as_deref());
+    let (at, item) = of.find(&edited.document)?;
+    let part = format!("{}[{at}]", of.list);
     let said = editing::said_of(&state, &signed_in.caller, &draft, &part).await?;
     let fields = Fields::default().with(THEN, named(query.as_deref(), THEN));
-    let fields = limit_fields::with(fields, group.get("limits").unwrap_or(&Value::Null));
-    show(&signed_in, &edited, &id, fields, (said, None))
+    let fields = limit_fields::with(fields, item.get("limits").unwrap_or(&Value::Null));
+    show(&signed_in, &edited, &of, fields, (said, None))
 }
 
-/// Changes the limits of a group.
+/// Changes the limits of a group or a key.
 pub async fn save_limits(
     Path(draft): Path<String>,
     RawQuery(query): RawQuery,
@@ -90,25 +141,25 @@ pub async fn save_limits(
 ) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     let edited = editing::open(&state, &signed_in, &draft).await?;
-    let id = named(query.as_deref(), "group");
-    find(&edited.document, &id).ok_or_else(ApiProblem::not_found)?;
+    let of = Limited::named(query.as_deref());
+    of.find(&edited.document)?;
     let edit = |document: &mut Value, problems: &mut FieldProblems| {
-        let group = members::item(document, "groups", &id).and_then(Value::as_object_mut);
-        if let Some(group) = group {
-            members::put_limits(group, &fields, problems);
+        let item = members::item(document, of.list, &of.id).and_then(Value::as_object_mut);
+        if let Some(item) = item {
+            members::put_limits(item, &fields, problems);
         }
     };
     match editing::save(&state, &signed_in.caller, edited, &fields, edit).await? {
         FormOutcome::Saved => {
             let path = format!("/drafts/{draft}");
-            let group = path_with(&format!("{path}/group"), &[("group", &id)]);
-            let is_quick = fields.get(THEN) == DRAFT;
+            let is_quick = fields.get(THEN) == DRAFT || of.is_key();
+            let group = of.page(&path);
             Ok(done(if is_quick { &path } else { &group }, Notice::Saved))
         }
         FormOutcome::Refused(problems, differences) => {
             let edited = editing::open(&state, &signed_in, &draft).await?;
             let refused = (problems, Some(differences));
-            show(&signed_in, &edited, &id, fields, refused)
+            show(&signed_in, &edited, &of, fields, refused)
         }
     }
 }
