@@ -38,8 +38,8 @@ tokio::task_local! {
     static CURRENT: (Language, String);
 }
 
-/// A language in which the console can be read.
-#[derive(Debug, Clone, Copy)]
+/// A language in which the console can be read; English unless said otherwise.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Language(Option<&'static Messages>);
 
 impl PartialEq for Language {
@@ -99,10 +99,15 @@ impl Language {
         self == Self::current()
     }
 
-    /// The language of this very tag, as it is stored; English without it.
-    pub fn stored(tag: &str) -> Self {
-        let found = Self::all().find(|language| language.tag() == tag);
-        found.unwrap_or(Self::ENGLISH)
+    /// The language of this very tag.
+    pub fn of(tag: &str) -> Option<Self> {
+        Self::all().find(|language| language.tag() == tag)
+    }
+
+    /// The choices of a form: each language's tag and name.
+    pub fn choices() -> Vec<(&'static str, Cow<'static, str>)> {
+        let named = Self::all().map(|language| (language.tag(), language.name()));
+        named.collect()
     }
 
     /// Makes a page in this language; `path` is the page's, with the query.
@@ -159,13 +164,10 @@ pub fn translated(english: &str) -> Cow<'_, str> {
 /// The same with values in place of their names in braces.
 pub fn filled(english: &str, values: &[(&str, &dyn Display)]) -> String {
     let mut made = String::new();
-    for piece in pieces(&translated(english)) {
+    for piece in pieces(&translated(english), values) {
         match piece {
             Piece::Text(text) => made += text,
-            Piece::Value(name) => match values.iter().find(|(of, _)| *of == name) {
-                Some((_, value)) => made += &value.to_string(),
-                None => made += name,
-            },
+            Piece::Value(value) => made += &value.to_string(),
         }
     }
     made
@@ -174,13 +176,10 @@ pub fn filled(english: &str, values: &[(&str, &dyn Display)]) -> String {
 /// The same as HTML: the text is escaped, and the values are markup.
 pub fn marked(english: &str, values: &[(&str, Markup)]) -> Markup {
     let mut made = Markup::default();
-    for piece in pieces(&translated(english)) {
+    for piece in pieces(&translated(english), values) {
         match piece {
             Piece::Text(text) => made.push(&Markup::text(text)),
-            Piece::Value(name) => match values.iter().find(|(of, _)| *of == name) {
-                Some((_, value)) => made.push(value),
-                None => made.push(&Markup::text(name)),
-            },
+            Piece::Value(value) => made.push(value),
         }
     }
     made
@@ -195,16 +194,21 @@ pub fn choices(table: &[(&'static str, &'static str)]) -> Vec<(&'static str, Cow
 }
 
 /// A piece of a message.
-enum Piece<'a> {
+enum Piece<'a, V> {
     Text(&'a str),
-    /// The name of a value.
-    Value(&'a str),
+    Value(&'a V),
 }
 
-fn pieces(message: &str) -> impl Iterator<Item = Piece<'_>> {
-    message.split('{').enumerate().flat_map(|(place, part)| {
+/// The pieces of a message, with its values; the name of one that is not there is a text.
+fn pieces<'a, V>(message: &'a str, values: &'a [(&str, V)]) -> impl Iterator<Item = Piece<'a, V>> {
+    let value = |name: &'a str| {
+        let found = values.iter().find(|(of, _)| *of == name);
+        found.map_or(Piece::Text(name), |(_, value)| Piece::Value(value))
+    };
+    let parts = message.split('{').enumerate();
+    parts.flat_map(move |(place, part)| {
         let (name, text) = match part.split_once('}') {
-            Some((name, text)) if place > 0 => (Some(Piece::Value(name)), text),
+            Some((name, text)) if place > 0 => (Some(value(name)), text),
             _ => (None, part),
         };
         name.into_iter().chain([Piece::Text(text)])

@@ -9,7 +9,7 @@ use crate::language::Language;
 /// There is no such language.
 pub fn asked(tag: Option<&str>) -> Result<Option<Language>, ApiProblem> {
     let Some(tag) = tag else { return Ok(None) };
-    let found = Language::all().find(|language| language.tag() == tag);
+    let found = Language::of(tag);
     if found.is_none() {
         let tags: Vec<&str> = Language::all().map(Language::tag).collect();
         let reason = t!("must be one of {tags}", tags = tags.join(", "));

@@ -56,6 +56,11 @@ impl Fields {
         self.exact(name).trim()
     }
 
+    /// Whether a field has this value.
+    pub fn is(&self, name: &str, value: impl AsRef<str>) -> bool {
+        self.get(name) == value.as_ref()
+    }
+
     /// Returns the text of a field, as it was typed.
     pub fn exact(&self, name: &str) -> &str {
         let mut all = self.0.iter();

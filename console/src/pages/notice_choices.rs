@@ -42,7 +42,8 @@ impl NoticeChoicesForm {
                 .with("email", stored.email.clone().unwrap_or_default())
                 .with("budgets", yes(stored.budgets))
                 .with("expiring", yes(stored.expiring))
-                .with("unused", yes(stored.unused));
+                .with("unused", yes(stored.unused))
+                .with("language", stored.language.as_str());
             (fields, FieldProblems::default())
         });
         Self {
@@ -61,6 +62,6 @@ pub fn changes(fields: &Fields) -> NoticeChoicesBody {
         budgets: Some(fields.is_set("budgets")),
         expiring: Some(fields.is_set("expiring")),
         unused: Some(fields.is_set("unused")),
-        language: None,
+        language: fields.given("language"),
     }
 }

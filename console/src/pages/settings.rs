@@ -21,8 +21,9 @@ use crate::cases::rights;
 use crate::cases::webhooks::{self, NewWebhookBody, WebhookView};
 use crate::cases::{ApiProblem, ConsoleState};
 use crate::cases::{documents, storage};
-use crate::language::choices;
+use crate::language::{Language, choices};
 use crate::webhooks::kind::WebhookKind;
+use crate::webhooks::sender::SIGNATURE;
 
 /// The rows of a list.
 const ROWS: u16 = 100;
@@ -149,7 +150,7 @@ pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResul
         &state,
         &signed_in,
         cursor,
-        Fields::once()?,
+        Fields::once()?.with("language", Language::current().tag()),
         FieldProblems::default(),
     )
     .await
@@ -226,7 +227,7 @@ pub async fn add_webhook(sent: SignedForm) -> PageResult {
                 kind,
                 url,
                 thresholds: (!thresholds.is_empty()).then_some(thresholds),
-                language: None,
+                language: fields.given("language"),
             };
             webhooks::create(&state, &signed_in.caller, Some(fields.get("once")), new).await
         }
@@ -246,9 +247,9 @@ pub async fn add_webhook(sent: SignedForm) -> PageResult {
             value: made.body.secret,
             is_path: false,
             text: t!(
-                "Messages are signed with it, so that whoever gets them knows where they come from."
-            )
-            .into_owned(),
+                "It is the signing secret: with it, whoever gets a message checks its header {header}, and knows where it comes from.",
+                header = SIGNATURE
+            ),
             until: None,
         }),
         Err(problem) => {

@@ -63,7 +63,7 @@ pub async fn of_person(
             budgets,
             expiring,
             unused,
-            language: Language::stored(&language),
+            language: Language::of(&language).unwrap_or_default(),
         },
     ))
 }
@@ -184,7 +184,7 @@ pub async fn of_budget(
         .map(|(person, name, language)| NoticeReceiver {
             person,
             name: name.filter(|name| !name.is_empty()),
-            language: Language::stored(&language),
+            language: Language::of(&language).unwrap_or_default(),
         });
     Ok(rows.collect())
 }
@@ -222,7 +222,7 @@ fn noticed(rows: Vec<NoticedRow>) -> Vec<NoticedKey> {
         owner,
         period,
         days: u32::try_from(days).unwrap_or_default(),
-        language: Language::stored(&language),
+        language: Language::of(&language).unwrap_or_default(),
     })
     .collect()
 }

@@ -114,7 +114,7 @@ fn of(row: WebhookRow) -> Webhook {
         url: row.2,
         secret: row.3,
         thresholds: serde_json::from_str(&row.4).unwrap_or_default(),
-        language: Language::stored(&row.5),
+        language: Language::of(&row.5).unwrap_or_default(),
         created_at: row.6,
         delivered_at: row.7,
         failure: row.8.zip(row.9),

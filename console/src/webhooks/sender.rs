@@ -18,6 +18,8 @@ use crate::outgoing::{self, AllowedAddresses, GuardedResolver, NoAddress};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest time to look for the address of a new webhook.
 const LOOK: Duration = Duration::from_secs(3);
+/// The header with the signature of a message.
+pub const SIGNATURE: &str = "trilane-webhook-signature";
 /// The longest URL, in bytes.
 const LONGEST_URL: usize = 2000;
 
@@ -130,7 +132,7 @@ impl WebhookSender {
                 .content_type("application/json")
                 .header("trilane-webhook-id", &message.id)
                 .header("trilane-webhook-timestamp", time.to_string())
-                .header("trilane-webhook-signature", signature)
+                .header(SIGNATURE, signature)
                 .send(&body)
         };
         let failed = |error: ureq::Error| match (NoAddress::of(&error), &error) {
