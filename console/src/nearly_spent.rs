@@ -7,7 +7,7 @@ use trilane::money::Amount;
 
 use crate::ledger::Sum;
 use crate::store::nearly_spent::{self, NearlySpentKey};
-use crate::store::{StoreError, Transaction, documents, spend};
+use crate::store::{StoreError, Transaction, documents, keys, people, spend};
 use crate::timestamp;
 use crate::written_budgets::{WrittenBudgets, is_reached};
 
@@ -122,7 +122,26 @@ async fn spent(
     Ok(spent.map(|(_, sum)| sum).unwrap_or_default())
 }
 
-/// Checks a noted budget against its current spend; `None`: it is no longer nearly spent.
+/// Whether a subject is a key or an owner whose requests are refused anyway.
+async fn is_disabled(
+    transaction: &mut Transaction,
+    kind: SubjectKind,
+    subject: &str,
+) -> Result<bool, StoreError> {
+    Ok(match kind {
+        SubjectKind::Key => {
+            let key = keys::find(transaction, subject).await?;
+            key.is_some_and(|key| key.disabled)
+        }
+        SubjectKind::Owner => {
+            let person = people::find(transaction, subject).await?;
+            person.is_some_and(|person| person.disabled)
+        }
+        SubjectKind::Member | SubjectKind::Team | SubjectKind::Group => false,
+    })
+}
+
+/// Checks a noted budget against its current spend; `None`: it is no longer nearly spent, or nobody uses it.
 ///
 /// # Errors
 /// Those of the database.
@@ -132,6 +151,9 @@ pub async fn checked(
     (period, kind, subject): NearlySpentKey,
 ) -> Result<Option<NearlySpentBudget>, StoreError> {
     let kind = spend::kind(&kind)?;
+    if is_disabled(transaction, kind, &subject).await? {
+        return Ok(None);
+    }
     let written = budgets.of(transaction, kind, &subject).await?;
     let spent = spent(transaction, (kind, &subject), &period, &budgets.currency).await?;
     let window = Period::parse(&period).map(Period::window);

@@ -78,6 +78,19 @@ on_both! {
         assert_eq!(listed(&api, &viewer).await, [
             "group g month 1.8 of 1.9 USD: 94 %", "key k day 1.8 of 1 USD: 180 %", "owner ann month 1.8 of 1.8 USD: 100 %",
         ]);
+
+        // Nobody uses those of a key or a person that is disabled.
+        let of_key = async |disabled: bool| {
+            call(Method::PATCH, "keys/k", json!({"disabled": disabled})).await.expect(200);
+        };
+        of_key(true).await;
+        assert_eq!(listed(&api, &viewer).await, ["group g month 1.8 of 1.9 USD: 94 %", "owner ann month 1.8 of 1.8 USD: 100 %"]);
+        of_key(false).await;
+        api.person("ann", Role::Member).await;
+        call(Method::PATCH, "people/ann", json!({"disabled": true})).await.expect(200);
+        assert_eq!(listed(&api, &viewer).await, ["group g month 1.8 of 1.9 USD: 94 %"]);
+        call(Method::PATCH, "people/ann", json!({"disabled": false})).await.expect(200);
+        assert_eq!(listed(&api, &viewer).await.len(), 3);
         call(Method::PUT, "budgets/owner/ann", json!({"per_month": "3"})).await.expect(200);
         publish(&api, &admin, &priced).await;
         assert_eq!(listed(&api, &viewer).await, ["key k day 1.8 of 1 USD: 180 %"]);
