@@ -9,6 +9,7 @@ use super::caller::Caller;
 use super::key_models::document_in_force;
 use super::problem::ApiProblem;
 use super::state::ConsoleState;
+use crate::language::translated;
 use crate::markup::Markup;
 use crate::store::names::{self, FoundName, NameReader, NamedIds};
 use crate::text;
@@ -20,8 +21,8 @@ pub struct Name {
     pub id: String,
     /// The name for people; the id where there is none, or the caller does not see it.
     pub text: String,
-    /// Whether it is a key that there is no more.
-    pub is_removed: bool,
+    /// A remark on it: a key that is removed, a person who is disabled.
+    pub remark: Option<&'static str>,
     /// Whether the caller sees it: it has a page then.
     pub is_seen: bool,
 }
@@ -43,9 +44,9 @@ impl Name {
         } else {
             Markup::name_of(&self.id, &self.text)
         };
-        if self.is_removed {
+        if let Some(remark) = self.remark {
             name.push(&Markup::text(" "));
-            name.push(&Markup::quiet(&t!("removed")));
+            name.push(&Markup::quiet(&translated(remark)));
         }
         name
     }
@@ -185,7 +186,7 @@ impl WantedNames {
                     Name {
                         id,
                         text: name,
-                        is_removed: false,
+                        remark: None,
                         is_seen: true,
                     },
                 );
@@ -198,7 +199,7 @@ impl WantedNames {
             let name = Name {
                 id: (*id).to_owned(),
                 text: (*id).to_owned(),
-                is_removed: named.is_none(),
+                remark: named.is_none().then_some(text!("removed")),
                 is_seen: only
                     .is_some_and(|(key, only)| only.is_none() || key.owner.as_deref() == only),
             };
@@ -226,7 +227,7 @@ impl Names {
         let name = Name {
             id: found.id.clone(),
             text: name.unwrap_or(&found.id).clone(),
-            is_removed: false,
+            remark: found.is_disabled.then_some(text!("disabled")),
             is_seen,
         };
         self.0.insert((kind, found.id.clone()), name);

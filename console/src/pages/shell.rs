@@ -58,7 +58,7 @@ const PLACES: &[&[NavigationPlace]] = &[
     &[
         place(text!("Me"), "/me", rights::SEE_OWN_KEYS),
         place(text!("My models"), "/models", rights::SEE_OWN_KEYS),
-        place(text!("Tokens"), "/tokens", rights::SEE_TOKENS),
+        place(text!("API tokens"), "/tokens", rights::SEE_TOKENS),
     ],
 ];
 

@@ -61,7 +61,7 @@ async fn show(
     let scopes = scopes.collect();
     form_page(
         &TokensPage {
-            shell: signed_in.shell(t!("Tokens")),
+            shell: signed_in.shell(t!("API tokens")),
             tokens: tokens.collect(),
             next: found.next,
             is_admin: signed_in.caller.role == Role::Admin,
@@ -101,7 +101,7 @@ pub async fn create(sent: SignedForm) -> PageResult {
     match tokens::create(&state, &signed_in.caller, Some(fields.get("once")), new).await {
         Ok(made) => page(&ShownOnce {
             shell: signed_in.shell(t!("The token is made")),
-            crumb: (t!("Tokens").into_owned(), "/tokens".to_owned()),
+            crumb: (t!("API tokens").into_owned(), "/tokens".to_owned()),
             value: made.body.value,
             is_path: false,
             text: t!("Programs send it to the API: Authorization: Bearer, and the token.")
@@ -120,7 +120,7 @@ pub async fn confirm_revoke(signed_in: SignedIn, Path(id): Path<String>) -> Page
     signed_in.caller.must(rights::CHANGE_TOKENS)?;
     page(&Confirm {
         shell: signed_in.shell(t!("Revoke the token?")),
-        crumb: (t!("Tokens").into_owned(), "/tokens".to_owned()),
+        crumb: (t!("API tokens").into_owned(), "/tokens".to_owned()),
         text: t!("It is refused from the next request on, and cannot be brought back.")
             .into_owned(),
         action: format!("/tokens/{id}/revoke"),

@@ -37,6 +37,8 @@ pub struct FoundName {
     pub owner: Option<String>,
     /// The team of a key.
     pub team: Option<String>,
+    /// Whether it is a person who is disabled.
+    pub is_disabled: bool,
 }
 
 type NameRow = (
@@ -45,6 +47,7 @@ type NameRow = (
     Option<String>,
     Option<String>,
     Option<String>,
+    bool,
 );
 
 /// A statement that is put together, with its values.
@@ -80,7 +83,7 @@ pub async fn find(
     if !wanted.keys.is_empty() {
         let ids = sql.places(wanted.keys.iter().copied());
         sql.parts.push(format!(
-            "SELECT 'key', id, label, owner, team FROM keys WHERE id IN ({ids})"
+            "SELECT 'key', id, label, owner, team, FALSE FROM keys WHERE id IN ({ids})"
         ));
     }
     if !wanted.people.is_empty() {
@@ -96,7 +99,7 @@ pub async fn find(
             )
         });
         sql.parts.push(format!(
-            "SELECT 'owner', id, name, CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM people WHERE id IN ({ids}){seen}"
+            "SELECT 'owner', id, name, CAST(NULL AS TEXT), CAST(NULL AS TEXT), disabled FROM people WHERE id IN ({ids}){seen}"
         ));
     }
     if !wanted.teams.is_empty() {
@@ -108,7 +111,7 @@ pub async fn find(
             )
         });
         sql.parts.push(format!(
-            "SELECT 'team', id, name, CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM teams WHERE id IN ({ids}){seen}"
+            "SELECT 'team', id, name, CAST(NULL AS TEXT), CAST(NULL AS TEXT), FALSE FROM teams WHERE id IN ({ids}){seen}"
         ));
     }
     if sql.parts.is_empty() {
@@ -123,12 +126,13 @@ pub async fn find(
     );
     let found = rows
         .into_iter()
-        .map(|(kind, id, name, owner, team)| FoundName {
+        .map(|(kind, id, name, owner, team, is_disabled)| FoundName {
             kind,
             id,
             name,
             owner,
             team,
+            is_disabled,
         });
     Ok(found.collect())
 }

@@ -47,7 +47,7 @@ async fn form(
     destinations.dedup();
     let kept = credentials::list(state, &signed_in.caller).await?.items;
     let groups = in_force::groups(state, &signed_in.caller).await?;
-    let mut accounts = groups.iter().flat_map(|(_, accounts)| accounts);
+    let mut accounts = groups.iter().flat_map(|group| &group.accounts);
     let is_in_force = accounts.any(|account| account.credential == name);
     let mut wanted = WantedNames::default();
     wanted.all(
@@ -107,12 +107,13 @@ async fn try_out(
     value: &Zeroizing<String>,
 ) -> Result<FieldProblems, PageProblem> {
     let mut problems = FieldProblems::default();
-    for (group, accounts) in in_force::groups(state, &signed_in.caller).await? {
-        for account in accounts.iter().filter(|one| one.credential == name) {
+    for group in in_force::groups(state, &signed_in.caller).await? {
+        let accounts = group.accounts.iter();
+        for account in accounts.filter(|one| one.credential == name) {
             let body = AccountTestBody {
                 value: Some(value.to_string()),
             };
-            let tested = account_test::test(state, &signed_in.caller, &group, &account.id, body);
+            let tested = account_test::test(state, &signed_in.caller, &group.id, &account.id, body);
             match tested.await {
                 Ok(view) if view.works => {}
                 Ok(view) => problems.push("value", &format!("{}: {}", account.id, view.text)),

@@ -7,9 +7,19 @@ use crate::cases::credentials::CredentialView;
 use crate::cases::{Caller, ConsoleState, documents};
 use crate::pages::PageProblem;
 use crate::pages::documents::{self as document, AccountShown};
+use crate::vendors::api_style;
 
-/// A group's id, and its accounts.
-pub type GroupAccounts = (String, Vec<AccountShown>);
+/// A group with accounts.
+pub struct GroupAccounts {
+    /// The id.
+    pub id: String,
+    /// The name for people; empty for none.
+    pub name: String,
+    /// The style of its API.
+    pub style: &'static str,
+    /// Its accounts.
+    pub accounts: Vec<AccountShown>,
+}
 
 /// Returns the state of a credential that is sent to an address: `good`, `warn`, `bad` or `off`, and its description.
 pub fn credential_state(
@@ -51,12 +61,15 @@ pub async fn groups(
     let groups = current.map(|current| {
         let groups = document::items(&current, "groups").iter();
         let groups = groups.map(|group| {
-            let id = document::text_at(group, "id").to_owned();
-            (id, document::accounts_of(group))
+            let text = |name| document::text_at(group, name);
+            GroupAccounts {
+                id: text("id").to_owned(),
+                name: text("name").to_owned(),
+                style: api_style(text("protocol")),
+                accounts: document::accounts_of(group),
+            }
         });
-        groups
-            .filter(|(_, accounts)| !accounts.is_empty())
-            .collect()
+        groups.filter(|group| !group.accounts.is_empty()).collect()
     });
     Ok(groups.unwrap_or_default())
 }

@@ -23,6 +23,8 @@ use crate::pages::{PageResult, PageShell, SignedForm, SignedIn, Visit, ledger_wo
 /// A group with its accounts.
 struct GroupLines {
     id: String,
+    name: String,
+    style: &'static str,
     accounts: Vec<AccountLine>,
 }
 
@@ -132,16 +134,19 @@ async fn show(
     };
     let used: Vec<String> = groups
         .iter()
-        .flat_map(|(_, accounts)| accounts)
+        .flat_map(|group| &group.accounts)
         .map(|account| account.credential.clone())
         .collect();
-    let groups = groups.into_iter().map(|(id, accounts)| GroupLines {
-        accounts: accounts
+    let groups = groups.into_iter().map(|group| GroupLines {
+        name: group.name,
+        style: group.style,
+        accounts: group
+            .accounts
             .into_iter()
             .map(|account| {
                 let mut same = kept.iter().filter(|one| one.name == account.credential);
                 AccountLine {
-                    refused: refused(&id, &account.id),
+                    refused: refused(&group.id, &account.id),
                     state: if account.credential.is_empty() {
                         ("off", t!("None"))
                     } else {
@@ -150,26 +155,30 @@ async fn show(
                     set: same
                         .next()
                         .map(|one| (one.set_at.clone(), one.set_by.clone())),
-                    tested: said(&id, &account.id),
+                    tested: said(&group.id, &account.id),
                     latest: tests
                         .iter()
-                        .find(|test| in_force::is_of(test, &id, &account, &kept))
+                        .find(|test| in_force::is_of(test, &group.id, &account, &kept))
                         .map(|test| LatestTest {
                             works: test.outcome == "works",
                             outcome: ledger_words::test(&test.outcome).into_owned(),
                             at: test.at.clone(),
                         }),
-                    failed: failed(&id, &account.id),
+                    failed: failed(&group.id, &account.id),
                     failures: path_with(
                         "/accounts",
                         &[("account", &account.id), ("period", failures.period.name())],
                     ),
-                    test: format!("/accounts/{}/{}/test", in_path(&id), in_path(&account.id)),
+                    test: format!(
+                        "/accounts/{}/{}/test",
+                        in_path(&group.id),
+                        in_path(&account.id)
+                    ),
                     account,
                 }
             })
             .collect(),
-        id,
+        id: group.id,
     });
     let groups = groups.collect();
     let others = kept.into_iter().filter(|one| !used.contains(&one.name));

@@ -23,7 +23,8 @@ use crate::timestamp::moment;
 /// A draft, in a line.
 struct DraftLine {
     path: String,
-    note: String,
+    /// Its note, or else what it changes.
+    title: String,
     author: Name,
     changed_at: String,
     is_outdated: bool,
@@ -70,25 +71,52 @@ pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResul
     let authors = authors.chain(all.items.iter().map(|draft| &draft.author));
     wanted.all(SubjectKind::Owner, authors.map(String::as_str));
     let names = wanted.find(&state, &signed_in.caller).await?;
-    let lines = all.items.into_iter().map(|draft| DraftLine {
-        path: format!("/drafts/{}", draft.id),
-        note: draft.note,
-        author: names.owner(&draft.author),
-        changed_at: draft.changed_at,
-        is_outdated: draft.based_on != version,
-    });
+    let mut lines = Vec::new();
+    for draft in all.items {
+        let title = if draft.note.is_empty() {
+            let draft = drafts::get(&state, &signed_in.caller, &draft.id).await?;
+            first_change(current.as_ref(), &draft.body)
+        } else {
+            draft.note
+        };
+        lines.push(DraftLine {
+            path: format!("/drafts/{}", draft.id),
+            title,
+            author: names.owner(&draft.author),
+            changed_at: draft.changed_at,
+            is_outdated: draft.based_on != version,
+        });
+    }
     let versions = found.items.into_iter().map(|of| {
         let author = names.owner(&of.author);
         (of, author)
     });
     page(&PublishPage {
         versions: versions.collect(),
-        drafts: lines.collect(),
+        drafts: lines,
         may_change: signed_in.caller.may(rights::CHANGE_DOCUMENTS),
         shell: signed_in.shell(t!("Publish")),
         next: found.next,
         in_force: version,
     })
+}
+
+/// The place that a draft changes first, and how many more: the title of a draft without a note.
+fn first_change(current: Option<&PublishedDocument>, draft: &str) -> String {
+    let before = current.and_then(|current| parsed(&current.body));
+    let (Some(before), Some(after)) = (before, parsed(draft)) else {
+        return t!("Without a note").into_owned();
+    };
+    let changes = differences(&before, &after);
+    match changes.as_slice() {
+        [] => t!("Changes nothing yet").into_owned(),
+        [only] => only.place.clone(),
+        [first, others @ ..] => t!(
+            "{place} and {count} more",
+            place = first.place,
+            count = others.len()
+        ),
+    }
 }
 
 /// One version.

@@ -19,7 +19,7 @@ use crate::pages::form::Fields;
 use crate::pages::owner_field::{OWNER, OwnerField, TEAM, is_search};
 use crate::pages::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
-    limit_fields, named,
+    limit_fields,
 };
 
 /// The keys that are shown.
@@ -72,7 +72,7 @@ impl BulkPage {
                 other => other.into(),
             };
             all.push(&Markup::text(&format!("{filter} ")));
-            all.push(&Markup::strong(&named(value)));
+            all.push(&Markup::strong(&value.markup()));
         }
         all
     }

@@ -7,7 +7,7 @@ use crate::cases::{ConsoleState, key_models};
 use crate::pages::{PageProblem, SignedIn};
 use crate::vendors::api_style;
 
-/// The groups in force: the id of each, with its name and its API style.
+/// The groups in force: the id of each, with its name, the id again and its API style.
 ///
 /// # Errors
 /// Those of the database.
@@ -20,7 +20,13 @@ pub async fn group_choices(
     wanted.all(SubjectKind::Group, groups.iter().map(|(id, _)| id.as_str()));
     let names = wanted.find(state, &signed_in.caller).await?;
     let titled = groups.into_iter().map(|(id, serves)| {
-        let title = format!("{} ({})", names.group(&id).text, api_style(&serves));
+        let style = api_style(&serves);
+        let name = names.group(&id).text;
+        let title = if name == id {
+            format!("{id} ({style})")
+        } else {
+            format!("{name} · {id} ({style})")
+        };
         (id, title)
     });
     Ok(titled.collect())

@@ -70,6 +70,7 @@ struct KeyPage {
     /// Whether it is of a team that whoever looks manages.
     may_disable: bool,
     is_address_known: bool,
+    sees_everybody: bool,
 }
 
 /// One key.
@@ -136,6 +137,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
             && !key.disabled
             && signed_in.caller.may(rights::CHANGE_DOCUMENTS),
         is_address_known: state.gateway.is_some(),
+        sees_everybody: signed_in.caller.only_owner().is_none(),
         key,
     })
 }

@@ -85,8 +85,13 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
         Troubled::default(),
         Troubled::default(),
     );
-    for (group, of_group) in &groups {
-        for account in of_group.iter().filter(|of| !of.credential.is_empty()) {
+    for of_group in &groups {
+        let group = &of_group.id;
+        for account in of_group
+            .accounts
+            .iter()
+            .filter(|of| !of.credential.is_empty())
+        {
             let path = format!("/accounts/credentials/{}", in_path(&account.credential));
             let known = accounts::credential_state(&kept, &account.credential, &account.url);
             match known.0 {
@@ -111,8 +116,8 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
     }
     let refusing = account_refusals::list(state, caller).await?.items;
     let refusing = refusing.iter().filter_map(|of| {
-        let in_force = groups.iter().filter(|(group, _)| *group == of.group);
-        let mut accounts = in_force.flat_map(|(_, accounts)| accounts);
+        let in_force = groups.iter().filter(|group| group.id == of.group);
+        let mut accounts = in_force.flat_map(|group| &group.accounts);
         let account = accounts.find(|account| account.id == of.account)?;
         Some(refused_by_vendor(of, &account.credential))
     });

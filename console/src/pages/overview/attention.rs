@@ -181,7 +181,7 @@ impl Fleet {
         }
         if known.is_empty() {
             needs.push(start(t!(
-                "No Envoy is known here: nothing is served, and no usage comes in."
+                "No Envoy is known here: no gateway takes this document, and no usage comes in."
             )));
         }
         for view in &known {

@@ -17,7 +17,7 @@ use crate::cases::erasures::{self, ErasureView};
 use crate::cases::paging::PageParams;
 use crate::cases::people::{self, NewPersonBody, PersonChangeBody, PersonView};
 use crate::cases::rights;
-use crate::cases::{ApiProblem, ConsoleState, Role, sign_in_links};
+use crate::cases::{ApiProblem, ConsoleState, Role, ordered_keys, sign_in_links};
 use crate::language::choices;
 use crate::pages::confirm::ShownOnce;
 use crate::pages::form::Fields;
@@ -206,12 +206,22 @@ pub async fn revoke_link(Path(id): Path<String>, sent: SignedForm) -> PageResult
 
 async fn link_page(state: &ConsoleState, signed_in: &SignedIn, id: &str) -> PageResult {
     let link = sign_in_links::create(state, &signed_in.caller, id).await?;
+    let ordered = ordered_keys::list(state, &signed_in.caller, id, PageParams::first(1)).await?;
+    let text = if ordered.items.is_empty() {
+        t!(
+            "Whoever opens it is signed in as this person, once. Send it where nobody else reads it. An earlier link is void."
+        )
+    } else {
+        t!(
+            "Whoever opens it is signed in as this person, once, and is led to the key that is ordered for them. Send it where nobody else reads it. An earlier link is void."
+        )
+    };
     page(&ShownOnce {
         shell: signed_in.shell(t!("A link for {person}", person = id)),
         crumb: (t!("People").into_owned(), "/people".to_owned()),
         value: Some(link.path),
         is_path: true,
-        text: t!("Whoever opens it is signed in as this person, once, and is led to the key that is ordered for them, if there is one. Send it where nobody else reads it. An earlier link is void.").into_owned(),
+        text: text.into_owned(),
         until: Some(link.expires_at),
     })
 }
