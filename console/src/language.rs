@@ -4,6 +4,7 @@
 //! file in `messages/` has those of another language, by the English text, and what it lacks is shown in English; a test finds
 //! what is missing and what nobody asks for. The message `English` is the language's own name.
 
+use core::borrow::Borrow;
 use core::fmt::Display;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -183,6 +184,20 @@ pub fn marked(english: &str, values: &[(&str, Markup)]) -> Markup {
         }
     }
     made
+}
+
+/// Names or parts of a sentence, one after the other.
+pub fn list(items: &[impl Borrow<str>]) -> String {
+    items.join(&*translated(", "))
+}
+
+/// The gap between two sentences.
+pub fn gap() -> &'static str {
+    if Language::current().tag().starts_with("zh") {
+        ""
+    } else {
+        " "
+    }
 }
 
 /// The choices of a table, each with its title in the language of the page.

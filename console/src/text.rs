@@ -124,6 +124,14 @@ pub fn path_with(path: &str, pairs: &[(&str, &str)]) -> String {
     query.finish()
 }
 
+/// A day or an hour of sums for people: `2026-11-24 22:00`.
+pub fn hour(period: &str) -> String {
+    period.split_once('T').map_or_else(
+        || period.to_owned(),
+        |(day, hour)| format!("{day} {hour}:00"),
+    )
+}
+
 /// A time that a field of type `datetime-local` has, in UTC, as the API wants it. Anything else stays as it is.
 pub fn from_local(typed: &str) -> String {
     match typed.len() {

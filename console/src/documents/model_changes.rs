@@ -8,6 +8,7 @@ use trilane::keys::KeyAccess;
 use trilane::money::Multiplier;
 
 use super::budget_losses::own_access;
+use crate::language::{self, translated};
 use crate::store::group_keys::{self, GroupKeys};
 use crate::store::{StoreError, Transaction};
 use crate::vendors::api_style;
@@ -104,7 +105,7 @@ impl Groups {
 /// The names of models, as many as a sentence has.
 fn named_models(models: &[String]) -> String {
     let (named, others) = models.split_at_checked(NAMED).unwrap_or((models, &[]));
-    let named = named.join(", ");
+    let named = language::list(named);
     match others.len() {
         0 => named,
         more => t!("{names} and {count} more", names = named, count = more),
@@ -120,7 +121,8 @@ impl ModelChange {
             if is_plain {
                 id.clone()
             } else {
-                format!("{id} ({})", api_style(protocol.encode_utf8(&mut [0; 4])))
+                let style = api_style(protocol.encode_utf8(&mut [0; 4]));
+                t!("{name} ({style})", name = id, style = translated(style))
             }
         };
         let change = Self {
@@ -162,7 +164,7 @@ impl ModelChange {
 impl ChangedKeys {
     /// The number of them, and the names of the first of them where these are known.
     pub fn words(&self) -> String {
-        let named = self.named.join(", ");
+        let named = language::list(&self.named);
         let named = match self.count.saturating_sub(self.named.len() as u64) {
             0 => t!(" ({keys})", keys = named),
             _ if named.is_empty() => String::new(),

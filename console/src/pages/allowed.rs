@@ -2,14 +2,15 @@
 
 use super::text;
 use crate::allowance::KeyAllowance;
+use crate::language;
 
 /// On what terms members make keys: `Groups mixed; at most 20.00 a month each, 40.00 with all keys; for 90 days
 /// at most.`
 pub fn terms(allowance: &KeyAllowance) -> String {
-    let groups = allowance.groups.join(", ");
+    let groups = language::list(&allowance.groups);
     let mut all = vec![t!("Groups {names}", names = groups)];
     let models = allowance.models.as_ref();
-    all.extend(models.map(|models| t!("models {names}", names = models.join(", "))));
+    all.extend(models.map(|models| t!("models {names}", names = language::list(models))));
     let limits = allowance.limits.as_ref();
     if let Some(budget) = limits.and_then(|limits| limits.budget.as_ref()) {
         let of_member = allowance.member_budget();

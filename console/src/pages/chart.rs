@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trilane::money::Amount;
 
 use super::{ShownAmount, text};
+use crate::language;
 use crate::ledger::Sum;
 
 /// Series with a colour of their own; all others are one.
@@ -164,7 +165,7 @@ pub fn in_order(
     let top = round_up(most);
     let bars = rows.iter().zip(periods);
     let bars = bars.map(|((row, total), period)| Bar {
-        period: period.replace('T', " "),
+        period: text::hour(period),
         blocks: blocks(row, top),
         values: row.iter().map(|value| unit.text(value.value())).collect(),
         total: unit.text(total.value()),
@@ -202,15 +203,15 @@ pub fn in_order(
         summary: t!(
             "{total} from {first} to {last}: {parts}.",
             total = unit.text(all.value()).text,
-            first = first.replace('T', " "),
-            last = last.replace('T', " "),
-            parts = parts.join(", ")
+            first = text::hour(first),
+            last = text::hour(last),
+            parts = language::list(&parts)
         ),
         series,
         bars,
         top: unit.text(top),
-        first: first.replace('T', " "),
-        last: last.replace('T', " "),
+        first: text::hour(first),
+        last: text::hour(last),
     })
 }
 

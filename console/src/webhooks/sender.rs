@@ -143,6 +143,7 @@ impl WebhookSender {
             (None, ureq::Error::BadUri(_) | ureq::Error::RequireHttpsOnly(_)) => {
                 "its URL cannot be called".to_owned()
             }
+            (Some(problem), _) => problem.to_string(),
             _ => error.to_string(),
         };
         let status = sent.map_err(failed)?.status();

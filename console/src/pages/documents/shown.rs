@@ -9,7 +9,7 @@ use trilane::money::Price;
 use super::members::{GATES, PRICES};
 use super::{items, text_at};
 use crate::entry_sources::{EntrySource, entry_sources, source_of};
-use crate::language::translated;
+use crate::language::{self, translated};
 use crate::pages::{limit_fields, text};
 use crate::vendors::api_style;
 
@@ -220,7 +220,10 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
     let tiers = prices.get("tiers").and_then(Value::as_object);
     if let Some(tiers) = tiers {
         let names: Vec<&str> = tiers.keys().map(String::as_str).collect();
-        others.push(t!("other prices for {tiers}", tiers = names.join(", ")));
+        others.push(t!(
+            "other prices for {tiers}",
+            tiers = language::list(&names)
+        ));
     }
     let flag = |name: &str| own.get(name).and_then(Value::as_bool);
     let mut notes = Vec::new();

@@ -203,9 +203,9 @@ fn overtaken(theirs: &Fields, typed: &Fields) -> String {
             "" => t!("nothing"),
             value => value.into(),
         };
-        format!("{}: {value}", field_title(name))
+        t!("{title}: {value}", title = field_title(name), value = value)
     });
-    let differ = differ.collect::<Vec<_>>().join("; ");
+    let differ = differ.collect::<Vec<_>>().join(&*t!("; "));
     t!(
         "Somebody else has changed this key since you opened it. What you typed stands below: save it over theirs, or cancel. Theirs has {values}.",
         values = differ

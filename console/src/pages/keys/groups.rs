@@ -4,6 +4,7 @@ use trilane::limits::SubjectKind;
 
 use crate::cases::names::WantedNames;
 use crate::cases::{ConsoleState, key_models};
+use crate::language::translated;
 use crate::pages::{PageProblem, SignedIn};
 use crate::vendors::api_style;
 
@@ -20,13 +21,12 @@ pub async fn group_choices(
     wanted.all(SubjectKind::Group, groups.iter().map(|(id, _)| id.as_str()));
     let names = wanted.find(state, &signed_in.caller).await?;
     let titled = groups.into_iter().map(|(id, serves)| {
-        let style = api_style(&serves);
-        let name = names.group(&id).text;
-        let title = if name == id {
-            format!("{id} ({style})")
-        } else {
-            format!("{name} · {id} ({style})")
+        let name = match names.group(&id).text {
+            name if name == id => name,
+            name => format!("{name} · {id}"),
         };
+        let style = translated(api_style(&serves));
+        let title = t!("{name} ({style})", name = name, style = style);
         (id, title)
     });
     Ok(titled.collect())

@@ -6,7 +6,7 @@ use trilane::limits::{SubjectKind, member_parts};
 
 use crate::cases::holder::{KeyRemaining, RemainingBudget, RequestsState};
 use crate::cases::names::Names;
-use crate::language::translated;
+use crate::language::{self, translated};
 use crate::pages::{ShownAmount, text};
 
 /// The remaining limits and budgets of a key.
@@ -138,7 +138,7 @@ impl LeftShown {
             });
             let each: Vec<String> = each.collect();
             if !each.is_empty() {
-                shown.limits.push((whose, each.join(", ")));
+                shown.limits.push((whose, language::list(&each)));
             }
         }
         shown

@@ -5,6 +5,7 @@ use super::path_of;
 use crate::cases::holder::RequestsState;
 use crate::cases::me::keys::OwnKeyView;
 use crate::cases::names::{Name, Names};
+use crate::language;
 use crate::pages::ShownAmount;
 use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
 use crate::pages::text::path_with;
@@ -104,15 +105,18 @@ pub fn verdict(keys: &[OwnKey]) -> Option<(&'static str, String)> {
         }
         (true, false) => (
             "warn",
-            t!("Some requests fail: {keys}.", keys = some.join(", ")),
+            t!("Some requests fail: {keys}.", keys = language::list(&some)),
         ),
-        (false, true) => ("bad", t!("Requests fail: {keys}.", keys = fail.join(", "))),
+        (false, true) => (
+            "bad",
+            t!("Requests fail: {keys}.", keys = language::list(&fail)),
+        ),
         (false, false) => (
             "bad",
             t!(
                 "Requests fail: {keys}. Some fail: {others}.",
-                keys = fail.join(", "),
-                others = some.join(", ")
+                keys = language::list(&fail),
+                others = language::list(&some)
             ),
         ),
     };

@@ -12,6 +12,7 @@ use crate::cases::account_tests;
 use crate::cases::credentials;
 use crate::cases::hour_counts::{self, CountParams};
 use crate::cases::{Caller, ConsoleState};
+use crate::language;
 use crate::pages::PageProblem;
 use crate::pages::accounts;
 use crate::pages::text::{in_path, utc};
@@ -44,13 +45,13 @@ impl Troubled {
                 let before = named.get(..named.len().saturating_sub(1))?;
                 t!(
                     "Accounts {accounts} and {last}",
-                    accounts = before.join(", "),
+                    accounts = language::list(before),
                     last = last
                 )
             }
             _ => t!(
                 "Accounts {accounts} and {count} more",
-                accounts = named.join(", "),
+                accounts = language::list(&named),
                 count = others
             ),
         };

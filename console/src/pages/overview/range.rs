@@ -45,11 +45,11 @@ impl OverviewRange {
     /// The title of its link.
     pub fn title(self) -> Cow<'static, str> {
         match self {
-            Self::Hour => t!("Hour"),
+            Self::Hour => t!("Last hour"),
             Self::Day => t!("24 hours"),
             Self::Week => t!("7 days"),
             Self::Days30 => t!("30 days"),
-            Self::Month => t!("Month"),
+            Self::Month => t!("This month"),
         }
     }
 

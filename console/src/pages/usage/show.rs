@@ -165,7 +165,7 @@ fn row(
             },
             name: match (SubjectKind::named(name), name.as_str()) {
                 (Some(kind), _) => names.of(kind, &text),
-                (None, "hour") => Name::of_itself(&text.replace('T', " ")),
+                (None, "hour") => Name::of_itself(&text::hour(&text)),
                 (None, "entry") => entry_name(text),
                 (None, "outcome") => outcome_name(text),
                 _ if text.is_empty() && is_dimension(name) => Name::of_itself(&t!("other")),
