@@ -80,22 +80,18 @@ pub fn amount(currency: &str, value: &str) -> String {
     }
 }
 
-/// The share of a part in a whole, in percent from 0 to 100; 100 only for all of it.
-pub fn percent(part: &str, whole: &str) -> u8 {
+/// The share of a part in a whole, in whole percent: 100 or more for all of it and more.
+pub fn percent(part: &str, whole: &str) -> u64 {
     let (Ok(part), Ok(whole)) = (Amount::read(part), Amount::read(whole)) else {
         return 0;
     };
-    if part >= whole {
-        return 100;
-    }
     let share = part.units().saturating_mul(100).checked_div(whole.units());
-    share
-        .and_then(|share| u8::try_from(share).ok())
-        .map_or(0, |share| share.min(100))
+    // Of nothing, all is used.
+    share.map_or(100, |share| u64::try_from(share).unwrap_or(u64::MAX))
 }
 
 /// The look of a budget of which so many percent are spent: `warn` from 80 on, `bad` when it is spent.
-pub fn fullness(percent: u8) -> &'static str {
+pub fn fullness(percent: u64) -> &'static str {
     match percent {
         100.. => "bad",
         80..=99 => "warn",
@@ -198,7 +194,9 @@ mod tests {
             ("0", "10", 0),
             ("9.99", "10", 99),
             ("10", "10", 100),
-            ("11", "10", 100),
+            ("11", "10", 110),
+            ("68.36", "20", 341),
+            ("1", "0", 100),
             ("x", "1", 0),
             ("-1", "1", 0),
         ] {

@@ -11,6 +11,7 @@ use super::budget_losses::own_access;
 use crate::language::{self, translated};
 use crate::store::group_keys::{self, GroupKeys};
 use crate::store::{StoreError, Transaction};
+use crate::text;
 use crate::vendors::api_style;
 
 /// The most models that a sentence names.
@@ -172,7 +173,7 @@ impl ChangedKeys {
         };
         let count = match self.count {
             1 => t!("1 key").into_owned(),
-            count => t!("{count} keys", count = count),
+            count => t!("{count} keys", count = text::count(count)),
         };
         format!("{count}{named}")
     }

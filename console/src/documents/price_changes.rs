@@ -399,7 +399,7 @@ impl PriceChange {
                 keys = whose
             );
         }
-        let prices = each.join("; ");
+        let prices = each.join(&*t!("; "));
         match self.direction {
             PriceDirection::Rises => t!(
                 "The price of {model} rises for {keys}: {prices}",

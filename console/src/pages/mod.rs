@@ -35,6 +35,7 @@ mod documents;
 mod error;
 mod field_problems;
 mod form;
+mod gateway_words;
 mod headers;
 mod identity_providers;
 mod keys;

@@ -19,7 +19,6 @@ struct NearlySpentLine {
     path: String,
     budget: ShownAmount,
     spent: ShownAmount,
-    percent: u8,
     kind: &'static str,
     name: Name,
     of: NearlySpentView,
@@ -49,14 +48,12 @@ pub fn path_of(kind: SubjectKind, id: &str) -> String {
 }
 
 fn line(of: NearlySpentView, names: &Names) -> NearlySpentLine {
-    let percent = u8::try_from(of.percent.min(100)).unwrap_or(100);
     NearlySpentLine {
         path: path_of(of.kind, &of.id),
         budget: ShownAmount::of(&of.currency, &of.budget),
         spent: ShownAmount::of(&of.currency, &of.spent),
-        kind: text::fullness(percent),
+        kind: text::fullness(of.percent),
         name: names.of(of.kind, &of.id),
-        percent,
         of,
     }
 }

@@ -33,9 +33,9 @@ pub fn uncached(policy: &Policy, catalogue: &PriceCatalogue) -> Option<Problem> 
     let models = some_of(&names, NAMED);
     Some(Problem {
         path: "groups".to_owned(),
-        reason: format!(
-            "vendors report input that was read from a cache, and these models have no price for it, so it is charged as input: \
-             {models}; give cache_read to their prices, and to each set within"
+        reason: t!(
+            "vendors report input that was read from a cache, and these models have no price for it, so it is charged as input: {models}; give them one (cache_read), in each set of their prices",
+            models = models
         ),
     })
 }

@@ -264,7 +264,7 @@ fn cached_input_without_a_price_is_one_warning() {
     desk.write("flat.json", &text);
     let ran = desk.run(&["check", "flat.json"]);
     let want = "flat.json:2: warning: groups: vendors report input that was read from a cache, and these models have no price for it, \
-                so it is charged as input: b/claude-m-1, b/claude-m-2, a/gpt-6-sol; give cache_read to their prices, and to each set within\n";
+                so it is charged as input: b/claude-m-1, b/claude-m-2, a/gpt-6-sol; give them one (cache_read), in each set of their prices\n";
     assert!(ran.out.starts_with(want), "{}", ran.out);
     assert!(
         ran.out.ends_with("good (3 groups, 0 keys, 1 warning)\n"),

@@ -104,7 +104,7 @@ fn shown(document: &Value, group: &Value) -> GroupShown {
         clients: if clients.is_empty() {
             t!("strict").into_owned()
         } else if clients == "current" {
-            t!("current").into_owned()
+            t!("current: what today’s SDKs send, too").into_owned()
         } else {
             clients.to_owned()
         },
@@ -161,10 +161,19 @@ fn entry(document: &Value, name: &str, of: &Value) -> Vec<EntryShown> {
             name: name.to_owned(),
             source,
             extra,
-            total: total.map_or_else(String::new, |total| total.to_string()),
+            total: total.map_or_else(String::new, four_places),
         }
     });
     shown.collect()
+}
+
+/// A multiplier with four places, or as many more as it has.
+fn four_places(of: Decimal) -> String {
+    let mut of = of.normalize();
+    if of.scale() < 4 {
+        of.rescale(4);
+    }
+    of.to_string()
 }
 
 /// The model itself: one of a Mixed group is its source's.

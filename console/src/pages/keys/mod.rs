@@ -61,7 +61,7 @@ pub(super) fn state_of(key: &KeyView, now: &str) -> (&'static str, &'static str)
 /// The part of a month's budget that is spent.
 struct BudgetMeter {
     budget: ShownAmount,
-    percent: u8,
+    percent: u64,
     kind: &'static str,
 }
 

@@ -54,8 +54,8 @@ pub struct UsedBudget {
     pub used: ShownAmount,
     /// The amount that may be spent, with its currency.
     pub allowed: ShownAmount,
-    /// The part that is used, in percent from 0 to 100.
-    pub percent: u8,
+    /// The part that is used, in whole percent.
+    pub percent: u64,
     /// `warn` or `bad` where little is left.
     pub kind: &'static str,
 }

@@ -45,7 +45,7 @@ struct OwnBudget {
     title: &'static str,
     left: ShownAmount,
     allowed: ShownAmount,
-    percent: u8,
+    percent: u64,
     kind: &'static str,
 }
 

@@ -21,7 +21,7 @@ use crate::ledger::{LABEL, UsageColumn};
 use crate::pages::chart::Chart;
 use crate::pages::ledger_words::outcome;
 use crate::pages::{PageResult, PageShell, Visit, page};
-use crate::text::path_with;
+use crate::text::{hour, path_with};
 use crate::timestamp::moment;
 use crate::vendors::protocol_style;
 
@@ -165,7 +165,7 @@ fn row(
             },
             name: match (SubjectKind::named(name), name.as_str()) {
                 (Some(kind), _) => names.of(kind, &text),
-                (None, "hour") => Name::of_itself(&text::hour(&text)),
+                (None, "hour") => Name::of_itself(&hour(&text)),
                 (None, "entry") => entry_name(text),
                 (None, "outcome") => outcome_name(text),
                 _ if text.is_empty() && is_dimension(name) => Name::of_itself(&t!("other")),
