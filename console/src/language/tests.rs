@@ -105,11 +105,9 @@ fn named(source: &str) -> BTreeSet<String> {
 }
 
 fn values(message: &str) -> BTreeSet<&str> {
-    pieces(message)
-        .filter_map(|piece| match piece {
-            Piece::Value(name) => Some(name),
-            Piece::Text(_) => None,
-        })
+    let named = message.split('{').skip(1);
+    named
+        .filter_map(|part| Some(part.split_once('}')?.0))
         .collect()
 }
 

@@ -63,6 +63,7 @@ mod owner_notices;
 mod page_security;
 mod page_snapshots;
 mod postgres;
+mod queries;
 mod races;
 mod random_intake;
 mod readable_ids;

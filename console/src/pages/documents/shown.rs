@@ -321,7 +321,9 @@ mod tests {
         for entry in &mixed.entries {
             let product = of(&entry.source).multiplier.parse::<Decimal>().unwrap()
                 * entry.extra.parse::<Decimal>().unwrap();
-            assert_eq!(entry.total, product.to_string(), "{}", entry.name);
+            assert_eq!(entry.total.parse(), Ok(product), "{}", entry.name);
+            let (_, places) = entry.total.split_once('.').unwrap();
+            assert!(places.len() == 4, "{}: {}", entry.name, entry.total);
         }
         let behind = mixed.models.first().unwrap();
         assert!(!behind.input.is_empty(), "its source's price");
