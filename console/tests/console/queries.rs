@@ -17,7 +17,7 @@ const FIRST: [(&str, &[&str]); 5] = [
     ("WITH ", &[" AS "]),
 ];
 
-/// What only PostgreSQL has.
+/// Words that only PostgreSQL has.
 const OF_POSTGRES: [&str; 11] = [
     "trilane_",
     "::",
@@ -32,7 +32,7 @@ const OF_POSTGRES: [&str; 11] = [
     "generate_series",
 ];
 
-/// What only SQLite has.
+/// Words that only SQLite has.
 const OF_SQLITE: [&str; 6] = [
     "rowid",
     "json_each",
