@@ -1,7 +1,8 @@
 //! A request that goes upstream: what was decided about it, and its body.
 
+use super::edits::HeaderEdit;
 use super::environment::Forwarding;
-use super::limits::local;
+use super::limits::RequestLimits;
 use super::record::RecordBuilder;
 use super::reply_context::ReplyContext;
 use super::request::{AuthenticatedCaller, RequestLine};
@@ -9,6 +10,7 @@ use super::request_body::BodyStep;
 use super::response::UpstreamResult;
 use super::step::Step;
 use super::upstream_request::UpstreamRequest;
+use crate::limits::Quotas;
 use crate::protocol::Endpoint;
 use crate::reply::Rejection;
 
@@ -23,6 +25,7 @@ pub(super) struct AdmittedRequest {
     pub caller: AuthenticatedCaller,
     pub reply: ReplyContext,
     pub upstream: UpstreamRequest,
+    pub limits: RequestLimits,
 }
 
 impl AdmittedRequest {
@@ -39,6 +42,7 @@ impl AdmittedRequest {
             line,
             caller,
             upstream,
+            limits,
             ..
         } = self;
         let mut bytes = bytes;
@@ -65,16 +69,16 @@ impl AdmittedRequest {
                 }
             }
             if held {
-                let reserved = local::reserve(caller, upstream, method(), environment);
+                let reserved = limits.reserve(caller, upstream, method(), environment);
                 // What was to be released goes nowhere.
                 upstream.body.sent_json &= reserved.is_ok();
-                upstream.reservation = reserved?;
-                local::reserve_account(upstream, environment)?;
+                reserved?;
+                limits.reserve_account(upstream, environment)?;
                 upstream.dispatch(&mut edits.headers, endpoint, environment);
-                edits.descriptors = upstream.ask_service(caller);
+                edits.descriptors = limits.ask_service(caller, upstream.body.models().model());
             } else {
                 if upstream.body.sent_json && !sent_json {
-                    let extended = local::extend(caller, upstream, method(), environment);
+                    let extended = limits.extend(caller, upstream, method(), environment);
                     upstream.body.sent_json &= extended.is_ok();
                     extended?;
                 }
@@ -94,12 +98,19 @@ impl AdmittedRequest {
         Ok(step)
     }
 
+    /// The headers of a response that say what is left of the caller's limits.
+    pub(super) fn limit_headers(&self, quotas: &impl Quotas) -> impl Iterator<Item = HeaderEdit> {
+        let headers = self.limits.headers(&self.caller, quotas).into_iter();
+        headers.map(|(name, value)| HeaderEdit::Set(name, value.into_bytes()))
+    }
+
     /// Returns the builder of the exchange's record, the upstream having done `result`.
     pub(super) fn into_record(self: Box<Self>, result: UpstreamResult) -> Box<RecordBuilder> {
         let Self {
             line,
             caller,
             mut upstream,
+            limits,
             ..
         } = *self;
         upstream.follow_attempts();
@@ -109,6 +120,7 @@ impl AdmittedRequest {
             named: upstream.body.models_mut().take_named(),
             stream: upstream.body.stream,
             upstream: Some(upstream),
+            limits,
             result,
             ..RecordBuilder::default()
         })

@@ -7,9 +7,9 @@ use super::authentication::{Authenticated, authenticate};
 use super::authorization::{authorize, check_rights};
 use super::cors;
 use super::edits::Edits;
-use super::environment::{ClientAddress, Environment, Forwarding, LedgerState, Origin, Quotas};
+use super::environment::{ClientAddress, Environment, Forwarding, LedgerState, Origin};
 use super::include_usage::may_be_refused;
-use super::limits::{LimitsService, local};
+use super::limits::{RequestLimits, needs_body};
 use super::lists;
 use super::media::{self, Media};
 use super::model_check::Expectation;
@@ -28,6 +28,7 @@ use crate::body::BodyError;
 use crate::config::Policy;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
+use crate::limits::Quotas;
 use crate::model::Model;
 use crate::protocol::query::RequestTarget;
 use crate::protocol::{Dialect, Endpoint, EndpointSpec, Mismatch, ModelPlace, Protocol};
@@ -126,6 +127,7 @@ pub(super) fn decide(
             line,
             caller,
             upstream,
+            limits: RequestLimits::new(policy.limits_service),
         },
         Err(Unauthorized {
             named,
@@ -142,8 +144,7 @@ pub(super) fn decide(
         }
     };
     environment.begin(Step::Limits);
-    let service = admitted.upstream.service.as_ref();
-    let counted = service.map_or(Ok(()), |service| service.require(environment));
+    let counted = admitted.limits.require_service(environment);
     match counted.and_then(|()| require_ledger(admitted.upstream.spec, policy, environment)) {
         Ok(()) => Decision::Forward(Box::new(admitted)),
         Err(rejection) => {
@@ -314,7 +315,7 @@ fn upstream_request(
         policy,
         spec,
         content_length,
-        awaits: local::needs_body(&caller.subjects, spec),
+        awaits: needs_body(&caller.subjects, spec),
         stream,
     };
     let body = RequestBody::new(&terms, &route, media.scanner, expects, named, edits);
@@ -322,9 +323,6 @@ fn upstream_request(
         spec,
         route,
         began_us: environment.now_us(),
-        reservation: None,
-        account_reservation: None,
-        service: policy.limits_service.map(LimitsService::new),
         several: several.map(Box::new),
         body,
     })

@@ -1,4 +1,4 @@
-//! Surroundings of the exchange: clocks, quotas, the heads and ends that the proxy knows of.
+//! Surroundings of the exchange: clocks, accounts, the heads and ends that the proxy knows of.
 
 use core::net::IpAddr;
 use std::rc::Rc;
@@ -9,11 +9,7 @@ use super::step::Trace;
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::failover::{AccountEvent, KeyMark, Move, Moved, RequestAttempts, States, WayMark};
-use crate::limits::{
-    AdmitError, Consumption, Estimate, Figures, Limiter, Reservation, Settlement, Subject,
-    SubjectFigures,
-};
-use crate::money::Amount;
+use crate::limits::{Limiter, Quotas, Subject};
 
 /// A clock, read only where a time is needed: each reading is a host call.
 pub trait Clock {
@@ -21,37 +17,6 @@ pub trait Clock {
     fn now_us(&self) -> u64;
     /// Microseconds since the Unix epoch, by the wall clock, which may be set forward or back at any time.
     fn wall_us(&self) -> u64;
-}
-
-/// Counts requests against the limits of a key and its group.
-pub trait Quotas {
-    /// Reserves what a request is estimated to use.
-    ///
-    /// # Errors
-    /// The limit that the request would exceed.
-    fn admit(&self, subjects: &[Subject], estimate: Estimate) -> Result<Reservation, AdmitError>;
-    /// Raises what a reservation holds of budgets to what the request is expected to cost, now that all of it is known.
-    ///
-    /// # Errors
-    /// The budget that the request would exceed.
-    fn extend(&self, reservation: &mut Reservation, charge: Amount) -> Result<(), AdmitError>;
-    /// Settles a reservation when the exchange is over.
-    fn settle(&self, grant: Reservation, used: Consumption) -> Settlement;
-    /// Whether one of the subjects has a budget, or may have one that is not known yet.
-    fn has_budget(&self, subjects: &[Subject]) -> bool;
-    /// Returns the remainder of the limits.
-    fn figures(&self, subjects: &[Subject]) -> Figures;
-    /// Returns the remainder of each subject's limits.
-    ///
-    /// # Errors
-    /// The spend elsewhere is not known.
-    fn figures_of_each(&self, subjects: &[Subject]) -> Result<Vec<SubjectFigures>, AdmitError>;
-    /// Returns the remainder after a reservation, as far as that knows it: no counter is read again.
-    fn figures_after(&self, reservation: &Reservation) -> Figures;
-    /// Whether this Envoy is configured to ask the limits service.
-    fn reach_service(&self) -> bool {
-        false
-    }
 }
 
 /// The known state of sources with several accounts, and of the attempts at them; by default none.

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::environment::Quotas;
 use super::request::AuthenticatedCaller;
 use super::route::{self, Route};
 use crate::config::policy::{EntrySource, Group, GroupKind, Lists};
 use crate::keys::KeyAccess;
+use crate::limits::Quotas;
 use crate::model::Model;
 use crate::protocol::listing::{Listed, generate_list, shared_list};
 use crate::protocol::page::{self, ListPage};

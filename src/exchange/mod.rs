@@ -51,13 +51,15 @@ pub use edits::{
     PATH_HEADER, PROBE_HEADER,
 };
 pub use environment::{
-    AccountStates, ClientAddress, Clock, Environment, Forwarding, LedgerState, Origin, Quotas,
+    AccountStates, ClientAddress, Clock, Environment, Forwarding, LedgerState, Origin,
     ResponseHeaders, StreamEnd,
 };
 pub use outcome::Outcome;
 pub use route::Route;
 pub use step::{Step, Trace};
 pub use stripped_headers::is_withheld;
+
+pub use crate::limits::Quotas;
 
 use std::rc::Rc;
 

@@ -15,8 +15,8 @@ use core::mem;
 
 use super::admitted_request::AdmittedRequest;
 use super::decision::{self, Decision};
-use super::environment::{Environment, Forwarding, Quotas, ResponseHeaders, StreamEnd};
-use super::limits::local;
+use super::edits::Edits;
+use super::environment::{Environment, Forwarding, ResponseHeaders, StreamEnd};
 use super::outcome::Outcome;
 use super::record::{LocalReply, RecordBuilder};
 use super::reply_context::ReplyContext;
@@ -26,6 +26,7 @@ use super::response_head::{self, ResponseDecision};
 use crate::config::snapshot::InForce;
 use crate::head::Head;
 use crate::ledger::Record;
+use crate::limits::Quotas;
 use crate::reply::{Rejection, Reply};
 
 /// The state of one exchange, and the facts known in it.
@@ -163,8 +164,7 @@ impl Phase {
             ),
             ResponseDecision::Relay(mut response, mut edits) => {
                 response.ended = end;
-                let reservation = admitted.upstream.reservation.as_ref();
-                local::add_to_response(&mut edits, &admitted.caller, reservation, environment);
+                edits.headers.extend(admitted.limit_headers(environment));
                 edits.headers.extend(admitted.reply.detail());
                 (Self::Relaying(admitted, response), Outcome::Continue(edits))
             }
@@ -174,9 +174,8 @@ impl Phase {
                 reject(known, &context, rejection, environment)
             }
             ResponseDecision::Envoys(code) => {
-                let mut edits = Default::default();
-                let reservation = admitted.upstream.reservation.as_ref();
-                local::add_to_response(&mut edits, &admitted.caller, reservation, environment);
+                let mut edits = Edits::default();
+                edits.headers.extend(admitted.limit_headers(environment));
                 let mut known = admitted.into_record(UpstreamResult::None);
                 known.reply = Some(LocalReply::of_envoy(code));
                 (Self::Replied(known), Outcome::Continue(edits))
@@ -218,7 +217,7 @@ impl Phase {
         stream: &impl StreamEnd,
         environment: &impl Forwarding,
     ) -> Option<Record> {
-        let mut known = match self {
+        let known = match self {
             Self::Start | Self::Done => return None,
             Self::AwaitingModel(admitted) | Self::Forwarding(admitted) => {
                 admitted.into_record(UpstreamResult::None)
@@ -235,12 +234,7 @@ impl Phase {
             let finished = known.result.relayed().is_some_and(|it| it.ended);
             several.end(finished, environment);
         }
-        let (several, only) = known.take_account_shares();
-        let reservation = known.take_reservation();
-        let mut record = known.build(stream, environment);
-        local::settle_accounts(several.as_deref(), only, &record, environment);
-        local::settle(reservation, &mut record, environment);
-        Some(record)
+        Some(known.build(stream, environment))
     }
 
     /// Takes the phase out, to hand it to a transition.
@@ -267,7 +261,7 @@ fn reject(
 }
 
 fn replied(known: Box<RecordBuilder>, mut reply: Reply, quotas: &impl Quotas) -> (Phase, Outcome) {
-    let reservation = known.reservation();
-    local::add_to_reply(&mut reply, known.caller.as_ref(), reservation, quotas);
+    let left = |caller| known.limits.headers(caller, quotas);
+    reply.headers.extend(known.caller.iter().flat_map(left));
     (Phase::Replied(known), Outcome::Reply(reply))
 }

@@ -8,18 +8,17 @@ use super::attempts::attempts_at;
 use super::charging::{answering_account, bill_of, cost_of};
 use super::environment::{Clock, StreamEnd};
 use super::estimating::UnreportedExchange;
-use super::limits::local;
+use super::limits::{RequestLimits, tokens};
 use super::recorded_key::RecordedKey;
 use super::request::{AuthenticatedCaller, NamedModel, RefusedKey, RequestLine};
 use super::response::{Replaced, Response, UpstreamResult};
 use super::several_accounts::SeveralAccounts;
 use super::upstream_request::UpstreamRequest;
 use crate::config::account::Account;
-use crate::failover::RequestAttempts;
 use crate::ledger::{Ending, Record, UsageStatus};
-use crate::limits::{Limit, Reservation, Settlement, SubjectKind};
+use crate::limits::{Limit, Quotas, SubjectKind};
 use crate::model::Model;
-use crate::money::is_ordinary;
+use crate::money::{Amount, is_ordinary};
 use crate::protocol::{Endpoint, Operation, Protocol};
 use crate::reply::Rejection;
 use crate::usage::{Estimated, Reading};
@@ -38,6 +37,8 @@ pub(super) struct RecordBuilder {
     pub stream: bool,
     /// The upstream's side, where the request came so far.
     pub upstream: Option<UpstreamRequest>,
+    /// Its limits, to be settled.
+    pub limits: RequestLimits,
     /// The outcome at the upstream.
     pub result: UpstreamResult,
     /// The local reply to the request, if there was one.
@@ -118,29 +119,12 @@ impl RecordBuilder {
         self.upstream.as_ref()?.several.as_deref()
     }
 
-    /// Returns the reservation against the caller's limits.
-    pub(super) fn reservation(&self) -> Option<&Reservation> {
-        self.upstream.as_ref()?.reservation.as_ref()
-    }
-
-    /// The same, taken: to be settled by the record.
-    pub(super) fn take_reservation(&mut self) -> Option<Reservation> {
-        self.upstream.as_mut()?.reservation.take()
-    }
-
-    /// Takes the shares of the limits of accounts: those of several that were asked, and of an only one.
-    pub(super) fn take_account_shares(
-        &mut self,
-    ) -> (Option<Rc<RequestAttempts>>, Option<Box<Reservation>>) {
-        let several = self
-            .several_accounts()
-            .and_then(SeveralAccounts::shared_attempts);
-        let only = self.upstream.as_mut();
-        (several, only.and_then(|it| it.account_reservation.take()))
-    }
-
-    /// The record.
-    pub(super) fn build(mut self, stream: &impl StreamEnd, clock: &impl Clock) -> Record {
+    /// Settles the limits of the exchange, and gives its record.
+    pub(super) fn build(
+        mut self,
+        stream: &impl StreamEnd,
+        environment: &(impl Clock + Quotas),
+    ) -> Record {
         let mut reading = self.result.reading();
         reading.count_unnamed_output(self.output_cap());
         let ending = self.ending(&reading, stream);
@@ -150,7 +134,7 @@ impl RecordBuilder {
             reading.usage = None;
             reading.others.clear();
         }
-        let estimated = self.estimate(ending, status, &mut reading, clock);
+        let estimated = self.estimate(ending, status, &mut reading, environment);
         let model = self.model().map(Rc::clone);
         let (operation, protocol) = (self.operation(), self.protocol());
         let Self {
@@ -160,6 +144,7 @@ impl RecordBuilder {
             named,
             stream: streamed,
             upstream,
+            limits,
             result,
             reply,
         } = self;
@@ -172,13 +157,13 @@ impl RecordBuilder {
             let account = upstream.and_then(|it| answering_account(&it.route, attempts.as_ref()));
             reading.inference_geo = place_of(told, account);
         }
-        let bill =
-            upstream.and_then(|it| bill_of(it, model.as_ref(), method, &reading, status, clock));
+        let bill = upstream
+            .and_then(|it| bill_of(it, model.as_ref(), method, &reading, status, environment));
         let relayed = result.relayed();
         let first_byte_us = relayed.and_then(|response| response.first_byte_us);
         let since = |earlier: Option<u64>, later: Option<u64>| later?.checked_sub(earlier?);
         let streaming_us = (streamed && ending == Ending::Finished)
-            .then(|| since(first_byte_us, Some(clock.now_us())))
+            .then(|| since(first_byte_us, Some(environment.now_us())))
             .flatten();
         let (error, limit) = match reply {
             Some(LocalReply::Rejected { code, limit, .. }) => {
@@ -192,6 +177,12 @@ impl RecordBuilder {
             Some((charge, cost_of(list, route, attempts.as_ref())))
         });
         let (charge, cost) = charged.unzip();
+        let (settled, counted) = limits.settle(
+            upstream,
+            tokens(&reading, status),
+            charge.and_then(Amount::of),
+            environment,
+        );
         let response_bytes = relayed.map_or(0, |response| response.bytes);
         let (upstream_request_id, upstream_error, replaced) = match result {
             UpstreamResult::None => (None, None, Replaced::default()),
@@ -249,8 +240,8 @@ impl RecordBuilder {
             cost: cost.flatten(),
             uncovered: bill.map(|bill| bill.uncovered).unwrap_or_default(),
             limit,
-            settled: Settlement::default(),
-            counted: upstream.and_then(|it| it.counted(local::tokens(&reading, status))),
+            settled,
+            counted,
             currency: key.currency,
             request_bytes: upstream.map_or(0, |it| it.body.seen()),
             response_bytes,

@@ -5,11 +5,10 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
-use super::environment::Quotas;
 use crate::config::policy::{Group, Policy, Source};
 use crate::head::Head;
 use crate::keys::{KeyAccess, KeyRecord};
-use crate::limits::{Subject, SubjectKind, member_id};
+use crate::limits::{Quotas, Subject, SubjectKind, member_id};
 use crate::model::Model;
 use crate::model::name::names_reasoning;
 use crate::protocol::query::RequestTarget;

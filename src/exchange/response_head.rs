@@ -4,7 +4,7 @@ use super::admitted_request::AdmittedRequest;
 use super::edits::JUDGED_HEADER;
 use super::edits::{Edits, HeaderEdit};
 use super::environment::{AccountStates, Clock, ResponseHeaders};
-use super::limits::service;
+use super::limits::service_rejection;
 use super::response::{Replaced, Response};
 use super::several_accounts::SeveralAccounts;
 use crate::config::account::Account;
@@ -89,7 +89,7 @@ fn decide_error(
     accounts: &(impl AccountStates + Clock),
 ) -> Option<ResponseDecision> {
     let details = head.details();
-    if let Some(rejection) = service::rejection(&details, head) {
+    if let Some(rejection) = service_rejection(&details, head) {
         return Some(ResponseDecision::Replace(Replaced::default(), rejection));
     }
     let relayed = details == VIA_UPSTREAM;

@@ -8,7 +8,7 @@ use super::affinity::{affinity, names_session};
 use super::edits::{
     ATTEMPT_TIMEOUT_HEADER, CLUSTER_HEADER, HeaderEdit, JUDGE_HEADER, NO_RETRY_HEADER, PATH_HEADER,
 };
-use super::environment::{AccountStates, Clock, Forwarding, Quotas};
+use super::environment::{AccountStates, Clock, Forwarding};
 use super::estimating::reservation;
 use super::later_source::LaterSource;
 use super::request_body::RequestBody;
@@ -18,12 +18,12 @@ use crate::config::account::{AccountOrder, Accounts, Marks};
 use crate::config::policy::Source;
 use crate::failover::attempt::NO_MORE_ATTEMPTS;
 use crate::failover::{
-    AccountEvent, AccountQuotas, AttemptPlan, Bounds, KeyMark, ModelMark, PlannedSource,
-    RequestAttempts, ToldError, WholeBody,
+    AccountEvent, AttemptPlan, Bounds, KeyMark, ModelMark, PlannedSource, RequestAttempts,
+    ToldError, WholeBody,
 };
 use crate::head::Head;
 use crate::ledger::{AttemptFailure, FailedAttempt};
-use crate::limits::{AdmitError, Consumption, Estimate, Reservation, Subject};
+use crate::limits::{Estimate, Subject};
 use crate::protocol::Operation;
 
 /// The most bytes of a body that Envoy keeps for another attempt (`request_body_buffer_limit`).
@@ -39,19 +39,6 @@ pub(super) struct Dispatched<'a> {
     pub operation: Option<Operation>,
     /// The time at which its head was accepted, in microseconds of the steady clock.
     pub began_us: u64,
-}
-
-/// Quotas, for the attempts at accounts.
-pub(super) struct OfAccounts<'a, Q>(pub &'a Q);
-
-impl<Q: Quotas> AccountQuotas for OfAccounts<'_, Q> {
-    fn reserve(&self, account: &Subject, estimate: Estimate) -> Result<Reservation, AdmitError> {
-        self.0.admit(core::slice::from_ref(account), estimate)
-    }
-
-    fn settle(&self, reservation: Reservation, used: Consumption) {
-        self.0.settle(reservation, used);
-    }
 }
 
 /// The time that an only account may take until its response begins, in milliseconds: an hour, which is none, since Envoy ends
@@ -191,8 +178,10 @@ impl SeveralAccounts {
         if body.sent_whole {
             attempts.end_body(self.whole(body), now_us);
         }
-        let quotas = OfAccounts(environment);
-        let dispatch = attempts.dispatch(&states, &quotas, now_us, has_hop, |way| {
+        let reserve = |account: &Subject, estimate: Estimate| {
+            environment.admit(core::slice::from_ref(account), estimate)
+        };
+        let dispatch = attempts.dispatch(&states, &reserve, now_us, has_hop, |way| {
             body.may_ask_usage() && environment.takes_usage_option(way).is_none()
         });
         let retried = dispatch.as_ref().is_some_and(|it| it.retried) && is_found;
@@ -219,11 +208,6 @@ impl SeveralAccounts {
     /// The attempts, once the request's head was released.
     pub(super) fn attempts(&self) -> Option<&RequestAttempts> {
         self.attempts.as_deref()
-    }
-
-    /// The same, to be settled.
-    pub(super) fn shared_attempts(&self) -> Option<Rc<RequestAttempts>> {
-        self.attempts.clone()
     }
 
     /// The last byte of the body has come.

@@ -1,10 +1,9 @@
-//! The upstream's side of a request: where it goes, since when, what was reserved for it.
+//! The upstream's side of a request: where it goes, since when, with what body.
 
 use super::authorization::check_rights;
 use super::edits::{Edits, HeaderEdit};
-use super::environment::{AccountStates, Clock, Forwarding, Quotas};
+use super::environment::{AccountStates, Clock, Forwarding};
 use super::include_usage::may_be_refused;
-use super::limits::LimitsService;
 use super::request::{AuthenticatedCaller, RequestLine};
 use super::request_body::RequestBody;
 use super::route::Route;
@@ -12,8 +11,7 @@ use super::several_accounts::{Dispatched, SeveralAccounts};
 use super::step::{Step, Trace};
 use super::upstream_head::{path_at, source_edits};
 use crate::failover::WayMark;
-use crate::limits::service::{Descriptors, ServiceTokens};
-use crate::limits::{Count, Reservation};
+use crate::limits::Quotas;
 use crate::model::Model;
 use crate::money::RequestTimes;
 use crate::protocol::{Endpoint, EndpointSpec};
@@ -39,12 +37,6 @@ pub(super) struct UpstreamRequest {
     pub route: Route,
     /// The time at which the head was accepted, in microseconds of the steady clock.
     pub began_us: u64,
-    /// The reservation against the caller's limits.
-    pub reservation: Option<Reservation>,
-    /// The reservation against the limits of the source's only account.
-    pub account_reservation: Option<Box<Reservation>>,
-    /// The limits service, where it is to be asked.
-    pub service: Option<LimitsService>,
     /// The accounts that it goes to, where its source has several.
     pub several: Option<Box<SeveralAccounts>>,
     /// The body.
@@ -165,19 +157,5 @@ impl UpstreamRequest {
         let models = self.body.models();
         let asked = self.body.scanner().asks_for_reasoning();
         self.body.stream && (asked || models.is_thinking() || !self.body.sent_json)
-    }
-
-    /// Returns the descriptors under which the limits service counts the request, where it is to be asked.
-    pub(super) fn ask_service(&mut self, caller: &AuthenticatedCaller) -> Option<Descriptors> {
-        let model = self.body.models().model();
-        self.service
-            .as_mut()
-            .map(|service| service.ask(caller, model))
-    }
-
-    /// Returns the tokens to report to the limits service, of those that were used.
-    pub(super) fn counted(&self, tokens: [Count; 2]) -> Option<ServiceTokens> {
-        let service = self.service.as_ref()?;
-        service.used(self.spec, &self.body, tokens)
     }
 }

@@ -11,8 +11,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::authentication::Authenticated;
-use super::environment::Quotas;
-use crate::limits::{BudgetBalance, Gauge, Period, Rate, SubjectFigures, Window};
+use crate::limits::{BudgetBalance, Gauge, Period, Quotas, Rate, SubjectFigures, Window};
 use crate::money::Amount;
 use crate::protocol::limits::moment;
 use crate::reply::Rejection;

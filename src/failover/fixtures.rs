@@ -4,14 +4,13 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::account_quotas::AccountQuotas;
 use super::active_keys::KeyMark;
 use super::request::{
     AccountPlace, AttemptPlan, Bounds, LaterTerms, PlannedSource, RequestAttempts, WholeBody,
 };
 use crate::config::policy::{GroupKind, Source};
 use crate::config::{Document, compile};
-use crate::limits::{AdmitError, Consumption, Estimate, Reservation, Subject};
+use crate::limits::{AdmitError, Estimate, Reservation, Subject};
 
 /// After when no further account is asked in the tests, in microseconds.
 pub(super) const UNTIL_US: u64 = 6_000_000_000;
@@ -99,16 +98,6 @@ pub(super) fn at(account: usize) -> AccountPlace {
     AccountPlace { source: 0, account }
 }
 
-/// Quotas of accounts that have no limits.
-pub(super) struct NoLimits;
-pub(super) const NO_LIMITS: NoLimits = NoLimits;
-
-impl AccountQuotas for NoLimits {
-    fn reserve(&self, account: &Subject, _: Estimate) -> Result<Reservation, AdmitError> {
-        panic!("counted: {account:?}");
-    }
-
-    fn settle(&self, reservation: Reservation, _: Consumption) {
-        panic!("settled: {reservation:?}");
-    }
-}
+/// Reserves nothing: accounts have no limits.
+pub(super) const NO_LIMITS: fn(&Subject, Estimate) -> Result<Reservation, AdmitError> =
+    |account, _| panic!("counted: {account:?}");

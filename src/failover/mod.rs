@@ -9,7 +9,6 @@
 //! | `order` | in which order a conversation asks the accounts: by priority, then by weighted rendezvous hashing |
 //! | `ejection` | when an account is ejected, and for how long |
 //! | [`moved`] | which conversations are elsewhere than at their first account, and for how long |
-//! | `account_quotas` | how attempts are counted against the limits of accounts |
 //! | `active_keys` | whether a source is used by more than one key, so that one alone need not be believed |
 //! | `states` | what all workers know of a source's accounts, in shared data |
 //! | `request` | the attempts of one request so far, and the account that comes next |
@@ -25,7 +24,6 @@
 //! An account is asked directly only if it has answered before, reached in the same way. Envoy answers by itself where an
 //! account has no cluster, no address or no credential, and makes no other attempt then; on the hop it does.
 
-mod account_quotas;
 mod active_keys;
 pub mod attempt;
 mod ejection;
@@ -43,7 +41,6 @@ mod states;
 mod told_wait;
 mod usage_option;
 
-pub use account_quotas::AccountQuotas;
 pub use active_keys::KeyMark;
 pub use fault::{MAX_ANSWER, ToldError, ToldFailure};
 pub use moved::{Move, Moved};

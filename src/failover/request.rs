@@ -10,7 +10,6 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
-use super::account_quotas::AccountQuotas;
 use super::active_keys::KeyMark;
 use super::moved::{Move, Moved};
 use super::states::{AccountEvent, ModelMark, States};
@@ -19,7 +18,7 @@ use crate::body::UsageEdit;
 use crate::config::account::{Account, Accounts, HOP_CLUSTER, Marks};
 use crate::config::policy::Source;
 use crate::ledger::{AttemptFailure, FailedAttempt};
-use crate::limits::{Estimate, Limiter, Reservation};
+use crate::limits::{AdmitError, Estimate, Limiter, Reservation, Subject};
 
 /// The bounds of one request's attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +105,9 @@ pub struct AccountPlace {
 
 /// Reads what is known of the accounts of the source with this id.
 pub type ReadStates<'a> = &'a dyn Fn(&str) -> Rc<States>;
+
+/// Reserves what an attempt is estimated to use of the limits of its account.
+pub type Reserve<'a> = &'a dyn Fn(&Subject, Estimate) -> Result<Reservation, AdmitError>;
 
 /// The time for which it is known where a conversation is whose state an account's vendor keeps, in microseconds: a day.
 const STATE_LIFE_US: u64 = 86_400_000_000;
@@ -292,7 +294,7 @@ impl RequestAttempts {
     pub fn dispatch(
         &self,
         states: ReadStates<'_>,
-        quotas: &impl AccountQuotas,
+        reserve: Reserve<'_>,
         now_us: u64,
         has_hop: bool,
         may_be_refused: impl FnOnce(WayMark) -> bool,
@@ -311,7 +313,7 @@ impl RequestAttempts {
         let is_known = of_source.has_answered(marks) && !may_be_refused;
         let direct = (is_known && first.source == 0 && !may_wait) || !has_hop;
         // Where its own limits do not allow it, the hop finds another.
-        let direct = direct && (self.reserve(first, quotas, now_us) || !has_hop);
+        let direct = direct && (self.reserve(first, reserve, now_us) || !has_hop);
         if direct {
             self.begin(first, false, states, now_us);
             let mut progress = self.progress.try_borrow_mut().ok()?;

@@ -25,7 +25,7 @@ use crate::shared_data::{Conflict, SharedData};
 #[derive(Debug)]
 #[must_use]
 pub struct Reservation {
-    subjects: Vec<SubjectReservation>,
+    subjects: Box<[SubjectReservation]>,
     /// The time at which the reservation was made.
     at: Now,
 }
@@ -191,22 +191,22 @@ impl Limiter {
             let of_all = self.hardest_violation(subjects, estimate, shared, now);
             return Err(AdmitError::Violation(of_all.unwrap_or(violation)));
         }
-        let mut reservation = Reservation {
-            subjects: Vec::with_capacity(subjects.len()),
-            at: now,
-        };
+        let mut reserved = Vec::with_capacity(subjects.len());
         let seen = core::iter::once(None).chain(seen.into_iter().map(Some));
         for (subject, seen) in subjects.iter().zip(seen) {
             match self.reserve(subject, estimate, seen, shared, now) {
-                Ok(reserved) => reservation.subjects.push(reserved),
+                Ok(share) => reserved.push(share),
                 Err(error) => {
-                    self.refund(reservation, shared, now);
+                    self.refund(reserved, shared, now);
                     let of_all = self.hardest_violation(subjects, estimate, shared, now);
                     return Err(of_all.map_or(error, AdmitError::Violation));
                 }
             }
         }
-        Ok(reservation)
+        Ok(Reservation {
+            subjects: reserved.into_boxed_slice(),
+            at: now,
+        })
     }
 
     /// The subjects with what a spend feed says of them, without those that it does not limit.
@@ -365,14 +365,14 @@ impl Limiter {
         counters.violation(subject, estimate, held, now)
     }
 
-    /// Undoes a reservation: nothing was forwarded.
-    fn refund(&self, reservation: Reservation, shared: &impl SharedData, now: Now) {
+    /// Undoes what was reserved: nothing was forwarded.
+    fn refund(&self, reserved: Vec<SubjectReservation>, shared: &impl SharedData, now: Now) {
         for SubjectReservation {
             subject,
             shares,
             held,
             ..
-        } in reservation.subjects
+        } in reserved
         {
             // Shares that cannot be refunded drain within a minute, the rest runs out with its lease.
             let _ = self.release(&subject, held, shared, now, |counters| {

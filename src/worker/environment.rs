@@ -9,14 +9,14 @@ use super::{Worker, WorkerHost};
 use crate::auth::KeyStore;
 use crate::config::account::Accounts;
 use crate::config::snapshot::InForce;
-use crate::exchange::{AccountStates, ClientAddress, Clock, LedgerState, Origin, Quotas, Trace};
+use crate::exchange::{AccountStates, ClientAddress, Clock, LedgerState, Origin, Trace};
 use crate::failover::{
     AccountEvent, KeyMark, Move, Moved, RequestAttempts, States, WayMark, moved,
 };
 use crate::keys::{KeyDigest, Namespace, address_of_peer};
 use crate::limits::{
-    AdmitError, Consumption, Estimate, Figures, Limiter, Now, Reservation, Settlement, Subject,
-    SubjectFigures,
+    AdmitError, Consumption, Estimate, Figures, Limiter, Now, Quotas, Reservation, Settlement,
+    Subject, SubjectFigures,
 };
 use crate::money::Amount;
 

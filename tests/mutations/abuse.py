@@ -525,7 +525,7 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a request does not wait for its cap",
-        "src/exchange/limits/local.rs",
+        "src/exchange/limits.rs",
         "counts_tokens(subject) || subject.may_have_budget()",
         "counts_tokens(subject)",
     ),

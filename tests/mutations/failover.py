@@ -220,8 +220,8 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "a failed attempt keeps its place",
         "src/failover/request/reserved.rs",
-        "        self.settle(Consumption::default(), &quotas);\n",
-        "",
+        "            limiter.settle(over, Consumption::default(), host, now());\n",
+        "            drop(over);\n",
         ("accounts/test_account_limits.py::test_a_failed_attempt_gives_its_place_back",),
     ),
     Mutation(
@@ -234,7 +234,7 @@ FAILOVER: tuple[Mutation, ...] = (
     Mutation(
         "an only account has no limits",
         "src/exchange/admitted_request.rs",
-        "                local::reserve_account(upstream, environment)?;\n",
+        "                limits.reserve_account(upstream, environment)?;\n",
         "",
         ("accounts/test_account_limits.py::test_an_only_account",),
     ),

@@ -1,10 +1,9 @@
 //! Shares that a request has of the limits of the accounts that it is sent to.
 
-use super::super::account_quotas::{AccountQuotas, HostQuotas};
-use super::{AccountPlace, RequestAttempts};
+use super::{AccountPlace, RequestAttempts, Reserve};
 use crate::host::Clocks;
 use crate::ledger::FailedAttempt;
-use crate::limits::{AdmitError, Consumption};
+use crate::limits::{AdmitError, Consumption, Estimate, Now, Reservation, Subject};
 use crate::shared_data::SharedData;
 
 /// The time after which an account is asked again whose use could not be counted, in microseconds.
@@ -21,26 +20,29 @@ impl RequestAttempts {
         let Some(limiter) = &self.plan.limiter else {
             return true;
         };
-        let quotas = HostQuotas { limiter, host };
-        self.settle(Consumption::default(), &quotas);
-        self.reserve(place, &quotas, now_us)
+        let now = || Now {
+            wall_us: host.wall_us(),
+            steady_us: host.steady_us(),
+        };
+        if let Some(over) = self.take_reservation() {
+            limiter.settle(over, Consumption::default(), host, now());
+        }
+        let reserve = |account: &Subject, estimate: Estimate| {
+            limiter.admit(core::slice::from_ref(account), estimate, host, now())
+        };
+        self.reserve(place, &reserve, now_us)
     }
 
     /// Reserves what an attempt at an account is estimated to use of its limits. Notes an account whose limits do not allow it:
     /// the request asks it no more.
-    pub(super) fn reserve(
-        &self,
-        place: AccountPlace,
-        quotas: &impl AccountQuotas,
-        now_us: u64,
-    ) -> bool {
+    pub(super) fn reserve(&self, place: AccountPlace, reserve: Reserve<'_>, now_us: u64) -> bool {
         let subject = self
             .accounts(place)
             .and_then(|it| it.subject(place.account));
         let Some(subject) = subject else {
             return true;
         };
-        let reserved = quotas.reserve(subject, self.plan.estimate);
+        let reserved = reserve(subject, self.plan.estimate);
         let is_reserved = reserved.is_ok();
         if let Ok(mut progress) = self.progress.try_borrow_mut() {
             match reserved {
@@ -61,12 +63,9 @@ impl RequestAttempts {
         is_reserved
     }
 
-    /// Settles the share of the last account's limits, of which its attempt has `used` so much.
-    pub fn settle(&self, used: Consumption, quotas: &impl AccountQuotas) {
-        let reserved = self.progress.try_borrow_mut();
-        if let Some(reservation) = reserved.ok().and_then(|mut it| it.reserved.take()) {
-            quotas.settle(reservation, used);
-        }
+    /// Takes the share of the last account's limits out: its attempt is over, and it is to be settled.
+    pub fn take_reservation(&self) -> Option<Reservation> {
+        self.progress.try_borrow_mut().ok()?.reserved.take()
     }
 }
 

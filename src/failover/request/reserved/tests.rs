@@ -8,7 +8,7 @@ use super::*;
 use crate::config::policy::Source;
 use crate::host::fake::{FakeHost, FakeProcess};
 use crate::ledger::AttemptFailure;
-use crate::limits::{Count, Estimate, Limiter};
+use crate::limits::{Count, Limiter};
 
 /// A source whose accounts are asked in their order and have these limits.
 fn source(limits: &[Value]) -> Rc<Source> {
@@ -102,17 +102,17 @@ fn a_share_is_given_back_when_its_attempt_is_over() {
         output: Count::Exactly(1),
         charge: None,
     };
-    let quotas = HostQuotas {
-        limiter: &limiter,
-        host: &host,
+    let now = Now {
+        wall_us: host.wall_us(),
+        steady_us: host.steady_us(),
     };
     let [one, other, third] = [(); 3].map(|()| request(&source, &limiter));
     assert_eq!(asked(&one, &host), Some(0));
     assert_eq!(asked(&one, &host), Some(1), "its second attempt");
     assert_eq!(asked(&other, &host), Some(0), "the first was over");
     assert_eq!(asked(&third, &host), Some(1), "the other is under way");
-    other.settle(used, &quotas);
-    other.settle(used, &quotas);
+    limiter.settle(other.take_reservation().unwrap(), used, &host, now);
+    assert!(other.take_reservation().is_none());
     assert_eq!(
         asked(&request(&source, &limiter), &host),
         Some(0),
@@ -126,9 +126,12 @@ fn a_first_attempt_keeps_to_the_limits_too() {
     let slot = json!({"concurrent_requests": 1});
     let (source, limiter) = (source(&[slot, json!(null)]), Rc::new(Limiter::new(1)));
     let host = FakeHost::of(&FakeProcess::start());
-    let quotas = HostQuotas {
-        limiter: &limiter,
-        host: &host,
+    let reserve = |account: &Subject, estimate: Estimate| {
+        let now = Now {
+            wall_us: host.wall_us(),
+            steady_us: host.steady_us(),
+        };
+        limiter.admit(core::slice::from_ref(account), estimate, &host, now)
     };
     let states = |_: &str| {
         use super::super::super::states;
@@ -138,7 +141,7 @@ fn a_first_attempt_keeps_to_the_limits_too() {
     };
     let [one, other] = [(); 2].map(|()| request(&source, &limiter));
     let cluster = |attempts: &RequestAttempts| {
-        let dispatch = attempts.dispatch(&states, &quotas, host.steady_us(), true, |_| false);
+        let dispatch = attempts.dispatch(&states, &reserve, host.steady_us(), true, |_| false);
         dispatch.unwrap().cluster
     };
     assert_eq!(cluster(&one), "account/s/a0", "directly");
