@@ -1,18 +1,17 @@
 //! A request that goes upstream: what was decided about it, and its body.
 
-use super::edits::HeaderEdit;
-use super::environment::Forwarding;
+use super::authentication::AuthenticatedCaller;
+use super::environment::{Forwarding, Step};
 use super::limits::RequestLimits;
+use super::outcome::HeaderEdit;
 use super::record::RecordBuilder;
-use super::reply_context::ReplyContext;
-use super::request::{AuthenticatedCaller, RequestLine};
 use super::request_body::BodyStep;
+use super::request_head::RequestLine;
 use super::response::UpstreamResult;
-use super::step::Step;
 use super::upstream_request::UpstreamRequest;
 use crate::limits::Quotas;
 use crate::protocol::Endpoint;
-use crate::reply::Rejection;
+use crate::reply::{Rejection, ReplyContext};
 
 // Every forwarded request has one: docs/memory.md says what that comes to.
 #[cfg(target_arch = "wasm32")]

@@ -1,12 +1,133 @@
-//! The attempts at upstream accounts that one request took.
+//! Attempts at upstream accounts that one request took: what is noted of them, and what its record says.
 
 use smol_str::SmolStr;
 
-use super::environment::StreamEnd;
+use super::dispatch::SeveralAccounts;
+use super::environment::{AccountStates, Clock, StreamEnd};
 use super::response::UpstreamResult;
 use super::upstream_request::UpstreamRequest;
-use crate::failover::RequestAttempts;
+use crate::failover::attempt::NO_MORE_ATTEMPTS;
+use crate::failover::{AccountEvent, RequestAttempts, ToldError};
 use crate::ledger::{AttemptFailure, Attempts, Ending, FailedAttempt};
+
+/// The most bytes of a body that Envoy keeps for another attempt (`request_body_buffer_limit`).
+const MOST_KEPT: u64 = 16 << 20;
+
+impl SeveralAccounts {
+    /// A response below 300 has come.
+    pub(super) fn on_success(&self, environment: &(impl AccountStates + Clock)) {
+        // One by way of the hop was noted there.
+        let Some(attempts) = self.attempts().filter(|it| !it.by_hop()) else {
+            return;
+        };
+        if attempts.must_note_answer() {
+            note(AccountEvent::Answered, attempts, environment);
+        }
+        if let Some(first) = attempts.sources().first()
+            && let Some(change) = attempts.moves(|| environment.now_us())
+        {
+            environment.note_move(change, &first.source.group);
+        }
+    }
+
+    /// An error has come, with Envoy's `details`: the account's own, or Envoy's in its place. `told` are its words;
+    /// `is_judged` says that they were read on the way here, too. An attempt by way of the hop was noted there, but for the words
+    /// that nobody read.
+    pub(super) fn on_error(
+        &self,
+        status: u16,
+        details: &[u8],
+        told: Option<&ToldError>,
+        is_judged: bool,
+        environment: &(impl AccountStates + Clock),
+    ) {
+        let fault = told.and_then(|told| told.fault);
+        let unread = fault.filter(|_| !is_judged);
+        let attempts = self.attempts();
+        let Some(attempts) = attempts.filter(|it| unread.is_some() || !it.by_hop()) else {
+            return;
+        };
+        let Some((place, account)) = attempts.last() else {
+            return;
+        };
+        let is_noted_by_log = !attempts.ends_at_foreign_hop() && unread.is_none();
+        let failed = if let Some(fault) = fault {
+            FailedAttempt::told(account.id.clone(), status, fault.failure())
+        } else if self.is_refused_by_foreign_hop(status) {
+            FailedAttempt::unanswered(account.id.clone())
+        } else {
+            let details = String::from_utf8_lossy(details);
+            FailedAttempt::answered(account.id.clone(), status, &details)
+        };
+        let failed = failed.with_words(fault, told.map(|told| told.error.clone()));
+        // How the way to a foreign hop ended is not known.
+        let event = match failed.kind {
+            AttemptFailure::Connection | AttemptFailure::NoAnswer => {
+                attempts.silence(environment.now_us())
+            }
+            kind => attempts.event(place, kind, None, environment.now_us()),
+        };
+        if unread.is_some() {
+            attempts.correct(place, failed);
+        } else {
+            attempts.record(place, failed);
+        }
+        match event {
+            AccountEvent::Failed | AccountEvent::Interrupted(_) | AccountEvent::Limited(..)
+                if is_noted_by_log => {}
+            AccountEvent::Answered if !attempts.must_note_answer() => {}
+            _ => note(event, attempts, environment),
+        }
+    }
+
+    /// An error is the client's response. Notes that no other account was asked, where it was for the length of the body: `seen`
+    /// bytes of it have come.
+    pub(super) fn note_too_large(&self, seen: u64, environment: &(impl AccountStates + Clock)) {
+        let Some(attempts) = self.attempts().filter(|_| seen > MOST_KEPT) else {
+            return;
+        };
+        let failed = attempts.failed().pop().map(|failed| failed.kind);
+        let is_of_account =
+            |kind: AttemptFailure| kind.is_made() && kind != AttemptFailure::Request;
+        let states = |source: &str| environment.account_states(source);
+        if failed.is_some_and(is_of_account)
+            && let Some(next) = attempts.next(&states, environment.now_us())
+            && let Some(account) = attempts.account(next)
+        {
+            attempts.record(next, FailedAttempt::too_large(account.id.clone()));
+        }
+    }
+
+    /// Whether an error with this status means that the account has failed, and that a hop that does not know the request
+    /// has refused the attempt after it.
+    pub(super) fn is_refused_by_foreign_hop(&self, status: u16) -> bool {
+        status == NO_MORE_ATTEMPTS
+            && self
+                .attempts()
+                .is_some_and(RequestAttempts::ends_at_foreign_hop)
+    }
+
+    /// The request is over; `finished` says that the response came to its end.
+    pub(super) fn end(&self, finished: bool, environment: &impl AccountStates) {
+        if let Some(attempts) = self.attempts().filter(|it| finished && it.must_note_end()) {
+            note(AccountEvent::Finished, attempts, environment);
+        }
+        if let Some(id) = &self.id
+            && self.attempts().is_some()
+        {
+            environment.end_attempts(id);
+        }
+    }
+}
+
+/// Notes what became of the last attempt.
+fn note(event: AccountEvent, attempts: &RequestAttempts, environment: &impl AccountStates) {
+    if let Some((place, _)) = attempts.last()
+        && let (Some(source), Some(accounts)) = (attempts.source(place), attempts.accounts(place))
+    {
+        environment.note(event, &source.group, accounts, place.account);
+    }
+}
 
 /// The accounts that were asked, and how each of them did; `None` where the source has none, or no attempt was made.
 pub(super) fn attempts_at(

@@ -6,14 +6,13 @@
 
 use std::rc::Rc;
 
-use super::edits::{Edits, HeaderEdit};
 use super::environment::ResponseHeaders;
-use super::reply_context::ReplyContext;
+use super::outcome::{Edits, HeaderEdit};
 use crate::config::Policy;
 use crate::head::{Head, Occurrence};
 use crate::protocol::match_request;
 use crate::protocol::query::RequestTarget;
-use crate::reply::Reply;
+use crate::reply::{Reply, ReplyContext};
 
 const ALLOW_ORIGIN: &str = "access-control-allow-origin";
 const EXPOSE: &str = "access-control-expose-headers";

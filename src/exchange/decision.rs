@@ -1,38 +1,37 @@
 //! The decision on a request's head, in the order in which the reasons to reject it are looked at.
 
-use serde_json::json;
-
 use super::admitted_request::AdmittedRequest;
-use super::authentication::{Authenticated, authenticate};
-use super::authorization::{authorize, check_rights};
+use super::authentication::{AuthenticatedCaller, authenticate};
 use super::cors;
-use super::edits::Edits;
-use super::environment::{ClientAddress, Environment, Forwarding, LedgerState, Origin};
+use super::dispatch::SeveralAccounts;
+use super::environment::{
+    ClientAddress, Environment, Forwarding, LedgerState, Origin, Step, Trace,
+};
 use super::include_usage::may_be_refused;
 use super::limits::{RequestLimits, needs_body};
-use super::lists;
-use super::media::{self, Media};
-use super::model_check::Expectation;
+use super::local_replies::{health, list, usage};
+use super::media;
+use super::model_check::{Expectation, NamedModel};
+use super::outcome::Edits;
 use super::record::RecordBuilder;
-use super::reply_context::ReplyContext;
-use super::request::{AuthenticatedCaller, NamedModel, RequestLine};
 use super::request_body::{BodyTerms, RequestBody};
+use super::request_head::RequestLine;
 use super::response::UpstreamResult;
 use super::route::Route;
-use super::several_accounts::SeveralAccounts;
-use super::step::Step;
 use super::upstream_head::{head_edits, source_edits};
 use super::upstream_request::{UpstreamRequest, fits};
-use super::usage_report;
-use crate::body::BodyError;
 use crate::config::Policy;
+use crate::config::policy::Clients;
 use crate::config::snapshot::InForce;
 use crate::head::Head;
-use crate::limits::Quotas;
+use crate::limits::{Rate, Subject};
 use crate::model::Model;
+use crate::protocol::parameters;
 use crate::protocol::query::RequestTarget;
-use crate::protocol::{Dialect, Endpoint, EndpointSpec, Mismatch, ModelPlace, Protocol};
-use crate::reply::{Rejection, Reply};
+use crate::protocol::{
+    Endpoint, EndpointSpec, Mismatch, ModelPlace, Permission, Protocol, messages,
+};
+use crate::reply::{Rejection, Reply, ReplyContext};
 
 /// The treatment of a request, by its head.
 #[derive(Debug)]
@@ -205,41 +204,6 @@ fn require_ledger(
     Ok(())
 }
 
-fn health(in_force: Option<&InForce>, context: &ReplyContext) -> Result<Reply, Rejection> {
-    in_force
-        .filter(|policy| policy.is_ready())
-        .ok_or(Rejection::NotReady)?;
-    let body = json!({"status": "ok"});
-    let id = context.request_id.as_deref();
-    Ok(Reply::json(200, &body, context.dialect, id))
-}
-
-fn list(
-    caller: &AuthenticatedCaller,
-    endpoint: &Endpoint,
-    target: &RequestTarget<'_>,
-    context: &ReplyContext,
-    quotas: &impl Quotas,
-) -> Result<Reply, Rejection> {
-    let body = lists::body(caller, endpoint.path_model(), target, quotas)?;
-    let dialect = match caller.protocol {
-        Protocol::C => Dialect::Native(Protocol::C),
-        Protocol::A | Protocol::B => context.dialect,
-    };
-    let id = context.request_id.as_deref();
-    Ok(Reply::written(200, body, dialect, id))
-}
-
-fn usage(
-    authenticated: &Authenticated,
-    context: &ReplyContext,
-    quotas: &impl Quotas,
-) -> Result<Reply, Rejection> {
-    let body = usage_report::body(authenticated, quotas)?;
-    let id = context.request_id.as_deref();
-    Ok(Reply::written(200, body, context.dialect, id))
-}
-
 /// The rejection of a caller that may not have what it asks for, and the model that the path names.
 #[derive(Debug)]
 struct Unauthorized {
@@ -274,13 +238,13 @@ fn upstream_request(
         environment.begin(Step::Model);
         let fits = |route: &Route, model: &Model| fits(endpoint, route, model, caller, environment);
         if route.is_open() && route.choose(name, fits) {
-            check_rights(endpoint, &route)?;
+            route.check_rights(endpoint)?;
         }
     }
     let (expects, named) = expected_model(endpoint, &route)?;
     let stream = endpoint.method() == Some("streamGenerateContent");
     environment.begin(Step::Body);
-    let (content_length, media) = match check_body_head(head, end, endpoint, policy.max_body) {
+    let (content_length, media) = match media::judge(head, end, endpoint, policy.max_body) {
         Ok(checked) => checked,
         Err(rejection) => {
             return Err(Unauthorized {
@@ -328,6 +292,59 @@ fn upstream_request(
     })
 }
 
+/// Authorizes what a caller asks of an endpoint: protocol, version, images, token counting, methods, parameters. Gives the
+/// way to the source.
+///
+/// # Errors
+/// The first of these that the caller's group may not have.
+fn authorize(
+    head: &Head,
+    target: &RequestTarget<'_>,
+    endpoint: &Endpoint,
+    caller: &AuthenticatedCaller,
+    trace: &impl Trace,
+) -> Result<Route, Rejection> {
+    trace.begin(Step::Route);
+    let mut route =
+        Route::find(&caller.group, caller.protocol)?.with_access(caller.access.as_ref());
+    let strict = caller.group.clients == Clients::Strict;
+    if strict && endpoint.is_for_current_clients(target.path) {
+        return Err(Rejection::PathOfCurrentClients);
+    }
+    if endpoint.protocol() == Some(Protocol::B) {
+        trace.begin(Step::Version);
+        if !messages::takes_version(head, strict) {
+            return Err(Rejection::Version { any_date: !strict });
+        }
+    }
+    if endpoint.spec().needs.is_some() {
+        trace.begin(Step::Rights);
+    }
+    route.check_rights(endpoint)?;
+    match endpoint.spec().needs {
+        None | Some(Permission::Images | Permission::CountTokens) => {}
+        Some(Permission::AccountResources) => {
+            if *endpoint == Endpoint::CreateCache && caller.subjects.iter().any(limits_input) {
+                return Err(Rejection::CachesNotSupported);
+            }
+            if route.is_open() {
+                route.choose_where(|source| source.account_resources);
+            }
+            parameters::of_resource(target)?;
+        }
+        Some(Permission::Method) => {
+            parameters::of_call(target)?;
+        }
+    }
+    Ok(route)
+}
+
+/// Whether a subject has a budget, or a limit of input tokens. How many tokens a cache takes nobody knows before it is made, and it
+/// costs by the hour as long as it lives.
+fn limits_input(subject: &Subject) -> bool {
+    subject.may_have_budget() || subject.limits.per_minute(Rate::InputTokens).is_some()
+}
+
 /// Returns the requirement on the model in the body, and the model that the path names.
 fn expected_model(
     endpoint: &Endpoint,
@@ -345,40 +362,6 @@ fn expected_model(
         (ModelPlace::Optional, _) => Ok((Expectation::Any, None)),
         _ => Ok((Expectation::Named, None)),
     }
-}
-
-/// Rejects a body by its head alone: too long, still encoded, missing, or of a form that the endpoint does not take.
-/// Gives its length, where the head tells it, and how it is read.
-fn check_body_head(
-    head: &Head,
-    end: bool,
-    endpoint: &Endpoint,
-    max_body: u64,
-) -> Result<(Option<u64>, Media), Rejection> {
-    let encoded = head
-        .values("content-encoding")
-        .any(|value| !value.trim_ascii().eq_ignore_ascii_case(b"identity"));
-    if encoded {
-        return Err(Rejection::EncodingNotSupported);
-    }
-    let spec = endpoint.spec();
-    let is_optional = spec.model == ModelPlace::Optional;
-    if end && !is_optional {
-        return Err(Rejection::Body(BodyError::Empty));
-    }
-    let length = head
-        .get("content-length")
-        .and_then(|value| core::str::from_utf8(value).ok())
-        .and_then(|text| text.parse::<u64>().ok());
-    if length.is_some_and(|length| length > max_body) {
-        return Err(Rejection::TooLarge { limit: max_body });
-    }
-    let media = if end {
-        Media::none()
-    } else {
-        media::judge(head, spec.takes_forms)?
-    };
-    Ok((length, media))
 }
 
 fn asks_for_websocket(head: &Head) -> bool {

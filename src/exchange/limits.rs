@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use smol_str::SmolStr;
 
+use super::authentication::AuthenticatedCaller;
 use super::charging::{expected_charge, unpriced};
 use super::environment::{Clock, ResponseHeaders};
 use super::estimating;
-use super::request::AuthenticatedCaller;
 use super::upstream_request::UpstreamRequest;
 use crate::failover::RequestAttempts;
 use crate::ledger::UsageStatus;
@@ -18,8 +18,7 @@ use crate::limits::{
 };
 use crate::model::Model;
 use crate::money::Amount;
-use crate::protocol::limits as headers;
-use crate::protocol::{EndpointSpec, Protocol};
+use crate::protocol::{EndpointSpec, Protocol, limits as headers};
 use crate::reply::Rejection;
 use crate::usage::{Reading, Usage};
 

@@ -4,9 +4,10 @@
 //! charset, would be read as another request there. So what goes on is what the body was judged as: `application/json`,
 //! or a form with the boundary that its parts were found by.
 
-use super::HeaderEdit;
-use crate::body::{BodyScanner, form_content_type};
+use super::outcome::HeaderEdit;
+use crate::body::{BodyError, BodyScanner, form_content_type};
 use crate::head::{Head, Occurrence};
+use crate::protocol::{Endpoint, ModelPlace};
 use crate::reply::Rejection;
 
 const CONTENT_TYPE: &str = "content-type";
@@ -31,11 +32,45 @@ impl Media {
     }
 }
 
+/// Rejects a body by its head alone: too long, still encoded, missing, or of a form that the endpoint does not take.
+/// Gives its length, where the head tells it, and how it is read.
+pub(super) fn judge(
+    head: &Head,
+    end: bool,
+    endpoint: &Endpoint,
+    max_body: u64,
+) -> Result<(Option<u64>, Media), Rejection> {
+    let encoded = head
+        .values("content-encoding")
+        .any(|value| !value.trim_ascii().eq_ignore_ascii_case(b"identity"));
+    if encoded {
+        return Err(Rejection::EncodingNotSupported);
+    }
+    let spec = endpoint.spec();
+    let is_optional = spec.model == ModelPlace::Optional;
+    if end && !is_optional {
+        return Err(Rejection::Body(BodyError::Empty));
+    }
+    let length = head
+        .get("content-length")
+        .and_then(|value| core::str::from_utf8(value).ok())
+        .and_then(|text| text.parse::<u64>().ok());
+    if length.is_some_and(|length| length > max_body) {
+        return Err(Rejection::TooLarge { limit: max_body });
+    }
+    let media = if end {
+        Media::none()
+    } else {
+        of_content_type(head, spec.takes_forms)?
+    };
+    Ok((length, media))
+}
+
 /// Judges the content-type of a body; `takes_forms` where the endpoint takes forms beside JSON.
 ///
 /// # Errors
 /// 415 for a multipart body where none is taken, 400 for a form whose boundary cannot be relied on.
-pub(super) fn judge(head: &Head, takes_forms: bool) -> Result<Media, Rejection> {
+fn of_content_type(head: &Head, takes_forms: bool) -> Result<Media, Rejection> {
     let sent = head.single(CONTENT_TYPE);
     if sent == Occurrence::Once(JSON) {
         return Ok(Media::none());
@@ -76,7 +111,8 @@ mod tests {
         let pairs = values
             .iter()
             .map(|value| (CONTENT_TYPE.to_owned(), value.as_bytes().to_vec()));
-        let media = judge(&Head::new(pairs.collect()), takes_forms).map_err(|r| r.status())?;
+        let media =
+            of_content_type(&Head::new(pairs.collect()), takes_forms).map_err(|r| r.status())?;
         let form = matches!(media.scanner, BodyScanner::Multipart(_));
         let goes_on = match media.edit {
             Some(HeaderEdit::Set(CONTENT_TYPE, value)) => String::from_utf8(value).unwrap(),

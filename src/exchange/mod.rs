@@ -1,70 +1,69 @@
 //! One exchange, request and response, as a state machine that knows nothing of Envoy.
 //!
-//! `phase.rs` has the phases and all transitions between them, each with what is known of the
-//! exchange there. `filter::http` calls [`Exchange`] and carries out the [`Outcome`].
+//! `phase` has the phases and all transitions between them, each with what is known of the exchange there. `filter::http`
+//! calls [`Exchange`] and carries out the [`Outcome`]. A file imports only
+//! files that stand below it, or behind it.
 //!
-//! The request: `decision` decides by the head (`authentication`, `authorization`), `request_body` and `model_check` read the body, `limits` counts.
-//! The response: `response_head` decides by the head, `response` reads the body.
-//! The end: `record` builds the record.
+//! | file | what |
+//! |---|---|
+//! | `phase` | the state machine: what comes, in which phase, and what follows |
+//! | `decision`, `local_replies` | on a request's head: the order of the reasons to reject it; replies to what is asked of the gateway itself |
+//! | `response_head` | on a response's head: relayed, held, or replaced by a local reply |
+//! | `admitted_request` | a request that goes upstream: its body is read, its limits are reserved, its head is released |
+//! | `record` | the end: the usage is completed, the limits are settled, and the record is built |
+//! | `limits` | what a request reserves, what it has used, and what its client learns of that |
+//! | `charging`, `estimating` | its cost, and its usage where that is not known |
+//! | `upstream_request` | its source; `dispatch` and `attempts` of several accounts |
+//! | `response` | the response on its way back, and its meter |
+//! | `request_body`, `model_check`, `media` | the body as it streams, the models that it names, its form |
+//! | `include_usage` | the usage of a stream that the client did not ask for |
+//! | `upstream_head`, `cors` | headers that change, or stay here |
+//! | `authentication`, `route` | the caller, and its way to a source with the rights there |
+//! | `request_head` | what a request says in its head |
+//! | `environment`, `outcome` | what the exchange asks of its surroundings, and what it tells them to do |
 
 mod admitted_request;
-mod affinity;
 mod attempts;
 mod authentication;
-mod authorization;
 mod charging;
 mod cors;
 mod decision;
-mod edits;
+mod dispatch;
 mod environment;
 mod estimating;
 mod include_usage;
-mod key_place;
-mod later_source;
 mod limits;
-mod lists;
+mod local_replies;
 mod media;
-mod misplaced;
 mod model_check;
 mod outcome;
 mod phase;
 mod record;
-mod recorded_key;
-mod reply_context;
-mod request;
 mod request_body;
-mod request_labels;
+mod request_head;
 mod response;
 mod response_head;
 mod route;
-mod several_accounts;
-mod silence;
-mod step;
-mod stripped_headers;
 mod upstream_head;
 mod upstream_request;
-mod usage_event_filter;
-mod usage_report;
 
-pub use edits::{
-    ACCOUNT_HEADER, BodyEdit, Edits, FINAL_HEADER, HeaderEdit, JUDGE_HEADER, JUDGED_HEADER,
-    PATH_HEADER, PROBE_HEADER,
-};
 pub use environment::{
     AccountStates, ClientAddress, Clock, Environment, Forwarding, LedgerState, Origin,
-    ResponseHeaders, StreamEnd,
+    ResponseHeaders, Step, StreamEnd, Trace,
 };
-pub use outcome::Outcome;
+pub use outcome::{
+    ACCOUNT_HEADER, BodyEdit, Edits, FINAL_HEADER, HeaderEdit, JUDGE_HEADER, JUDGED_HEADER,
+    Outcome, PATH_HEADER, PROBE_HEADER,
+};
 pub use route::Route;
-pub use step::{Step, Trace};
-pub use stripped_headers::is_withheld;
+pub use upstream_head::is_withheld;
 
 pub use crate::limits::Quotas;
 
 use std::rc::Rc;
 
 use phase::Phase;
-use request_labels::request_labels;
+use request_head::request_labels;
 
 use crate::config::snapshot::InForce;
 use crate::head::Head;

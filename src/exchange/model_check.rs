@@ -8,17 +8,58 @@ use std::rc::Rc;
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::request::NamedModel;
 use super::route::Route;
 use crate::body::{BodyError, BodyScanner, Field, ModelRole, OtherModel};
+use crate::config::policy::Source;
 use crate::model::Model;
+use crate::model::name::names_reasoning;
 use crate::money::{Gap, Prices, unpriced};
 use crate::protocol::Protocol;
 use crate::reply::Rejection;
 use crate::usage::Wire;
 
+/// Longest model name that is kept as the client wrote it, in characters.
+const MAX_NAME: usize = 128;
 /// Bytes of the whole body that change, and what stands there instead.
 type Renamed = (Range<u64>, Vec<u8>);
+
+/// The model that a request names.
+#[derive(Debug)]
+pub(super) struct NamedModel {
+    /// The name as the client wrote it, and no more than [`MAX_NAME`] characters of it.
+    pub requested: SmolStr,
+    /// The model that it means, where there is one.
+    pub model: Option<Rc<Model>>,
+}
+
+impl NamedModel {
+    /// The name `requested`, which means `model`.
+    pub(super) fn new(requested: &str, model: Option<&Rc<Model>>) -> Self {
+        Self {
+            requested: requested.chars().take(MAX_NAME).collect(),
+            model: model.map(Rc::clone),
+        }
+    }
+
+    /// The same name at another source, where it means this model.
+    pub(super) fn model_at<'a>(&self, source: &'a Source) -> Option<&'a Rc<Model>> {
+        let own = self.model.as_ref()?;
+        let found = source.catalog.find(&self.requested)?;
+        (found.id == own.id && found.entitled).then_some(found)
+    }
+
+    /// The model's name as it goes upstream; `None` where the name means no model.
+    pub(super) fn upstream(&self) -> Option<SmolStr> {
+        let model = self.model.as_ref()?;
+        Some(model.upstream.as_ref().unwrap_or(&self.requested).clone())
+    }
+
+    /// Whether the model reasons without being asked to, as it is known or as the request names it.
+    pub(super) fn is_thinking(&self) -> bool {
+        let model = self.model.as_ref();
+        model.is_some_and(|model| model.reasoning || names_reasoning(&self.requested))
+    }
+}
 
 /// The requirement on the model in the body.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,11 +15,9 @@ use core::mem;
 
 use super::admitted_request::AdmittedRequest;
 use super::decision::{self, Decision};
-use super::edits::Edits;
 use super::environment::{Environment, Forwarding, ResponseHeaders, StreamEnd};
-use super::outcome::Outcome;
+use super::outcome::{Edits, HeaderEdit, Outcome};
 use super::record::{LocalReply, RecordBuilder};
-use super::reply_context::ReplyContext;
 use super::request_body::BodyStep;
 use super::response::{Response, UpstreamResult};
 use super::response_head::{self, ResponseDecision};
@@ -27,7 +25,7 @@ use crate::config::snapshot::InForce;
 use crate::head::Head;
 use crate::ledger::Record;
 use crate::limits::Quotas;
-use crate::reply::{Rejection, Reply};
+use crate::reply::{Rejection, Reply, ReplyContext};
 
 /// The state of one exchange, and the facts known in it.
 #[derive(Debug, Default)]
@@ -165,7 +163,9 @@ impl Phase {
             ResponseDecision::Relay(mut response, mut edits) => {
                 response.ended = end;
                 edits.headers.extend(admitted.limit_headers(environment));
-                edits.headers.extend(admitted.reply.detail());
+                let detail = admitted.reply.detail();
+                let detail = detail.map(|(name, text)| HeaderEdit::Set(name, text.into()));
+                edits.headers.extend(detail);
                 (Self::Relaying(admitted, response), Outcome::Continue(edits))
             }
             ResponseDecision::Replace(replaced, rejection) => {

@@ -5,14 +5,15 @@ use std::rc::Rc;
 use smol_str::SmolStr;
 
 use super::attempts::attempts_at;
+use super::authentication::{AuthenticatedCaller, RecordedKey};
 use super::charging::{answering_account, bill_of, cost_of};
+use super::dispatch::SeveralAccounts;
 use super::environment::{Clock, StreamEnd};
 use super::estimating::UnreportedExchange;
 use super::limits::{RequestLimits, tokens};
-use super::recorded_key::RecordedKey;
-use super::request::{AuthenticatedCaller, NamedModel, RefusedKey, RequestLine};
+use super::model_check::NamedModel;
+use super::request_head::RequestLine;
 use super::response::{Replaced, Response, UpstreamResult};
-use super::several_accounts::SeveralAccounts;
 use super::upstream_request::UpstreamRequest;
 use crate::config::account::Account;
 use crate::ledger::{Ending, Record, UsageStatus};
@@ -30,7 +31,7 @@ pub(super) struct RecordBuilder {
     /// The holder of the valid key that the request has.
     pub caller: Option<AuthenticatedCaller>,
     /// The known key that is refused.
-    pub refused_key: Option<Box<RefusedKey>>,
+    pub refused_key: Option<Box<RecordedKey>>,
     /// The model that path or body name, or that a rejection found fault with.
     pub named: Option<NamedModel>,
     /// Whether the client asks for a stream.
@@ -208,7 +209,11 @@ impl RecordBuilder {
         {
             failed.error = failed.error.take().and_then(|error| error.told(with_text));
         }
-        let key = RecordedKey::of(caller, refused_key);
+        let key = match (caller, refused_key) {
+            (Some(caller), _) => caller.into(),
+            (None, Some(refused)) => *refused,
+            (None, None) => RecordedKey::default(),
+        };
         Record {
             endpoint: endpoint.map(|endpoint| endpoint.name().into()),
             operation: upstream.and(operation).map(Operation::name),

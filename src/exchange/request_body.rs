@@ -7,12 +7,11 @@
 
 use core::ops::Range;
 
-use super::edits::{BodyEdit, Edits, HeaderEdit};
-use super::include_usage::IncludeUsage;
-use super::model_check::{Expectation, ModelCheck};
-use super::request::NamedModel;
+use super::environment::{Step, Trace};
+use super::include_usage::{AddedUsage, IncludeUsage, leave_out};
+use super::model_check::{Expectation, ModelCheck, NamedModel};
+use super::outcome::{BodyEdit, Edits, HeaderEdit};
 use super::route::Route;
-use super::step::{Step, Trace};
 use crate::body::{BodyScanner, CapMembers, UsageEdit, UsageOption};
 use crate::config::Policy;
 use crate::config::policy::Source;
@@ -58,17 +57,6 @@ pub(super) struct RequestBody {
     pub sent_whole: bool,
     /// Whether it has been given all of the JSON in it, so that it may be at work on it.
     pub sent_json: bool,
-}
-
-/// The change that makes a body ask for its usage, in the body as it is sent.
-#[derive(Debug, Default)]
-struct AddedUsage {
-    /// The change that takes it back, once it was released.
-    undone: Option<UsageEdit>,
-    /// The number of bytes that changes of released parts have put in.
-    put_in: u64,
-    /// The number of bytes that they have taken out.
-    taken_out: u64,
 }
 
 /// The purpose for which a body is read, and the bounds.
@@ -310,34 +298,16 @@ impl RequestBody {
 
     /// The change of the body as it is sent that takes back that it asks for its usage; `None` where it was not made to ask.
     pub(super) fn without_usage(&self) -> Option<&UsageEdit> {
-        self.added_usage.as_ref()?.undone.as_ref()
+        self.added_usage.as_ref()?.undone()
     }
 
     /// Takes the change that makes the body ask for its usage out of the `edits` that go with it.
     pub(super) fn leave_out_usage(&mut self, edits: &mut Edits) {
-        let Some(edit) = self.scanner.usage_edit() else {
-            return;
-        };
-        // No name of a model is written like this.
-        let place = edits
-            .body
-            .iter()
-            .position(|change| change.bytes == edit.bytes);
-        let Some(change) = place.map(|place| edits.body.remove(place)) else {
-            return;
-        };
-        self.usage_added = false;
-        self.added_usage = None;
-        let length = edits.headers.iter_mut().find_map(|header| match header {
-            HeaderEdit::Set("content-length", length) => Some(length),
-            _ => None,
-        });
-        if let Some(length) = length
-            && let Some(known) = str::from_utf8(length).ok().and_then(|it| it.parse().ok())
+        if let Some(added) = self.scanner.usage_edit()
+            && leave_out(edits, &added)
         {
-            let before = usize::saturating_add(known, change.span.len());
-            let before = before.saturating_sub(change.bytes.len());
-            *length = before.to_string().into_bytes();
+            self.usage_added = false;
+            self.added_usage = None;
         }
     }
 
@@ -427,7 +397,11 @@ impl RequestBody {
         let withheld = usize::try_from(self.seen.saturating_sub(self.released));
         let mut changes = core::mem::take(&mut self.changes);
         changes.sort_by_key(|change| change.span.start);
-        self.follow(&changes);
+        if !changes.is_empty() && self.may_ask_usage() {
+            let added = self.scanner.usage_edit().filter(|_| self.usage_added);
+            let followed = self.added_usage.get_or_insert_default();
+            followed.follow(&changes, added.as_ref());
+        }
         let mut edits = self.head.take().map_or_else(Edits::default, |mut head| {
             head.headers.extend(self.length_edit(&changes, route));
             head
@@ -435,25 +409,6 @@ impl RequestBody {
         edits.body = changes;
         edits.withheld = withheld.unwrap_or_default();
         edits
-    }
-
-    /// Follows where the change that makes the body ask for its usage is in the body as it is sent.
-    fn follow(&mut self, changes: &[BodyEdit]) {
-        if changes.is_empty() || !self.may_ask_usage() {
-            return;
-        }
-        let edit = self.scanner.usage_edit().filter(|_| self.usage_added);
-        let added = self.added_usage.get_or_insert_default();
-        for change in changes {
-            // No name of a model is written like this.
-            if let Some(edit) = edit.as_ref().filter(|edit| change.bytes == edit.bytes) {
-                let at = edit.span.start.saturating_add(added.put_in);
-                added.undone = Some(edit.undone(at.saturating_sub(added.taken_out)));
-            }
-            let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-            added.put_in = added.put_in.saturating_add(count(change.bytes.len()));
-            added.taken_out = added.taken_out.saturating_add(count(change.span.len()));
-        }
     }
 
     /// The length that the head must name, given what happens to the body.

@@ -1,12 +1,11 @@
 //! The decision on a response's head: which responses are relayed, and which a local reply replaces.
 
 use super::admitted_request::AdmittedRequest;
-use super::edits::JUDGED_HEADER;
-use super::edits::{Edits, HeaderEdit};
+use super::dispatch::SeveralAccounts;
 use super::environment::{AccountStates, Clock, ResponseHeaders};
 use super::limits::service_rejection;
+use super::outcome::{Edits, HeaderEdit, JUDGED_HEADER};
 use super::response::{Replaced, Response};
-use super::several_accounts::SeveralAccounts;
 use crate::config::account::Account;
 use crate::config::policy::Source;
 use crate::failover::{RequestAttempts, ToldError};

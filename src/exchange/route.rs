@@ -1,4 +1,4 @@
-//! Route of a request: from a key's group, by entry, to a source and its final multiplier.
+//! Route of a request: from a key's group, by entry, to a source and its final multiplier, and the rights there.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use crate::ledger::RouteTaken;
 use crate::model::Model;
 use crate::model::catalog::ModelKind;
 use crate::money::Multiplier;
-use crate::protocol::{Entry, Protocol};
+use crate::protocol::{Endpoint, Entry, Permission, Protocol, generate};
 use crate::reply::{GroupProtocol, Rejection};
 
 /// A resolved source and what its use costs.
@@ -177,6 +177,45 @@ impl Route {
             entry: self.source.protocol.entry(),
             cluster: self.source.cluster.clone(),
             multiplier: self.multiplier,
+        })
+    }
+
+    /// Checks whether a source that the request may go to allows the endpoint.
+    ///
+    /// # Errors
+    /// None does.
+    pub(super) fn check_rights(&self, endpoint: &Endpoint) -> Result<(), Rejection> {
+        let mut sources = self.candidates();
+        match endpoint.spec().needs {
+            Some(Permission::Images) if !self.may_make_images() => {
+                Err(Rejection::ImagesNotSupported)
+            }
+            Some(Permission::CountTokens) if !sources.any(|source| source.count_tokens) => {
+                Err(Rejection::CountTokensNotSupported)
+            }
+            Some(Permission::AccountResources)
+                if !sources.any(|source| source.account_resources) =>
+            {
+                Err(Rejection::ResourcesNotServed)
+            }
+            Some(Permission::Method) => self.check_method(endpoint.name()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The methods of protocol C that run nothing unpaid, and those that the group prices.
+    fn check_method(&self, method: &str) -> Result<(), Rejection> {
+        let mut sources = self.candidates();
+        if generate::METHODS.contains(&method)
+            || sources.any(|source| source.method_price(method).is_some())
+        {
+            return Ok(());
+        }
+        let priced = self.candidates().flat_map(|source| &source.methods);
+        let priced = priced.map(|(name, _)| name.as_str());
+        let served = generate::METHODS.into_iter().chain(priced);
+        Err(Rejection::MethodNotServed {
+            served: served.map(str::to_owned).collect(),
         })
     }
 

@@ -1,16 +1,16 @@
-//! The upstream's side of a request: where it goes, since when, with what body.
+//! The upstream's side of a request: where it goes, since when, with what body, and what it is at the sources that are asked after
+//! the first has failed.
 
-use super::authorization::check_rights;
-use super::edits::{Edits, HeaderEdit};
-use super::environment::{AccountStates, Clock, Forwarding};
+use super::authentication::AuthenticatedCaller;
+use super::dispatch::{Dispatched, LaterSource, SeveralAccounts};
+use super::environment::{AccountStates, Clock, Forwarding, Step, Trace};
 use super::include_usage::may_be_refused;
-use super::request::{AuthenticatedCaller, RequestLine};
+use super::outcome::{Edits, HeaderEdit};
 use super::request_body::RequestBody;
+use super::request_head::RequestLine;
 use super::route::Route;
-use super::several_accounts::{Dispatched, SeveralAccounts};
-use super::step::{Step, Trace};
 use super::upstream_head::{path_at, source_edits};
-use crate::failover::WayMark;
+use crate::failover::{LaterTerms, WayMark};
 use crate::limits::Quotas;
 use crate::model::Model;
 use crate::money::RequestTimes;
@@ -25,7 +25,7 @@ pub(super) fn fits(
     caller: &AuthenticatedCaller,
     quotas: &impl Quotas,
 ) -> bool {
-    check_rights(endpoint, route).is_ok() && (model.is_priced() || !caller.has_budget(quotas))
+    route.check_rights(endpoint).is_ok() && (model.is_priced() || !caller.has_budget(quotas))
 }
 
 /// The upstream's side of a request.
@@ -79,7 +79,7 @@ impl UpstreamRequest {
         if endpoint.spec().needs.is_some() {
             environment.begin(Step::Rights);
         }
-        check_rights(endpoint, &self.route)?;
+        self.route.check_rights(endpoint)?;
         // Endpoints whose body names the model have a path of their own.
         let path = endpoint.upstream_path("").unwrap_or_default();
         let source = &self.route.source;
@@ -157,5 +157,74 @@ impl UpstreamRequest {
         let models = self.body.models();
         let asked = self.body.scanner().asks_for_reasoning();
         self.body.stream && (asked || models.is_thinking() || !self.body.sent_json)
+    }
+
+    /// Finds the sources that are asked after the first one, as far as the request is known.
+    pub(super) fn find_later(&mut self, endpoint: &Endpoint) {
+        let Some(several) = &mut self.several else {
+            return;
+        };
+        let model = self.body.models().model().map(|model| &**model);
+        let later = self.route.later(model).into_iter();
+        let later = later.filter_map(|route| {
+            let model = model.and_then(|model| route.source.catalog.with_id(&model.id));
+            Some(LaterSource {
+                path: path_at(endpoint, model.map(|model| &**model))?,
+                route,
+                models: None,
+                terms: None,
+            })
+        });
+        several.later = later.collect();
+    }
+
+    /// Decides, all of the body being known, which of these sources may serve the request. `is_budgeted`: only at prices.
+    pub(super) fn settle_later(&mut self, endpoint: &Endpoint, is_budgeted: impl Fn() -> bool) {
+        let Some(several) = &mut self.several else {
+            return;
+        };
+        let body = &self.body;
+        for later in &mut several.later {
+            let route = &later.route;
+            let found = body.models().at(route, body.scanner());
+            let found = found.filter(|(models, _)| {
+                route.check_rights(endpoint).is_ok()
+                    && body.asks_usage_as_at(&route.source, models.has_prices())
+                    && (models.are_priced() || !is_budgeted())
+            });
+            let (models, terms) = found
+                .map(|(models, model)| (models, LaterTerms { model }))
+                .unzip();
+            (later.models, later.terms) = (models, terms);
+        }
+    }
+
+    /// The number of sources that are asked after the first one.
+    pub(super) fn later_sources(&self) -> usize {
+        self.several.as_ref().map_or(0, |it| it.later.len())
+    }
+
+    /// Exchanges the source of the request, and its models, for those of a later one; once more, and all is as before. Whether
+    /// that one may serve the request.
+    pub(super) fn exchange_source(&mut self, place: usize) -> bool {
+        let later = self.several.as_mut().map(|several| &mut several.later);
+        let Some(later) = later.and_then(|later| later.get_mut(place)) else {
+            return false;
+        };
+        let Some(models) = &mut later.models else {
+            return false;
+        };
+        core::mem::swap(&mut self.route, &mut later.route);
+        self.body.models_mut().exchange(models);
+        true
+    }
+
+    /// The request is at the source that was asked last, for all that follows.
+    pub(super) fn follow_attempts(&mut self) {
+        let several = self.several.as_mut();
+        let moved = several.and_then(|several| several.take_move());
+        if let Some(place) = moved {
+            self.exchange_source(place);
+        }
     }
 }

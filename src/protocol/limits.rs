@@ -109,7 +109,7 @@ const B_OUTPUT: Names = [
     "anthropic-ratelimit-output-tokens-reset",
 ];
 
-/// The names for the budget of a window and what is left of it. [An upstream](crate::exchange::stripped_headers::is_withheld) cannot
+/// The names for the budget of a window and what is left of it. [An upstream](crate::exchange::is_withheld) cannot
 /// say them.
 const BUDGETS: [(Window, [&str; 2]); 2] = [
     (

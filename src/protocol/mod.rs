@@ -18,6 +18,7 @@ pub mod query;
 pub mod resource;
 pub mod responses;
 pub mod unserved;
+pub mod usage_report;
 
 pub use dialect::{Dialect, ErrorFacts, Quota};
 pub use endpoint::{Endpoint, EndpointSpec, ListKind, ModelPlace, Operation, Permission};

@@ -1,8 +1,10 @@
 //! Local replies: why a request is rejected, and the reply that says so in its protocol's words.
 
+mod context;
 mod message;
 mod rejection;
 
+pub use context::ReplyContext;
 pub use rejection::{GroupProtocol, Rejection};
 
 use serde_json::Value;

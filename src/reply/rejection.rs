@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::body::{BodyError, SteeringMember};
 use crate::limits::{AdmitError, Limit, LimitViolation, SubjectKind};
 use crate::protocol::Quota;
+use crate::protocol::parameters::ParameterError;
 use crate::protocol::{Entry, Protocol};
 
 /// The reason why the gateway does not forward a request, or does not relay its response.
@@ -359,5 +360,14 @@ impl Rejection {
             retry_after_s,
             spent,
         })
+    }
+}
+
+impl From<ParameterError> for Rejection {
+    fn from(error: ParameterError) -> Self {
+        match error {
+            ParameterError::Name(name) => Self::UnknownParameter { name },
+            ParameterError::Value(name) => Self::BadParameter(name),
+        }
     }
 }

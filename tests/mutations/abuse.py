@@ -46,13 +46,13 @@ ABUSE: tuple[Mutation, ...] = (
     # ---- Who spends
     Mutation(
         "each key of a member has a budget of its own",
-        "src/exchange/request.rs",
+        "src/exchange/authentication.rs",
         "let all = all.map(Subject::told).chain(member);",
         "let all = all.map(Subject::told).chain(member.filter(|_| false));",
     ),
     Mutation(
         "an old value has a budget of its own",
-        "src/exchange/request.rs",
+        "src/exchange/authentication.rs",
         "let counters = key.counts_as.as_ref().unwrap_or(&key.id);",
         "let counters = key.counts_as.as_ref().filter(|_| false).unwrap_or(&key.id);",
     ),
@@ -155,7 +155,7 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "silence counts from the first byte on",
-        "src/exchange/silence.rs",
+        "src/exchange/response.rs",
         "None if !is_told && meter.has_begun() =>",
         "None if !is_told =>",
     ),
@@ -206,13 +206,13 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the event is not withheld",
-        "src/exchange/usage_event_filter.rs",
+        "src/exchange/include_usage.rs",
         "rest = if is_usage_event(event) {",
         "rest = if is_usage_event(event) && event.is_empty() {",
     ),
     Mutation(
         "the event is not withheld at the end of a stream",
-        "src/exchange/usage_event_filter.rs",
+        "src/exchange/include_usage.rs",
         "Err(_) if end && is_usage_event(rest) =>",
         "Err(_) if end && is_usage_event(rest) && rest.is_empty() =>",
     ),
@@ -255,7 +255,7 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "caches under a budget",
-        "src/exchange/authorization.rs",
+        "src/exchange/decision.rs",
         "if *endpoint == Endpoint::CreateCache && caller.subjects.iter().any(limits_input) {",
         "if *endpoint == Endpoint::CreateCache && caller.subjects.iter().any(limits_input) && false {",
     ),
@@ -432,8 +432,8 @@ ABUSE: tuple[Mutation, ...] = (
     Mutation(
         "a source counts tokens that does not",
         "src/exchange/upstream_request.rs",
-        "        check_rights(endpoint, &self.route)?;",
-        "        let _ = check_rights(endpoint, &self.route);",
+        "        self.route.check_rights(endpoint)?;",
+        "        let _ = self.route.check_rights(endpoint);",
     ),
     Mutation(
         "a multiplier of another source is charged",
@@ -443,14 +443,14 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a list by protocol has all",
-        "src/exchange/lists.rs",
+        "src/exchange/local_replies.rs",
         "if of_c || mixed.lists_by_protocol =>",
         "if of_c =>",
     ),
     # ---- One reading
     Mutation(
         "parameters of protocol C go on",
-        "src/exchange/authorization.rs",
+        "src/exchange/decision.rs",
         "            parameters::of_call(target)?;",
         "            let _ = parameters::of_call(target);",
     ),
@@ -462,25 +462,25 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "conditions go on",
-        "src/exchange/stripped_headers.rs",
+        "src/exchange/upstream_head.rs",
         '        | b"if"\n',
         "",
     ),
     Mutation(
         "headers of answers lead elsewhere",
-        "src/exchange/stripped_headers.rs",
+        "src/exchange/upstream_head.rs",
         "                || leads_elsewhere(before, word)\n",
         "",
     ),
     Mutation(
         "headers of answers name accounts",
-        "src/exchange/stripped_headers.rs",
+        "src/exchange/upstream_head.rs",
         "                || names_an_account(before, word);",
         "                || false;",
     ),
     Mutation(
         "headers of answers speak for the gateway's origin",
-        "src/exchange/stripped_headers.rs",
+        "src/exchange/upstream_head.rs",
         "        || speaks_for_an_origin(name)\n",
         "",
     ),
@@ -494,13 +494,13 @@ ABUSE: tuple[Mutation, ...] = (
     # ---- The ledger
     Mutation(
         "the path in the ledger is not cut",
-        "src/exchange/request.rs",
+        "src/exchange/request_head.rs",
         "path: excerpt(target.path, MAX_PATH),",
         "path: excerpt(target.path, usize::MAX),",
     ),
     Mutation(
         "the method in the ledger is not cut",
-        "src/exchange/request.rs",
+        "src/exchange/request_head.rs",
         "method: excerpt(head.method(), MAX_METHOD),",
         "method: excerpt(head.method(), usize::MAX),",
     ),

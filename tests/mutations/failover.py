@@ -10,7 +10,7 @@ _order = "src/failover/order.rs"
 _states = "src/failover/states.rs"
 _report = "src/failover/report.rs"
 _attempt = "src/failover/attempt.rs"
-_several = "src/exchange/several_accounts.rs"
+_dispatch = "src/exchange/dispatch.rs"
 _direct = "accounts/test_direct.py::"
 
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key")
@@ -57,7 +57,7 @@ FAILOVER: tuple[Mutation, ...] = (
     ),
     Mutation(
         "`total_seconds` does not bound",
-        _several,
+        _dispatch,
         "until_us: began_us.saturating_add(total_us),",
         "until_us: began_us.saturating_add(total_us).max(u64::MAX),",
     ),

@@ -1,21 +1,72 @@
-//! `GET /v1/models` and `GET /v1beta/models`, answered from the policy.
+//! Replies to what is asked of the gateway itself, from the policy and the counters: health, lists of models, the usage of a key.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::request::AuthenticatedCaller;
+use super::authentication::{Authenticated, AuthenticatedCaller};
 use super::route::{self, Route};
 use crate::config::policy::{EntrySource, Group, GroupKind, Lists};
+use crate::config::snapshot::InForce;
 use crate::keys::KeyAccess;
 use crate::limits::Quotas;
 use crate::model::Model;
 use crate::protocol::listing::{Listed, generate_list, shared_list};
 use crate::protocol::page::{self, ListPage};
 use crate::protocol::query::RequestTarget;
-use crate::protocol::{Entry, Protocol};
-use crate::reply::Rejection;
+use crate::protocol::usage_report::usage_report;
+use crate::protocol::{Dialect, Endpoint, Entry, Protocol};
+use crate::reply::{Rejection, Reply, ReplyContext};
+
+/// The reply to a health check.
+pub(super) fn health(
+    in_force: Option<&InForce>,
+    context: &ReplyContext,
+) -> Result<Reply, Rejection> {
+    in_force
+        .filter(|policy| policy.is_ready())
+        .ok_or(Rejection::NotReady)?;
+    let body = json!({"status": "ok"});
+    let id = context.request_id.as_deref();
+    Ok(Reply::json(200, &body, context.dialect, id))
+}
+
+/// The reply that says what is left of a key's limits. Without limits no counter is read.
+pub(super) fn usage(
+    authenticated: &Authenticated,
+    context: &ReplyContext,
+    quotas: &impl Quotas,
+) -> Result<Reply, Rejection> {
+    let Authenticated { caller, expires_at } = authenticated;
+    let each = match &*caller.subjects {
+        [] => Vec::new(),
+        subjects => quotas
+            .figures_of_each(subjects)
+            .map_err(|error| Rejection::of_limit(error, "", None))?,
+    };
+    let (group, currency) = (&caller.group.id, caller.currency.as_deref());
+    let body = usage_report(&caller.key, group, currency, *expires_at, &each);
+    let id = context.request_id.as_deref();
+    Ok(Reply::written(200, body, context.dialect, id))
+}
+
+/// The reply to a request for a list of models, or for one of them.
+pub(super) fn list(
+    caller: &AuthenticatedCaller,
+    endpoint: &Endpoint,
+    target: &RequestTarget<'_>,
+    context: &ReplyContext,
+    quotas: &impl Quotas,
+) -> Result<Reply, Rejection> {
+    let body = list_body(caller, endpoint.path_model(), target, quotas)?;
+    let dialect = match caller.protocol {
+        Protocol::C => Dialect::Native(Protocol::C),
+        Protocol::A | Protocol::B => context.dialect,
+    };
+    let id = context.request_id.as_deref();
+    Ok(Reply::written(200, body, dialect, id))
+}
 
 /// The body that answers a list request: the model `one`, or all of them.
-pub(super) fn body(
+fn list_body(
     caller: &AuthenticatedCaller,
     one: Option<&str>,
     target: &RequestTarget<'_>,

@@ -2,15 +2,14 @@
 
 use smol_str::SmolStr;
 
-use super::edits::HeaderEdit;
+use super::{DETAIL_HEADER, Rejection, Reply};
 use crate::head::Head;
 use crate::protocol::query::RequestTarget;
 use crate::protocol::{Dialect, Endpoint, Protocol, parameters};
-use crate::reply::{DETAIL_HEADER, Rejection, Reply};
 
 /// The facts of a request that a local reply needs.
 #[derive(Debug, Clone)]
-pub(super) struct ReplyContext {
+pub struct ReplyContext {
     /// The shape of its body.
     pub dialect: Dialect,
     /// The id of the request.
@@ -21,7 +20,7 @@ pub(super) struct ReplyContext {
 
 impl ReplyContext {
     /// Of a request of `protocol`, or of one whose path does not tell its protocol.
-    pub(super) fn new(protocol: Option<Protocol>, head: &Head) -> Self {
+    pub fn new(protocol: Option<Protocol>, head: &Head) -> Self {
         Self {
             dialect: Dialect::of(protocol, head),
             request_id: head.get("x-request-id").and_then(plain_id),
@@ -30,7 +29,7 @@ impl ReplyContext {
     }
 
     /// The same of a request that goes on, without the query parameters that protocols A and B do not know.
-    pub(super) fn with_left_out(self, endpoint: &Endpoint, target: &RequestTarget<'_>) -> Self {
+    pub fn with_left_out(self, endpoint: &Endpoint, target: &RequestTarget<'_>) -> Self {
         if endpoint.protocol() == Some(Protocol::C) {
             return self;
         }
@@ -41,7 +40,7 @@ impl ReplyContext {
     }
 
     /// The reply that says why a request is rejected.
-    pub(super) fn reject(&self, rejection: Rejection) -> Reply {
+    pub fn reject(&self, rejection: Rejection) -> Reply {
         let mut reply = rejection.into_reply(self.dialect, self.request_id.as_deref());
         let is_told = reply.headers.iter().any(|(name, _)| *name == DETAIL_HEADER);
         if let Some(left_out) = self.left_out.as_deref().filter(|_| !is_told) {
@@ -51,9 +50,8 @@ impl ReplyContext {
     }
 
     /// The header of an upstream's response that says what of the request did not go on.
-    pub(super) fn detail(&self) -> Option<HeaderEdit> {
-        let left_out = self.left_out.as_deref()?;
-        Some(HeaderEdit::Set(DETAIL_HEADER, left_out.as_bytes().to_vec()))
+    pub fn detail(&self) -> Option<(&'static str, &str)> {
+        Some((DETAIL_HEADER, self.left_out.as_deref()?))
     }
 }
 

@@ -10,30 +10,22 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::authentication::Authenticated;
-use crate::limits::{BudgetBalance, Gauge, Period, Quotas, Rate, SubjectFigures, Window};
+use super::limits::moment;
+use crate::limits::{BudgetBalance, Gauge, Period, Rate, SubjectFigures, Window};
 use crate::money::Amount;
-use crate::protocol::limits::moment;
-use crate::reply::Rejection;
 
-/// The body. Without limits no counter is read.
-///
-/// # Errors
-/// The spend elsewhere is not known.
-pub(super) fn body(
-    authenticated: &Authenticated,
-    quotas: &impl Quotas,
-) -> Result<Vec<u8>, Rejection> {
-    let caller = &authenticated.caller;
-    let each = match &*caller.subjects {
-        [] => Vec::new(),
-        subjects => quotas
-            .figures_of_each(subjects)
-            .map_err(|error| Rejection::of_limit(error, "", None))?,
-    };
-    let report = KeyUsageReport::new(authenticated, &each);
+/// The report on the key with this id, of this group, whose subjects have so much left `each`. The key expires at `expires_at`,
+/// in seconds since the Unix epoch.
+pub fn usage_report(
+    key: &str,
+    group: &str,
+    currency: Option<&str>,
+    expires_at: Option<i64>,
+    each: &[SubjectFigures],
+) -> Vec<u8> {
+    let report = KeyUsageReport::new(key, group, currency, expires_at, each);
     // Texts and numbers, into memory: it cannot fail.
-    Ok(serde_json::to_vec(&report).unwrap_or_default())
+    serde_json::to_vec(&report).unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -135,9 +127,13 @@ impl MoneyNumber {
 }
 
 impl<'a> KeyUsageReport<'a> {
-    fn new(authenticated: &'a Authenticated, each: &[SubjectFigures]) -> Self {
-        let Authenticated { caller, expires_at } = authenticated;
-        let unit = caller.currency.as_deref();
+    fn new(
+        key: &'a str,
+        plan_name: &'a str,
+        unit: Option<&'a str>,
+        expires_at: Option<i64>,
+        each: &[SubjectFigures],
+    ) -> Self {
         let own = || each.iter().filter(|of| of.scope.is_of_holder());
         let balances = |window| own().filter_map(move |of| of.figures.budget(window)).min();
         let at_us = each.first().map_or(0, |of| of.figures.at_us);
@@ -153,8 +149,8 @@ impl<'a> KeyUsageReport<'a> {
             },
             is_valid: true,
             status: if spent { "quota_exhausted" } else { "active" },
-            plan_name: &caller.group.id,
-            key: &caller.key,
+            plan_name,
+            key,
             remaining: match tightest {
                 // Whosever budget it is, nothing of it can be used.
                 _ if spent => MoneyNumber::of(Amount::ZERO),

@@ -1,33 +1,32 @@
-//! A request to a source with several accounts: where its first attempt goes, and within which bounds others follow.
+//! Destination of a request to a source with several accounts: where its first attempt goes, and within which bounds others follow.
+//!
+//! Upstream prompt caches belong to an account, so requests of one conversation should meet the same one. The accounts are
+//! ordered by the number that [`affinity`] gives; one that fails loses only its own share.
 
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hasher};
 use std::rc::Rc;
 
 use smol_str::SmolStr;
 
-use super::affinity::{affinity, names_session};
-use super::edits::{
-    ATTEMPT_TIMEOUT_HEADER, CLUSTER_HEADER, HeaderEdit, JUDGE_HEADER, NO_RETRY_HEADER, PATH_HEADER,
-};
 use super::environment::{AccountStates, Clock, Forwarding};
 use super::estimating::reservation;
-use super::later_source::LaterSource;
+use super::model_check::SourceModels;
+use super::outcome::{
+    ATTEMPT_TIMEOUT_HEADER, CLUSTER_HEADER, HeaderEdit, JUDGE_HEADER, NO_RETRY_HEADER, PATH_HEADER,
+};
 use super::request_body::RequestBody;
+use super::request_head::session;
 use super::route::Route;
 use super::upstream_head::path_less_version;
 use crate::config::account::{AccountOrder, Accounts, Marks};
 use crate::config::policy::Source;
-use crate::failover::attempt::NO_MORE_ATTEMPTS;
 use crate::failover::{
-    AccountEvent, AttemptPlan, Bounds, KeyMark, ModelMark, PlannedSource, RequestAttempts,
-    ToldError, WholeBody,
+    AttemptPlan, Bounds, KeyMark, LaterTerms, ModelMark, PlannedSource, RequestAttempts, WholeBody,
 };
 use crate::head::Head;
-use crate::ledger::{AttemptFailure, FailedAttempt};
 use crate::limits::{Estimate, Subject};
 use crate::protocol::Operation;
-
-/// The most bytes of a body that Envoy keeps for another attempt (`request_body_buffer_limit`).
-const MOST_KEPT: u64 = 16 << 20;
 
 /// A request whose head is released.
 #[derive(Debug, Clone, Copy)]
@@ -45,11 +44,24 @@ pub(super) struct Dispatched<'a> {
 /// before where nothing moves.
 const UNBOUNDED_MS: u64 = 3_600_000;
 
+/// A source that is asked after others have failed.
+#[derive(Debug)]
+pub(super) struct LaterSource {
+    /// The route there.
+    pub route: Route,
+    /// The path of the request there, before an account's own base.
+    pub path: Cow<'static, str>,
+    /// The models of the request there; `None` while the body is not known, and where it does not fit.
+    pub models: Option<SourceModels>,
+    /// The terms of an attempt there; likewise.
+    pub terms: Option<LaterTerms>,
+}
+
 /// A request to a source with several accounts, or with one that may have to be asked twice.
 #[derive(Debug)]
 pub(super) struct SeveralAccounts {
     /// The id of the request, under which those who see its attempts find them; `None` where they do not.
-    id: Option<SmolStr>,
+    pub id: Option<SmolStr>,
     key: KeyMark,
     affinity: u64,
     /// Whether the request names a session.
@@ -86,7 +98,7 @@ impl SeveralAccounts {
                 .map(SmolStr::from),
             key: KeyMark::of(key),
             affinity: affinity(key, head),
-            has_session: names_session(head),
+            has_session: session(head).is_some(),
             may_be_refused,
             path: None,
             later: Vec::new(),
@@ -139,8 +151,8 @@ impl SeveralAccounts {
             path: self.path.clone(),
         };
         let later = self.later.iter().map(|later| PlannedSource {
-            source: Rc::clone(&later.route().source),
-            path: Some(path_less_version(later.path().as_bytes())),
+            source: Rc::clone(&later.route.source),
+            path: Some(path_less_version(later.path.as_bytes())),
         });
         let sources: Vec<PlannedSource> = core::iter::once(first).chain(later).collect();
         // The use of an only account was reserved before.
@@ -233,7 +245,7 @@ impl SeveralAccounts {
     /// The facts about a whole body that attempts depend on.
     fn whole(&self, body: &RequestBody) -> WholeBody {
         WholeBody {
-            later: self.later.iter().map(|it| it.terms().cloned()).collect(),
+            later: self.later.iter().map(|it| it.terms.clone()).collect(),
             holds_state: body.scanner().holds_state(),
             asks_usage: body.asks_usage(),
             without_usage: body.without_usage().cloned(),
@@ -255,111 +267,6 @@ impl SeveralAccounts {
         let place = last.or_else(|| attempts.next(&states, environment.now_us()))?;
         attempts.accounts(place)?.marks.get(place.account)
     }
-
-    /// A response below 300 has come.
-    pub(super) fn on_success(&self, environment: &(impl AccountStates + Clock)) {
-        // One by way of the hop was noted there.
-        let Some(attempts) = self.attempts().filter(|it| !it.by_hop()) else {
-            return;
-        };
-        if attempts.must_note_answer() {
-            note(AccountEvent::Answered, attempts, environment);
-        }
-        if let Some(first) = attempts.sources().first()
-            && let Some(change) = attempts.moves(|| environment.now_us())
-        {
-            environment.note_move(change, &first.source.group);
-        }
-    }
-
-    /// An error has come, with Envoy's `details`: the account's own, or Envoy's in its place. `told` are its words;
-    /// `is_judged` says that they were read on the way here, too. An attempt by way of the hop was noted there, but for the words
-    /// that nobody read.
-    pub(super) fn on_error(
-        &self,
-        status: u16,
-        details: &[u8],
-        told: Option<&ToldError>,
-        is_judged: bool,
-        environment: &(impl AccountStates + Clock),
-    ) {
-        let fault = told.and_then(|told| told.fault);
-        let unread = fault.filter(|_| !is_judged);
-        let attempts = self.attempts();
-        let Some(attempts) = attempts.filter(|it| unread.is_some() || !it.by_hop()) else {
-            return;
-        };
-        let Some((place, account)) = attempts.last() else {
-            return;
-        };
-        let is_noted_by_log = !attempts.ends_at_foreign_hop() && unread.is_none();
-        let failed = if let Some(fault) = fault {
-            FailedAttempt::told(account.id.clone(), status, fault.failure())
-        } else if self.is_refused_by_foreign_hop(status) {
-            FailedAttempt::unanswered(account.id.clone())
-        } else {
-            let details = String::from_utf8_lossy(details);
-            FailedAttempt::answered(account.id.clone(), status, &details)
-        };
-        let failed = failed.with_words(fault, told.map(|told| told.error.clone()));
-        // How the way to a foreign hop ended is not known.
-        let event = match failed.kind {
-            AttemptFailure::Connection | AttemptFailure::NoAnswer => {
-                attempts.silence(environment.now_us())
-            }
-            kind => attempts.event(place, kind, None, environment.now_us()),
-        };
-        if unread.is_some() {
-            attempts.correct(place, failed);
-        } else {
-            attempts.record(place, failed);
-        }
-        match event {
-            AccountEvent::Failed | AccountEvent::Interrupted(_) | AccountEvent::Limited(..)
-                if is_noted_by_log => {}
-            AccountEvent::Answered if !attempts.must_note_answer() => {}
-            _ => note(event, attempts, environment),
-        }
-    }
-
-    /// An error is the client's response. Notes that no other account was asked, where it was for the length of the body: `seen`
-    /// bytes of it have come.
-    pub(super) fn note_too_large(&self, seen: u64, environment: &(impl AccountStates + Clock)) {
-        let Some(attempts) = self.attempts().filter(|_| seen > MOST_KEPT) else {
-            return;
-        };
-        let failed = attempts.failed().pop().map(|failed| failed.kind);
-        let is_of_account =
-            |kind: AttemptFailure| kind.is_made() && kind != AttemptFailure::Request;
-        let states = |source: &str| environment.account_states(source);
-        if failed.is_some_and(is_of_account)
-            && let Some(next) = attempts.next(&states, environment.now_us())
-            && let Some(account) = attempts.account(next)
-        {
-            attempts.record(next, FailedAttempt::too_large(account.id.clone()));
-        }
-    }
-
-    /// Whether an error with this status means that the account has failed, and that a hop that does not know the request
-    /// has refused the attempt after it.
-    pub(super) fn is_refused_by_foreign_hop(&self, status: u16) -> bool {
-        status == NO_MORE_ATTEMPTS
-            && self
-                .attempts()
-                .is_some_and(RequestAttempts::ends_at_foreign_hop)
-    }
-
-    /// The request is over; `finished` says that the response came to its end.
-    pub(super) fn end(&self, finished: bool, environment: &impl AccountStates) {
-        if let Some(attempts) = self.attempts().filter(|it| finished && it.must_note_end()) {
-            note(AccountEvent::Finished, attempts, environment);
-        }
-        if let Some(id) = &self.id
-            && self.attempts.is_some()
-        {
-            environment.end_attempts(id);
-        }
-    }
 }
 
 /// The requests under way at the accounts of each source.
@@ -372,15 +279,6 @@ fn under_way(sources: &[PlannedSource], environment: &impl AccountStates) -> Vec
         subjects.map(count).collect()
     };
     sources.iter().map(of_source).collect()
-}
-
-/// Notes what became of the last attempt.
-fn note(event: AccountEvent, attempts: &RequestAttempts, environment: &impl AccountStates) {
-    if let Some((place, _)) = attempts.last()
-        && let (Some(source), Some(accounts)) = (attempts.source(place), attempts.accounts(place))
-    {
-        environment.note(event, &source.group, accounts, place.account);
-    }
 }
 
 /// The bounds of a request's attempts: those of the first source, whose `accounts` these are, for all of them together.
@@ -404,4 +302,76 @@ fn answer_ms(accounts: &Accounts, stream: bool) -> u64 {
         false => failover.answer_seconds,
     };
     u64::from(seconds).saturating_mul(1000)
+}
+
+/// Hashes a request by its key's id and its session, where it names one.
+///
+/// The key's id is always in it, so that no client can choose the account of another, nor all of
+/// them gather on one.
+fn affinity(key: &str, head: &Head) -> u64 {
+    let session = session(head);
+    // SipHash with a fixed key: all workers and gateways of a release agree.
+    let mut hasher = DefaultHasher::new();
+    hasher.write(key.as_bytes());
+    // No id holds this byte, so no id with a session is taken for another id with another one.
+    hasher.write_u8(0);
+    hasher.write(session.unwrap_or_default());
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(key: &str, headers: &[(&str, &str)]) -> u64 {
+        let pairs = headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
+        affinity(key, &Head::new(pairs.collect()))
+    }
+
+    #[test]
+    fn another_release_does_not_move_conversations() {
+        assert_eq!(of("k1", &[("session-id", "s1")]), 0x22c2_566e_b9b9_7b9a);
+    }
+
+    #[test]
+    fn a_conversation_stays_together_and_keys_apart() {
+        let plain = of("k1", &[]);
+        let session = of("k1", &[("session-id", "s1")]);
+        let cases = [
+            ("the same again", of("k1", &[("session-id", "s1")]), true),
+            (
+                "under another name",
+                of("k1", &[("x-session-id", "s1")]),
+                true,
+            ),
+            (
+                "under an older name",
+                of("k1", &[("session_id", "s1")]),
+                true,
+            ),
+            (
+                "the agent's own name first",
+                of(
+                    "k1",
+                    &[("session-id", "s2"), ("x-claude-code-session-id", "s1")],
+                ),
+                true,
+            ),
+            ("another session", of("k1", &[("session-id", "s2")]), false),
+            ("another key", of("k2", &[("session-id", "s1")]), false),
+            ("no session", plain, false),
+        ];
+        for (case, got, same) in cases {
+            assert_eq!(got == session, same, "{case}");
+        }
+        for (case, headers) in [
+            ("empty", &[("session-id", "")][..]),
+            ("twice", &[("session-id", "a"), ("session-id", "b")]),
+        ] {
+            assert_eq!(of("k1", headers), plain, "{case}: none is named");
+        }
+        assert_ne!(of("k1", &[("session-id", "x")]), of("k1x", &[]));
+    }
 }
