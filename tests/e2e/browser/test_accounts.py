@@ -21,7 +21,8 @@ def test_failed_attempts_by_kind(site: SeededConsole, chromium: Browsers, period
         failed = {kind: count for kind, count in item["ended"].items() if kind not in ENDED_WELL}
         assert sum(failed.values()) == item["failed"]
         if failed:
-            want[item["period"].replace("T", " ")] = {kind.replace("_", " "): str(count) for kind, count in failed.items()}
+            at = item["period"].replace("T", " ") + (":00" if period == "hour" else "")
+            want[at] = {kind.replace("_", " "): str(count) for kind, count in failed.items()}
     assert want, "the ledger has failed attempts"
     with chromium.visitor(site.url, state=site.session("victor")) as visitor:
         page = visitor.open(f"/accounts?period={period}")

@@ -72,8 +72,8 @@ def test_ranges_and_bars(site: SeededConsole, chromium: Browsers) -> None:
     with chromium.visitor(site.url, state=site.session("victor")) as visitor:
         page = visitor.open("/")
         ranges = page.get_by_role("navigation", name="Time").get_by_role("link")
-        assert ranges.all_inner_texts() == ["Hour", "24 hours", "7 days", "30 days", "Month"]
-        for title, name in (("Hour", "hour"), ("7 days", "7d"), ("30 days", "30d"), ("Month", "month")):
+        assert ranges.all_inner_texts() == ["Last hour", "24 hours", "7 days", "30 days", "This month"]
+        for title, name in (("Last hour", "hour"), ("7 days", "7d"), ("30 days", "30d"), ("This month", "month")):
             page.get_by_role("navigation", name="Time").get_by_role("link", name=title, exact=True).click()
             page.wait_for_url(f"**/?range={name}")
             current = page.locator(".ranges a[aria-current]")
@@ -86,7 +86,7 @@ def test_ranges_and_bars(site: SeededConsole, chromium: Browsers) -> None:
         assert tip.evaluate("of => getComputedStyle(of).opacity") == "0"
         bar.focus()
         assert tip.evaluate("of => getComputedStyle(of).opacity") == "1"
-        assert re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d)?: [\d,]+", tip.inner_text()) and bar.get_attribute("title") == tip.inner_text()
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:00)?: [\d,]+", tip.inner_text()) and bar.get_attribute("title") == tip.inner_text()
 
 
 def test_it_is_live(tmp_path: Path, chromium: Browsers) -> None:

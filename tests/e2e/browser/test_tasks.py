@@ -179,7 +179,7 @@ def test_a_new_colleague(own: SeededConsole, chromium: Browsers, scripts: bool) 
         page = task.page
         page.get_by_label("Id", exact=True).fill("ann")
         task.click(page.get_by_text("With a key", exact=True))
-        page.get_by_label("Group").select_option(label="Protocol B official channel (Anthropic-style)")
+        page.get_by_label("Group").select_option(label="Protocol B official channel · b-official (Anthropic-style)")
         page.get_by_label("Label", exact=True).fill("Laptop")
         page.get_by_label("Budget a month").fill("20")
         task.click(page.get_by_role("button", name="Invite", exact=True))
