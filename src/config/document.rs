@@ -7,10 +7,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::Problems;
-#[cfg(not(target_arch = "wasm32"))]
-use super::salvage;
-use super::schema;
 use crate::limits::Window;
 
 /// Objects of the document. Every field is optional, and is left out where it is absent.
@@ -313,19 +309,6 @@ impl BudgetDocument {
 }
 
 impl Document {
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// Bytes that are no JSON give one problem. JSON of another form gives every unknown field and every value of a wrong
-    /// type (of a hundred, the rest is left unsaid; of members that stand twice, the first), and what is wrong with all else;
-    /// in a gateway the first of them. No value is quoted: an operator may have put a secret in a wrong place.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Problems> {
-        let read = schema::read(bytes);
-        #[cfg(not(target_arch = "wasm32"))]
-        let read = read.map_err(|first| salvage::problems(bytes, first));
-        read
-    }
-
     /// This document without its keys: what the policy snapshot carries.
     pub fn without_keys(&self) -> Self {
         Self {

@@ -15,6 +15,7 @@ pub mod key;
 pub mod labels;
 pub mod origin;
 pub mod policy;
+mod read;
 #[cfg(not(target_arch = "wasm32"))]
 mod salvage;
 pub(crate) mod schema;

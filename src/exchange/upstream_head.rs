@@ -28,7 +28,8 @@ use crate::head::Head;
 use crate::model::Model;
 use crate::protocol::credential_name::{is_credential, words};
 use crate::protocol::limits::speaks_of_limits;
-use crate::protocol::query::{PassingParameters, RequestTarget};
+use crate::protocol::parameters::PassingParameters;
+use crate::protocol::query::RequestTarget;
 use crate::protocol::{Endpoint, Protocol, messages};
 
 /// The capacity that suffices for the changes to most heads.

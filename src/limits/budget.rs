@@ -1,7 +1,6 @@
 //! Budgets: how much money a calendar day and a calendar month (UTC) may cost.
 
 use super::bytes::RecordReader;
-use super::elsewhere::SpentElsewhere;
 use super::period::{self, Period, Window};
 use crate::money::Amount;
 
@@ -35,6 +34,18 @@ impl SpentBy {
             Window::Day => self.in_day,
             Window::Month => self.in_month,
         }
+    }
+}
+
+/// The amounts spent of a budget elsewhere, by period. A period that is not named has none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SpentElsewhere(pub Vec<(Period, Amount)>);
+
+impl SpentElsewhere {
+    /// In this period.
+    pub fn of(&self, period: Period) -> Amount {
+        let found = self.0.iter().find(|(other, _)| *other == period);
+        found.map_or(Amount::ZERO, |(_, amount)| *amount)
     }
 }
 

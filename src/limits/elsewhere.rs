@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use super::budget::Budget;
+use super::budget::{Budget, SpentElsewhere};
 use super::bytes::RecordReader;
 use super::period::{Period, Window};
 use crate::money::Amount;
@@ -23,18 +23,6 @@ const LONGEST_INSTANCE: usize = 64;
 const FORMAT: u8 = 1;
 /// The most periods in a record: yesterday, today and tomorrow of some clock, and the months.
 pub const MOST_PERIODS: usize = 8;
-
-/// The amounts spent of a budget elsewhere, by period. A period that is not named has none.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SpentElsewhere(pub Vec<(Period, Amount)>);
-
-impl SpentElsewhere {
-    /// In this period.
-    pub fn of(&self, period: Period) -> Amount {
-        let found = self.0.iter().find(|(other, _)| *other == period);
-        found.map_or(Amount::ZERO, |(_, amount)| *amount)
-    }
-}
 
 /// The statement of a spend feed on one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -38,8 +38,9 @@ mod subject;
 pub mod terms;
 mod violation;
 
+pub use budget::SpentElsewhere;
 pub use count::Count;
-pub use elsewhere::{FleetSpend, SpentElsewhere};
+pub use elsewhere::FleetSpend;
 pub use estimate::Estimate;
 pub use figures::{BudgetBalance, Figures, Gauge, SubjectFigures};
 pub use limiter::{AdmitError, BudgetSpent, Consumption, Limiter, Reservation, Settlement};

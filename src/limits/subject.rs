@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::elsewhere::{COMPLETE, FleetSpend, SpentElsewhere};
+use super::budget::SpentElsewhere;
+use super::elsewhere::{COMPLETE, FleetSpend};
 use super::terms::Limits;
 
 /// A kind of subject. Their order is that of their names, in which a database sorts them.

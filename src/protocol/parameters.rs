@@ -10,7 +10,7 @@
 //!
 //! Names and values are compared as they were sent: whoever percent-encodes `alt` means to deceive somebody.
 
-use super::query::{PassingParameters, RequestTarget};
+use super::query::{KEY, RequestTarget, decoded_name, split};
 
 /// The parameters of protocols A and B: betas of SDKs, and the version of Azure's API.
 const KNOWN: [&[u8]; 2] = [b"beta", b"api-version"];
@@ -43,8 +43,61 @@ enum ValueRule {
 }
 
 /// Whether protocols A and B know a parameter, as it was sent.
-pub(super) fn is_known(name: &[u8], value: &[u8]) -> bool {
+fn is_known(name: &[u8], value: &[u8]) -> bool {
     KNOWN.contains(&name) && ValueRule::Text.has(value)
+}
+
+/// The parameters that go upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassingParameters {
+    /// All but the key: the others are known, or the request is rejected (protocol C).
+    AllButKey,
+    /// Parameters that protocols A and B know.
+    Known,
+}
+
+impl PassingParameters {
+    fn takes(self, parameter: &[u8]) -> bool {
+        match self {
+            Self::AllButKey => *decoded_name(parameter) != *KEY.as_bytes(),
+            Self::Known => {
+                let (name, value) = split(parameter);
+                // A query may be empty, or have an empty place.
+                parameter.is_empty() || is_known(name, value)
+            }
+        }
+    }
+}
+
+impl<'a> RequestTarget<'a> {
+    /// The parameters that do not go upstream, as they were sent.
+    pub fn left_out(&self, passing: PassingParameters) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.parameters()
+            .filter(move |parameter| !passing.takes(parameter))
+    }
+
+    /// The target to forward: `path` for the path, and of the query what passes, as it is.
+    pub fn rewritten(&self, path: &[u8], passing: PassingParameters) -> Vec<u8> {
+        let mut target = path.to_vec();
+        let mut separator = b'?';
+        let mut first_kept = true;
+        if self.query.is_some() {
+            for parameter in self.parameters() {
+                if !passing.takes(parameter) {
+                    continue;
+                }
+                target.push(separator);
+                target.extend_from_slice(parameter);
+                separator = b'&';
+                first_kept = false;
+            }
+            // A query that was empty stays so; one that lost all its parameters goes.
+            if first_kept && self.query == Some(b"") {
+                target.push(b'?');
+            }
+        }
+        target
+    }
 }
 
 /// The sentence that names the parameters of a request of protocol A or B that do not go on; `None` where all do. No value is in
@@ -171,6 +224,53 @@ mod tests {
 
     const HIDDEN: Result<(), ParameterError> = Err(ParameterError::Name(None));
     const ALT: Result<(), ParameterError> = Err(ParameterError::Value("alt"));
+
+    #[test]
+    fn what_passes_and_how() {
+        // (case, target, where all but the key passes, where what is known passes)
+        let cases = [
+            ("no query", "/p", "/q", "/q"),
+            (
+                "other parameters",
+                "/p?alt=sse&x=%2f+&y",
+                "/q?alt=sse&x=%2f+&y",
+                "/q",
+            ),
+            ("first", "/p?key=s&alt=sse", "/q?alt=sse", "/q"),
+            ("last", "/p?alt=sse&key=s", "/q?alt=sse", "/q"),
+            ("only", "/p?key=s", "/q", "/q"),
+            ("several", "/p?key=a&b=1&key=c", "/q?b=1", "/q"),
+            ("encoded name", "/p?%6bey=s&b=1", "/q?b=1", "/q"),
+            ("no value", "/p?key&b=1", "/q?b=1", "/q"),
+            ("known", "/p?beta=true", "/q?beta=true", "/q?beta=true"),
+            (
+                "known, as they were sent",
+                "/p?api-version=2%2D1&beta&model=m&beta=",
+                "/q?api-version=2%2D1&beta&model=m&beta=",
+                "/q?api-version=2%2D1&beta&beta=",
+            ),
+            ("known, encoded", "/p?%62eta=true", "/q?%62eta=true", "/q"),
+            ("known, in another case", "/p?Beta=1", "/q?Beta=1", "/q"),
+            (
+                "another parameter behind a semicolon",
+                "/p?beta=true;model=m",
+                "/q?beta=true;model=m",
+                "/q",
+            ),
+            ("empty query", "/p?", "/q?", "/q?"),
+            ("empty parameters", "/p?&&a", "/q?&&a", "/q?&"),
+        ];
+        for (case, target, all, known) in cases {
+            for (passing, want) in [
+                (PassingParameters::AllButKey, all),
+                (PassingParameters::Known, known),
+            ] {
+                let target = RequestTarget::parse(target.as_bytes());
+                let got = target.rewritten(b"/q", passing);
+                assert_eq!(String::from_utf8(got).unwrap(), want, "{case}, {passing:?}");
+            }
+        }
+    }
 
     #[test]
     fn parameters_of_calls() {

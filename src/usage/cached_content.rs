@@ -3,11 +3,10 @@
 //! `usageMetadata` tells one number, of all that a model has read into the cache.
 
 use super::doubt::Terms;
-use super::merge::Roles;
 use super::numbers::{Numbers, Slot, bit};
 use super::table::{
-    Counted, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable, number,
-    object, root, text,
+    Counted, Ends, EventClass, Marker, Merge, Node, NodeMember, Roles, TextField, WireTable,
+    number, object, root, text,
 };
 use super::{Kind, Usage};
 

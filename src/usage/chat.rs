@@ -15,12 +15,12 @@ use super::responses::{
     self, CACHE_CREATION, CACHE_WRITE, CACHED, CITATIONS, CLAUDE_1H, CLAUDE_5M, CREATED, CREATION,
     CREATION_1H, CREATION_5M, HITS, INPUT, INPUT_AUDIO, INPUT_IMAGE, METRIC_INPUT, METRIC_OUTPUT,
     METRIC_READ, METRIC_WRITTEN, MISSES, NUM_CACHED, OTHER_INPUT, OTHER_OUTPUT, OUTPUT,
-    OUTPUT_AUDIO, OUTPUT_IMAGE, REASONING, SINGULAR_CACHED, TICKS, TIMED_CACHED, TIMED_INPUT,
+    OUTPUT_AUDIO, OUTPUT_IMAGE, REASONING, SINGULAR_CACHED, TIMED_CACHED, TIMED_INPUT,
     TIMED_OUTPUT, TOP_CACHED, TOP_CREATION, TOP_READ, TOP_REASONING, TOTAL,
 };
 use super::table::{
-    COST, ERROR, Ends, EventClass, FAILURE, Generated, Marker, Merge, Node, NodeMember, TextField,
-    WireTable, array, number, object, root, text,
+    COST, ERROR, Ends, EventClass, FAILURE, Generated, Marker, Merge, Node, NodeMember, TICKS,
+    TextField, WireTable, array, number, object, root, text,
 };
 
 const ACCEPTED: Slot = 10;

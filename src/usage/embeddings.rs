@@ -4,12 +4,10 @@
 //! numbers, or one string of base64 each: no text of a model.
 
 use super::doubt::Terms;
-use super::merge::Roles;
 use super::numbers::{Numbers, Slot, bit};
-use super::responses::TICKS;
 use super::table::{
-    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable,
-    number, object, root, text,
+    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, Roles, TICKS,
+    TextField, WireTable, number, object, root, text,
 };
 use super::witness::Claims;
 

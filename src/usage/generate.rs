@@ -11,11 +11,10 @@
 //! `groundingMetadata` lists the searches that were made; a later one repeats those before.
 
 use super::doubt::{Doubt, Doubts, Terms};
-use super::merge::Roles;
 use super::numbers::{Numbers, Slot, bit};
 use super::table::{
-    Counted, Ends, EventClass, Marker, Merge, Modalities, Node, NodeMember, TextField, WireTable,
-    array, number, object, root, text,
+    Counted, Ends, EventClass, Marker, Merge, Modalities, Node, NodeMember, Roles, TextField,
+    WireTable, array, number, object, root, text,
 };
 use super::witness::{Claims, REASONING, TOOL_USE as TOOL_USE_PART};
 

@@ -5,11 +5,10 @@
 //! tokens; without a word on what it is made up of it is the picture.
 
 use super::doubt::Terms;
-use super::merge::Roles;
 use super::numbers::{Numbers, Slot, bit};
 use super::table::{
-    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable,
-    array, number, object, root, text,
+    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, Roles, TICKS,
+    TextField, WireTable, array, number, object, root, text,
 };
 use super::witness::{Claims, Sides};
 
@@ -22,7 +21,6 @@ const TOTAL: Slot = 6;
 const CACHED: Slot = 7;
 const TOP_CACHED: Slot = 8;
 const GENERATED: Slot = 9;
-const TICKS: Slot = super::responses::TICKS;
 
 pub(super) static TABLE: WireTable = WireTable {
     document: root(DOCUMENT, &DOCUMENT_ELEMENT),

@@ -1,27 +1,7 @@
 //! The merging of the reports of one response: a later one stands for those before, but a poorer one erases nothing.
 
-use super::numbers::{Numbers, Slot, SlotSet, bit, slots};
-use super::table::{Merge, WireTable};
-
-/// The roles of the numbers of a usage object.
-pub(super) struct Roles {
-    /// All input, in a number or in several.
-    pub(super) input: SlotSet,
-    /// All output.
-    pub(super) output: SlotSet,
-    /// The sum of both.
-    pub(super) total: Option<Slot>,
-    /// A stream begins with it, its output not counted yet.
-    pub(super) begins_stream: bool,
-    /// By the protocol's page, the total has output that stands in no part.
-    pub(super) unnamed_output: bool,
-    /// Sets in which tokens may move from one number to another: in a report that comes to no less, zero means zero.
-    pub(super) moves: &'static [SlotSet],
-    /// Made up of the entries of a list: a list stands for the one before.
-    pub(super) lists: SlotSet,
-    /// Those of the entry that is being read: they have no other role.
-    pub(super) scratch: SlotSet,
-}
+use super::numbers::{Numbers, SlotSet, bit, slots};
+use super::table::{Merge, Roles, WireTable};
 
 /// Adds a report to what is known. Whether all that it says is known now as it says it, so that one with greater
 /// numbers would be known as it says, too.

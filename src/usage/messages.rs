@@ -14,13 +14,12 @@
 //! `content` of a document. There too stand the calls of the vendor's own tools; the usage has them once it is final.
 
 use super::doubt::{Doubt, Doubts, Terms};
-use super::merge::Roles;
 use super::model_sums::SUMS as ENTRY_SUMS;
 use super::numbers::{Numbers, Slot, SlotSet, bit, slots};
 use super::responses::by_time;
 use super::table::{
-    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable,
-    array, number, object, root, text,
+    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, Roles, TextField,
+    WireTable, array, number, object, root, text,
 };
 use super::{Call, Kind, Usage};
 

@@ -9,11 +9,10 @@
 
 use super::doubt::{Doubt, Doubts, Terms};
 use super::images;
-use super::merge::Roles;
 use super::numbers::{Numbers, Slot, SlotSet, bit, split};
 use super::table::{
-    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, TextField, WireTable,
-    array, number, object, root, text,
+    COST, Counted, ERROR, Ends, EventClass, Marker, Merge, Node, NodeMember, Roles, TICKS,
+    TextField, WireTable, array, number, object, root, text,
 };
 use super::witness::Claims;
 use super::{Call, Kind, Usage};
@@ -29,8 +28,6 @@ pub(super) const INPUT_IMAGE: Slot = 6;
 pub(super) const OUTPUT_AUDIO: Slot = 7;
 pub(super) const OUTPUT_IMAGE: Slot = 8;
 pub(super) const TOTAL: Slot = 9;
-/// Money, in 10^-10 dollars (xAI).
-pub(super) const TICKS: Slot = 16;
 // Names that vendors of Chat Completions have beside those or for them.
 pub(super) const HITS: Slot = 21;
 pub(super) const MISSES: Slot = 22;

@@ -4,10 +4,32 @@
 //! and knows no key itself.
 
 use super::doubt::{Doubts, Terms};
-use super::merge::Roles;
 use super::numbers::{Numbers, Slot, SlotSet};
 use super::{Call, Usage};
 use crate::text::same;
+
+/// The slot of money in 10^-10 dollars (xAI), in each table that has it.
+pub(super) const TICKS: Slot = 16;
+
+/// The roles of the numbers of a usage object.
+pub(super) struct Roles {
+    /// All input, in a number or in several.
+    pub(super) input: SlotSet,
+    /// All output.
+    pub(super) output: SlotSet,
+    /// The sum of both.
+    pub(super) total: Option<Slot>,
+    /// A stream begins with it, its output not counted yet.
+    pub(super) begins_stream: bool,
+    /// By the protocol's page, the total has output that stands in no part.
+    pub(super) unnamed_output: bool,
+    /// Sets in which tokens may move from one number to another: in a report that comes to no less, zero means zero.
+    pub(super) moves: &'static [SlotSet],
+    /// Made up of the entries of a list: a list stands for the one before.
+    pub(super) lists: SlotSet,
+    /// Those of the entry that is being read: they have no other role.
+    pub(super) scratch: SlotSet,
+}
 
 /// Everything that is particular to one wire form.
 pub(super) struct WireTable {

@@ -9,12 +9,12 @@ use findings::Findings;
 
 use super::Call;
 use super::merge::{is_whole, merge};
+use super::messages;
 use super::numbers::{MAX_COUNT, Numbers, Slot};
 use super::short_text::ShortText;
 use super::table::{
-    COST, Ends, EventClass, FAILURE, Marker, Merge, TextField, UNNAMED_OUTPUT, WireTable,
+    COST, Ends, EventClass, FAILURE, Marker, Merge, TICKS, TextField, UNNAMED_OUTPUT, WireTable,
 };
-use super::{messages, responses};
 
 /// Stands for the model of a tool that makes images, where its name was not told.
 pub const IMAGE_TOOL: &str = "image_generation";
@@ -80,8 +80,7 @@ impl UsageTally {
     pub(super) fn number(&mut self, slot: Slot, value: u64) {
         self.staged.touched = true;
         // Money is no count.
-        let is_money =
-            slot == COST || (slot == responses::TICKS && self.table.roles.total.is_some());
+        let is_money = slot == COST || (slot == TICKS && self.table.roles.total.is_some());
         if value > MAX_COUNT && !is_money {
             self.staged.excessive = true;
             self.staged.singular = true;

@@ -9,7 +9,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
 #: `lib.rs` and `main.rs` name every room, and say nothing of who needs whom.
 NOT_ROOMS = {"lib", "main"}
-_PATH = re.compile(r"\bcrate::(\{[^;]*?\}|[a-z_]+)", re.DOTALL)
 _TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*mod \w+ \{.*", re.DOTALL)
 
 
@@ -24,11 +23,11 @@ def sources(room: str, src: Path = SRC) -> list[Path]:
     return [path for path in files if "tests" not in path.relative_to(src).with_suffix("").parts]
 
 
-def named(text: str) -> set[str]:
+def named(text: str, root: str = "crate") -> set[str]:
     """The rooms that a source's paths begin with: `use crate::a::b`, `use crate::{a::b, c}`, `crate::a::f()`."""
     code = re.sub(r"//[^\n]*", "", _TEST_MODULE.sub("", text))
     found: set[str] = set()
-    for path in _PATH.findall(code):
+    for path in re.findall(rf"(?<![:\w]){root}::(\{{[^;]*?\}}|[a-z_]+)", code, re.DOTALL):
         if path.startswith("{"):
             depth, item = 0, ""
             for letter in path[1:-1] + ",":
@@ -50,6 +49,17 @@ def imports(src: Path = SRC) -> dict[str, set[str]]:
         room: set().union(*(named(path.read_text(encoding="utf-8")) for path in sources(room, src))) & every - {room}
         for room in every
     }
+
+
+def imports_within(room: Path) -> dict[str, set[str]]:
+    """Of each file or folder of a room the others in it that it imports."""
+    every = {path.stem for path in room.iterdir()} - {"mod", "tests"}
+    found: dict[str, set[str]] = {one: set() for one in every}
+    for one in every:
+        for path in sources(one, room):
+            root = "super" if path.stem == "mod" or path.parent == room else "super::super"
+            found[one] |= named(path.read_text(encoding="utf-8"), root) & every - {one}
+    return found
 
 
 def circle(found: dict[str, set[str]]) -> set[str]:

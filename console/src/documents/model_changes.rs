@@ -328,7 +328,7 @@ mod tests {
         keys.add(1000, (0..30).map(|number| format!("k{number}")));
         keys.add(1, ["z".to_owned()]);
         let told = change.sentence(&keys);
-        assert!(told.starts_with("1001 keys (k0, k1, "), "{told}");
+        assert!(told.starts_with("1,001 keys (k0, k1, "), "{told}");
         assert!(told.ends_with("k19 and 981 more) lose x"), "{told}");
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::usage::Wire;
+use crate::usage::numbers::Slot;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

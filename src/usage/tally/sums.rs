@@ -5,7 +5,7 @@ use crate::usage::cost;
 use crate::usage::doubt::Doubt;
 use crate::usage::model_sums::{ModelSum, SUMS};
 use crate::usage::numbers::{Numbers, SlotSet};
-use crate::usage::table::{COST, Counted, TextField, UNNAMED_OUTPUT};
+use crate::usage::table::{COST, Counted, TICKS, TextField, UNNAMED_OUTPUT};
 use crate::usage::{Call, IMAGE_TOOL, Passed, Usage};
 use crate::usage::{messages, responses};
 
@@ -135,7 +135,7 @@ impl UsageTally {
         let numbers = &self.kept.numbers;
         match self.kept.text(TextField::Cost) {
             Some(number) => cost::amount(number),
-            None => match (numbers.get(COST), numbers.get(responses::TICKS)) {
+            None => match (numbers.get(COST), numbers.get(TICKS)) {
                 (None, Some(ticks)) => cost::ticks(ticks),
                 (whole, _) => cost::amount(&whole?.to_string()),
             },
