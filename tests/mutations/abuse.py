@@ -322,9 +322,9 @@ ABUSE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "parameters of protocols A and B go on",
-        "src/protocol/query.rs",
-        "parameter.is_empty() || parameters::is_known(name, value)",
-        "parameter.is_empty() || parameters::is_known(name, value) || true",
+        "src/protocol/parameters.rs",
+        "parameter.is_empty() || is_known(name, value)",
+        "parameter.is_empty() || is_known(name, value) || true",
     ),
     Mutation(
         "a parameter has another behind a semicolon",
