@@ -25,9 +25,6 @@ const ID_COLUMNS: [&str; 4] = [
     "session_digest",
 ];
 
-/// The digests of the ids of a line; `None` where it has none.
-pub type IdDigests = [Option<i64>; 4];
-
 /// Returns the digest of an id; `None`: it is empty.
 pub fn digest(id: &str) -> Option<i64> {
     if id.is_empty() {

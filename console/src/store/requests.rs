@@ -9,10 +9,12 @@ use sqlx::{AssertSqlSafe, Postgres};
 use time::{Date, Duration};
 
 use super::old_rows::{Cutoff, OldRows};
-use super::request_ids::IdDigests;
 use super::sqlite_rows::{self, ROWS};
 use super::{Engine, Store, StoreError, Transaction, fetch, on_either};
 use crate::in_transaction;
+
+/// The digests of the ids of a line, in the order of `request_ids`; `None` where it has none.
+pub type IdDigests = [Option<i64>; 4];
 
 /// A line, and what it is looked for by. Texts are empty where it has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,16 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::client::ConsoleApi;
-use super::error::{ApiError, ApiFault};
-
-/// A finding with its place.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-pub struct PlacedFinding {
-    /// The path in the document.
-    pub path: String,
-    /// The finding, in words.
-    pub reason: String,
-}
+use super::error::{ApiError, ApiFault, PlacedFinding};
 
 /// A published document.
 #[derive(Debug, Deserialize)]

@@ -1,10 +1,18 @@
 //! The reasons that a console did not do what it was asked.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::document::PlacedFinding;
 use crate::failure::Failure;
 use crate::terminal::printable;
+
+/// A finding with its place.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct PlacedFinding {
+    /// The path in the document.
+    pub path: String,
+    /// The finding, in words.
+    pub reason: String,
+}
 
 /// The kind of a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,5 +9,5 @@ mod token;
 
 pub use args::{SERVER_VARIABLE, ServerArgs};
 pub use client::ConsoleApi;
-pub use document::{DocumentCheck, PlacedFinding};
-pub use error::{ApiError, ApiFault};
+pub use document::DocumentCheck;
+pub use error::{ApiError, ApiFault, PlacedFinding};

@@ -32,7 +32,7 @@ pub fn apply(config: &mut Value, socket: &Path) -> Result<(), String> {
         "pipe",
         "path",
     ];
-    place::set(cluster, &path, super::change::text(socket)?)?;
+    place::set(cluster, &path, place::text(socket)?)?;
     let cluster = cluster.clone();
     place::list(config, &["static_resources", "clusters"])?.insert(0, cluster);
     Ok(())

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use yaml_serde::{Mapping, Value};
 
-use super::place::{self, MissingPlace};
+use super::place::{self, GATEWAY, GATEWAY_TLS, MissingPlace, client_listeners, text};
 use super::settings::{AccountSource, DocumentSource, EnvoySettings, LedgerPlace, TlsListener};
 use super::upstreams::socket_address;
 use super::{ads, agent, limits_service, sign_in, upstreams};
@@ -12,9 +12,6 @@ use super::{ads, agent, limits_service, sign_in, upstreams};
 /// The logger that writes lines to a file.
 const FILE_LOGGER: &str =
     "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog";
-/// The listeners for clients.
-const GATEWAY: &str = "gateway";
-const GATEWAY_TLS: &str = "gateway_tls";
 /// The listener that serves the document, and the cluster that leads to it.
 const CONFIG_DOCUMENT: &str = "config_document";
 const CONFIG_SOURCE: &str = "config_source";
@@ -154,22 +151,6 @@ fn listeners(config: &mut Value, settings: &EnvoySettings) -> Result<(), String>
     certificate(listener, tls)
 }
 
-/// The listeners for clients, plain and over TLS.
-///
-/// # Errors
-/// The place that is not there.
-pub fn client_listeners(
-    config: &mut Value,
-) -> Result<impl Iterator<Item = &mut Value>, MissingPlace> {
-    let all = place::list(config, &["static_resources", "listeners"])?;
-    let is_for_clients = |listener: &&mut Value| {
-        [GATEWAY, GATEWAY_TLS]
-            .iter()
-            .any(|name| place::is_named(listener, name))
-    };
-    Ok(all.iter_mut().filter(is_for_clients))
-}
-
 /// Sets the destination of a listener's ledger lines.
 fn ledger(listener: &mut Value, ledger: &LedgerPlace) -> Result<(), String> {
     let LedgerPlace::File(file) = ledger else {
@@ -250,13 +231,4 @@ fn missing(path: &[&str]) -> MissingPlace {
         Err(missing) => missing,
         Ok(_) => MissingPlace::default(),
     }
-}
-
-/// A path as YAML holds it.
-///
-/// # Errors
-/// It is no text.
-pub fn text(path: &Path) -> Result<&str, String> {
-    path.to_str()
-        .ok_or_else(|| format!("the path {} is no text", path.display()))
 }

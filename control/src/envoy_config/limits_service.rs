@@ -2,8 +2,7 @@
 
 use yaml_serde::Value;
 
-use super::change::client_listeners;
-use super::place;
+use super::place::{self, client_listeners};
 use super::upstreams::{ENDPOINT_ADDRESS, socket_address};
 use crate::host_port::HostPort;
 

@@ -1,8 +1,14 @@
 //! Places in a configuration, found by name and never by text.
 
 use std::fmt;
+use std::path::Path;
 
 use yaml_serde::{Mapping, Value};
+
+/// The listener for clients.
+pub const GATEWAY: &str = "gateway";
+/// The same over TLS.
+pub const GATEWAY_TLS: &str = "gateway_tls";
 
 /// A place that the configuration does not have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -103,6 +109,31 @@ pub fn remove(within: &mut Value, path: &[&str], name: &str) -> Result<(), Missi
 /// Whether a list's element has this name.
 pub fn is_named(element: &Value, name: &str) -> bool {
     element.get("name").and_then(Value::as_str) == Some(name)
+}
+
+/// The listeners for clients, plain and over TLS.
+///
+/// # Errors
+/// The place that is not there.
+pub fn client_listeners(
+    config: &mut Value,
+) -> Result<impl Iterator<Item = &mut Value>, MissingPlace> {
+    let all = list(config, &["static_resources", "listeners"])?;
+    let is_for_clients = |listener: &&mut Value| {
+        [GATEWAY, GATEWAY_TLS]
+            .iter()
+            .any(|name| is_named(listener, name))
+    };
+    Ok(all.iter_mut().filter(is_for_clients))
+}
+
+/// A path as YAML holds it.
+///
+/// # Errors
+/// It is no text.
+pub fn text(path: &Path) -> Result<&str, String> {
+    path.to_str()
+        .ok_or_else(|| format!("the path {} is no text", path.display()))
 }
 
 #[cfg(test)]

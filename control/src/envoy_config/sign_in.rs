@@ -3,8 +3,7 @@
 use http::Uri;
 use yaml_serde::{Mapping, Value};
 
-use super::change::{client_listeners, text};
-use super::place;
+use super::place::{self, client_listeners, text};
 use super::settings::SignInConsole;
 use super::upstreams::{ENDPOINT_ADDRESS, socket_address};
 use crate::agent_feeds::CLIENT_SETTINGS_PATH;

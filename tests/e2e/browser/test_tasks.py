@@ -142,7 +142,7 @@ def test_a_second_key_of_a_vendor(own: SeededConsole, chromium: Browsers) -> Non
         first = group(own, "b-official")["accounts"][0]
         task = Task(visitor)
         task.place("Vendors")
-        task.click(task.page.get_by_role("button", name="Add a second key to b-official"))
+        task.click(task.page.get_by_role("button", name="Add another key to b-official"))
         page = task.page
         assert page.get_by_label("URL").input_value() == first["url"]
         name = page.get_by_label("Id", exact=True).input_value()
@@ -159,7 +159,7 @@ def test_a_second_key_of_a_vendor(own: SeededConsole, chromium: Browsers) -> Non
 
         # Without its key it is said which one lacks, with the way to put it in.
         page = visitor.open("/accounts")
-        page.get_by_role("button", name="Add a second key to b-official").click()
+        page.get_by_role("button", name="Add another key to b-official").click()
         third = page.get_by_label("Id", exact=True).input_value()
         page.get_by_role("button", name="Add account").click()
         page.get_by_text("Credential missing").wait_for()

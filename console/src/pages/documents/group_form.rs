@@ -265,10 +265,10 @@ fn show(signed_in: &SignedIn, edited: &Edited, id: &str, shown: GroupFormShown) 
     let accounts =
         accounts.map(|account| part("account", "account", &account.id, account.url.clone()));
     let gates = GATES.iter().filter(|(.., of)| *of == protocol);
-    let title = if group.is_some() {
-        id.into()
-    } else {
-        t!("Add a group")
+    let title = match group.map(|group| text_at(group, "name")) {
+        Some("") => id.into(),
+        Some(name) => name.into(),
+        None => t!("Add a group"),
     };
     let entries = entries(&edited.document, &fields);
     let fallbacks = group.map(|group| sequence_fields::choices(&edited.document, group, &fields));
