@@ -191,13 +191,12 @@ pub fn list(items: &[impl Borrow<str>]) -> String {
     items.join(&*translated(", "))
 }
 
-/// The gap between two sentences.
-pub fn gap() -> &'static str {
-    if Language::current().tag().starts_with("zh") {
-        ""
-    } else {
-        " "
-    }
+/// The gap between two sentences: a message has one on each side of it.
+pub fn gap() -> String {
+    let sentences = translated("{first} {second}");
+    let behind = sentences.strip_prefix("{first}");
+    let between = behind.and_then(|rest| rest.strip_suffix("{second}"));
+    between.unwrap_or(" ").to_owned()
 }
 
 /// The choices of a table, each with its title in the language of the page.
