@@ -124,6 +124,17 @@ pub async fn current(state: &ConsoleState, caller: &Caller) -> Result<DocumentVi
     view(state, document).await
 }
 
+/// The currency of the document in force; empty without one.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn currency(state: &ConsoleState) -> Result<String, ApiProblem> {
+    let mut transaction = state.store.read().await?;
+    let currency = documents::currency(&mut transaction).await?;
+    transaction.rollback().await;
+    Ok(currency)
+}
+
 /// The version in force, if there is one.
 ///
 /// # Errors

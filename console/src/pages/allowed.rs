@@ -1,6 +1,6 @@
 //! The allowance of a team's members, in words.
 
-use super::text;
+use super::ShownAmount;
 use crate::allowance::KeyAllowance;
 use crate::language;
 
@@ -15,7 +15,7 @@ pub fn terms(allowance: &KeyAllowance) -> String {
     if let Some(budget) = limits.and_then(|limits| limits.budget.as_ref()) {
         let of_member = allowance.member_budget();
         if let (Some(each), Some(all_keys)) = (&budget.per_day, &of_member.per_day) {
-            let (each, all_keys) = (text::money(each), text::money(all_keys));
+            let [each, all_keys] = [each, all_keys].map(|of| ShownAmount::of("", of).exact);
             all.push(t!(
                 "at most {amount} a day each, {all} with all keys",
                 amount = each,
@@ -23,7 +23,7 @@ pub fn terms(allowance: &KeyAllowance) -> String {
             ));
         }
         if let (Some(each), Some(all_keys)) = (&budget.per_month, &of_member.per_month) {
-            let (each, all_keys) = (text::money(each), text::money(all_keys));
+            let [each, all_keys] = [each, all_keys].map(|of| ShownAmount::of("", of).exact);
             all.push(t!(
                 "at most {amount} a month each, {all} with all keys",
                 amount = each,

@@ -5,7 +5,7 @@ use core::fmt;
 use askama::filters::{Escaper as _, Html, HtmlSafe};
 use trilane::money::Amount;
 
-use super::text;
+use super::{currency, text};
 
 /// The significant digits that rounding leaves of an amount below one.
 const SIGNIFICANT: u128 = 10;
@@ -38,12 +38,12 @@ impl ShownAmount {
     /// Words with amounts, which `words` writes by the function that it is given.
     pub fn said(words: impl Fn(fn(&str, &str) -> String) -> String) -> Self {
         Self {
-            text: words(|currency, value| text::amount(currency, &rounded(value, PLACES))),
-            exact: words(text::amount),
+            text: words(|currency, value| written(currency, &rounded(value, PLACES))),
+            exact: words(written),
         }
     }
 
-    /// An amount in a currency, which may be empty.
+    /// An amount in a currency; in that of the page where it is empty.
     pub fn of(currency: &str, value: &str) -> Self {
         Self::said(|write| write(currency, value))
     }
@@ -85,6 +85,15 @@ impl fmt::Display for ShownAmount {
 }
 
 impl HtmlSafe for ShownAmount {}
+
+/// Writes an amount in a currency; in that of the page where it is empty.
+fn written(of: &str, value: &str) -> String {
+    if of.is_empty() {
+        text::amount(&currency::current(), value)
+    } else {
+        text::amount(of, value)
+    }
+}
 
 /// Rounds an amount to these decimal places, or to as many more as leave two significant digits. What is none stays as it is.
 fn rounded(value: &str, least: u32) -> String {

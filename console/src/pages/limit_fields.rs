@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::documents::{put_number, put_text, taken, text_at};
 use super::form::Fields;
-use super::{FieldProblems, text};
+use super::{FieldProblems, ShownAmount, text};
 
 /// The limits that are whole numbers: their names in a document and their titles.
 const NUMBERS: [(&str, &str); 4] = [
@@ -75,7 +75,7 @@ pub fn shown(limits: &Value) -> Vec<(&'static str, String)> {
     });
     let budgets = BUDGETS.iter().filter_map(|(name, title)| {
         let amount = limits.get("budget")?.get(name)?.as_str()?;
-        Some((*title, text::money(amount)))
+        Some((*title, ShownAmount::of("", amount).exact))
     });
     numbers.chain(budgets).collect()
 }

@@ -11,7 +11,7 @@ use axum::response::sse::{Event, Sse};
 use futures_util::stream;
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::{PageProblem, PageResult, SignedIn};
+use super::{PageProblem, PageResult, SignedIn, currency};
 use crate::cases::{ApiProblem, ConsoleState};
 use crate::language::Language;
 use crate::live::LivePlace;
@@ -31,6 +31,8 @@ struct LivePart<M> {
     signed_in: SignedIn,
     /// The language of the page.
     language: Language,
+    /// Its currency.
+    currency: String,
     make: M,
     /// The text that was sent last.
     sent: Option<String>,
@@ -49,7 +51,8 @@ impl<M> LivePart<M> {
                 return None;
             }
         }
-        let making = self.language.scope(String::new(), (self.make)());
+        let making = currency::scope(self.currency.clone(), (self.make)());
+        let making = self.language.scope(String::new(), making);
         let part = making.await.ok()?;
         let event = if self.sent.as_ref() == Some(&part) {
             // It shows whether anybody is there.
@@ -88,6 +91,7 @@ where
         state: state.clone(),
         signed_in,
         language: Language::current(),
+        currency: currency::current(),
         make,
         sent: None,
     };

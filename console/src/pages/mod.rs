@@ -30,6 +30,7 @@ mod client_settings;
 mod client_setup;
 mod confirm;
 mod cookie;
+mod currency;
 mod device;
 mod documents;
 mod error;
@@ -143,6 +144,10 @@ pub fn router(state: ConsoleState) -> Router {
         .merge(documents_router())
         .merge(admin_router())
         .method_not_allowed_fallback(after_form)
+        .layer(middleware::from_fn_with_state(
+            state.clone(),
+            currency::of_document,
+        ))
         .layer(middleware::from_fn(languages::of_reader))
         .layer(middleware::from_fn(headers::on_pages))
         .route("/assets/{name}", get(assets::get))

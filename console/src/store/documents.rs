@@ -1,5 +1,7 @@
 //! Published documents. The greatest version is in force.
 
+use serde::Deserialize;
+
 use super::{StoreError, Transaction, execute, fetch};
 
 /// A published document.
@@ -45,6 +47,30 @@ fn of(row: DocumentVersionRow) -> PublishedDocument {
         again: row.6,
         published_at: row.7,
     }
+}
+
+/// The currency of a document.
+fn currency_of(served: &str) -> String {
+    #[derive(Deserialize)]
+    struct OfDocument {
+        currency: Option<String>,
+    }
+    let read = serde_json::from_str::<OfDocument>(served).ok();
+    read.and_then(|read| read.currency).unwrap_or_default()
+}
+
+/// The currency of the version in force; empty where there is none, or it has no prices.
+///
+/// # Errors
+/// Those of the database.
+pub async fn currency(transaction: &mut Transaction) -> Result<String, StoreError> {
+    let found: Option<String> = fetch!(
+        transaction,
+        query_scalar.fetch_optional,
+        "SELECT currency FROM documents ORDER BY version DESC LIMIT 1",
+        ()
+    );
+    Ok(found.unwrap_or_default())
 }
 
 /// Lets nobody else publish until the transaction ends.
@@ -153,12 +179,13 @@ pub async fn insert(
 ) -> Result<(), StoreError> {
     execute!(
         transaction,
-        "INSERT INTO documents (version, body, served, etag, author, note, again, published_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO documents (version, body, served, etag, currency, author, note, again, published_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         (
             document.version,
             &document.body,
             &document.served,
             &document.etag,
+            currency_of(&document.served),
             &document.author,
             &document.note,
             document.again,

@@ -14,6 +14,8 @@ CREATE TABLE documents (
   served       TEXT NOT NULL,
   -- The digest of what gateways get.
   etag         TEXT NOT NULL,
+  -- That of its prices and budgets; empty without one.
+  currency     TEXT NOT NULL,
   author       TEXT NOT NULL,
   note         TEXT NOT NULL,
   -- The version that this one publishes again.

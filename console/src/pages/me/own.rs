@@ -96,7 +96,7 @@ struct MePage {
 /// Formats the amounts spent, by currency.
 pub fn sums(spent: &[SpentAmount]) -> ShownAmount {
     if spent.is_empty() {
-        return ShownAmount::plain("0");
+        return ShownAmount::of("", "0");
     }
     let each = spent.iter();
     ShownAmount::sum(each.map(|spent| (spent.currency.as_str(), spent.amount.as_str())))
