@@ -180,7 +180,7 @@ pub(super) fn authenticate(
                 rejection: Rejection::KeyMisplaced { detail },
             },
             None => Unauthenticated {
-                key: ended.map(|key| RecordedKey::refused(*key, None, &in_force.policy)),
+                key: ended.map(|key| RecordedKey::refused(*key, None)),
                 rejection: Rejection::Unauthenticated,
             },
         },
@@ -264,7 +264,7 @@ fn misplaced(
             .filter(|form| reads(&group, Clients::Current, **form))
             .partition(|form| now(form));
         let detail = detail(place, endpoint, &group, &read, &more);
-        let key = RecordedKey::refused(key, Some(place), &in_force.policy);
+        let key = RecordedKey::refused(key, Some(place));
         return Some((key, detail));
     }
     None
@@ -334,15 +334,15 @@ pub(super) struct RecordedKey {
 
 impl RecordedKey {
     /// A known key that is refused: disabled, expired, or sent where its group does not read it.
-    fn refused(key: KeyRecord, found_in: Option<&'static str>, policy: &Policy) -> Box<Self> {
+    fn refused(key: KeyRecord, found_in: Option<&'static str>) -> Box<Self> {
         Box::new(Self {
             id: Some(key.id),
             found_in,
             owner: key.owner,
             team: key.team,
-            counts_as: None,
             group: Some(key.group),
-            currency: policy.currency.clone(),
+            // It is charged nothing, so there is no currency.
+            ..Self::default()
         })
     }
 }

@@ -85,7 +85,13 @@ class Api:
     def usage(self) -> dict[str, tuple[int, str]]:
         """Requests and charges by key."""
         items = self.get("/usage?by=key&limit=500")["items"]
-        return {item["values"]["key"]: (item["counts"]["requests"], item["charge"]) for item in items}
+        found: dict[str, tuple[int, str]] = {}
+        for item in items:
+            # What was not charged, such as a refused request, has no currency, and a row of its own.
+            before, charge = found.get(item["values"]["key"], (0, item["charge"]))
+            charge = item["charge"] if item["currency"] else charge
+            found[item["values"]["key"]] = (before + item["counts"]["requests"], charge)
+        return found
 
 
 class Console:
