@@ -36,7 +36,6 @@ mod documents;
 mod error;
 mod field_problems;
 mod form;
-mod gateway_words;
 mod headers;
 mod identity_providers;
 mod keys;

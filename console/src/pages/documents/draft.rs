@@ -13,8 +13,8 @@ use crate::cases::problem::PlacedProblem;
 use crate::cases::rights;
 use crate::cases::{ConsoleState, documents, drafts};
 use crate::documents::{Difference, differences};
+use crate::language::translated;
 use crate::pages::form::Fields;
-use crate::pages::gateway_words;
 use crate::pages::text::path_with;
 use crate::pages::{FieldProblems, PageResult, PageShell, SignedIn, Visit, form_page};
 use crate::store::drafts::Draft;
@@ -94,7 +94,7 @@ fn lines(all: &[PlacedProblem], draft: &str, document: &Value) -> Vec<ProblemLin
         };
         ProblemLine {
             place,
-            reason: gateway_words::reason(&problem.reason).into_owned(),
+            reason: translated(&problem.reason).into_owned(),
             path: id.map(|id| path_with(&format!("/drafts/{draft}/group"), &[("group", id)])),
         }
     });

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::group_form::find;
-use super::{items, text_at};
+use super::{find_item, items};
 use crate::cases::drafts;
 use crate::pages::form::Fields;
 use crate::pages::text::path_with;
@@ -54,10 +54,7 @@ impl WantedForm {
 
     /// Whether a document has what the form is of.
     fn is_of(&self, document: &Value, group: &str) -> bool {
-        let has = |of: &Value, list, id: &str| {
-            let mut all = items(of, list).iter();
-            all.any(|item| text_at(item, "id") == id)
-        };
+        let has = |of: &Value, list, id: &str| find_item(of, list, id).is_some();
         if let Self::KeyLimits(id) = self {
             return has(document, "keys", id);
         }

@@ -12,7 +12,7 @@ use super::editing::{self, Edited, FormOutcome};
 use super::members::{self, GATES};
 use super::sequence_fields::{self, FallbackChoice, ORDERS};
 use super::shown::{self, GroupShown};
-use super::{items, text_at};
+use super::{find_item, items, text_at};
 use crate::documents::Difference;
 use crate::entry_sources::{EntrySource, entry_sources, put_entry_sources, source_of};
 use crate::language::translated;
@@ -119,10 +119,7 @@ pub(super) fn named(query: Option<&str>, name: &str) -> String {
 
 /// The group of this id in a document, and its number.
 pub(super) fn find<'a>(document: &'a Value, id: &str) -> Option<(usize, &'a Value)> {
-    items(document, "groups")
-        .iter()
-        .enumerate()
-        .find(|(_, group)| text_at(group, "id") == id)
+    find_item(document, "groups", id)
 }
 
 fn fields_of(group: &Value) -> Fields {

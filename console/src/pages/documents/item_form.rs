@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::edit::{DRAFT, THEN};
 use super::editing::{self, Edited, FormOutcome};
 use super::group_form::{find, named};
-use super::{items, members, text_at};
+use super::{find_item, members, text_at};
 use crate::cases::{ApiProblem, ConsoleState, rights};
 use crate::documents::Difference;
 use crate::language::translated;
@@ -105,8 +105,7 @@ impl ItemKind {
         let edited = editing::open(state, signed_in, draft).await?;
         let (group, id) = (named(query, "group"), named(query, self.one));
         let (at, of) = find(&edited.document, &group).ok_or_else(ApiProblem::not_found)?;
-        let mut all = items(of, self.list).iter().enumerate();
-        let (fields, problems) = match all.find(|(_, item)| text_at(item, "id") == id) {
+        let (fields, problems) = match find_item(of, self.list, &id) {
             Some((number, item)) => {
                 let part = format!("groups[{at}].{}[{number}]", self.list);
                 let said = editing::said_of(state, &signed_in.caller, draft, &part).await?;
@@ -255,10 +254,8 @@ impl ItemKind {
     ) -> PageResult {
         let draft = format!("/drafts/{}", edited.draft.id);
         let of = find(&edited.document, group).map(|(_, group)| group);
-        let item = of.and_then(|of| {
-            let mut all = items(of, self.list).iter();
-            all.find(|item| text_at(item, "id") == id)
-        });
+        let item = of.and_then(|of| find_item(of, self.list, id));
+        let item = item.map(|(_, item)| item);
         let form = ItemForm {
             add: translated(self.add),
             remove: translated(self.remove),

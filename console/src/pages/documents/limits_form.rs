@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::edit::{DRAFT, THEN};
 use super::editing::{self, Edited, FormOutcome};
 use super::group_form::named;
-use super::{items, members, text_at};
+use super::{find_item, members, text_at};
 use crate::cases::ApiProblem;
 use crate::documents::Difference;
 use crate::pages::form::Fields;
@@ -64,9 +64,7 @@ impl Limited {
 
     /// Its place in the list, and what stands there.
     fn find<'a>(&self, document: &'a Value) -> Result<(usize, &'a Value), ApiProblem> {
-        let mut all = items(document, self.list).iter().enumerate();
-        let found = all.find(|(_, item)| text_at(item, "id") == self.id);
-        found.ok_or_else(ApiProblem::not_found)
+        find_item(document, self.list, &self.id).ok_or_else(ApiProblem::not_found)
     }
 
     /// The path of a form of it in a draft.

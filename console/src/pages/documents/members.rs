@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use trilane::money::Amount;
 
-use super::{items, text_at};
+use super::{find_item, text_at};
 use crate::pages::form::Fields;
 use crate::pages::{FieldProblems, limit_fields};
 
@@ -91,11 +91,8 @@ pub fn put_limits(group: &mut Map<String, Value>, fields: &Fields, problems: &mu
 
 /// The item of a list that has this id.
 pub fn item<'a>(of: &'a mut Value, list: &str, id: &str) -> Option<&'a mut Value> {
-    let place = items(of, list)
-        .iter()
-        .position(|item| text_at(item, "id") == id);
-    let all = of.get_mut(list)?.as_array_mut()?;
-    all.get_mut(place?)
+    let (place, _) = find_item(of, list, id)?;
+    of.get_mut(list)?.as_array_mut()?.get_mut(place)
 }
 
 /// Adds an item to a list, which is made if there is none.

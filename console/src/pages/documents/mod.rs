@@ -44,6 +44,12 @@ pub(super) fn items<'a>(of: &'a Value, name: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
+/// Finds the item of a list that has this id, with its place in the list.
+fn find_item<'a>(of: &'a Value, list: &str, id: &str) -> Option<(usize, &'a Value)> {
+    let mut all = items(of, list).iter().enumerate();
+    all.find(|(_, item)| text_at(item, "id") == id)
+}
+
 /// The groups of a document's text; none where it is no JSON.
 pub(super) fn parsed(body: &str) -> Option<Value> {
     serde_json::from_str(body).ok()
