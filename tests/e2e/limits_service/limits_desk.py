@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import httpx
+from e2e.ledger_reader import Ledger, Record
 from e2e.support import by_hand, credential
 from redis_server import RedisServer
 from service import Asked, RateLimitService
@@ -92,6 +93,7 @@ class Desk:
             )
             for number in range(gateways)
         ]
+        self._ledgers = [Ledger(stack.access_log) for stack in self.stacks]
         self._turn = itertools.cycle(range(gateways))
         self.http = httpx.Client(timeout=30, trust_env=False)
 
@@ -186,14 +188,6 @@ class Desk:
             stats = json.load(answer)["stats"]
         return sum(stat["value"] for stat in stats if stat.get("name", "").endswith(f".{name}"))
 
-    def record(self, number: int, key: Key, count: int = 1) -> dict[str, Any]:
+    def record(self, number: int, key: Key, count: int = 1) -> Record:
         """The ledger's last line of a key, once there are so many."""
-
-        def lines() -> list[dict[str, Any]]:
-            text = self.stacks[number].access_log.read_text()
-            read = [
-                json.loads(line) for line in text.splitlines() if f'"{key.id}"' in line and line.endswith("}")
-            ]
-            return read if len(read) >= count else []
-
-        return until(lines)[-1]
+        return self._ledgers[number].of_key(key.id, count)[-1]
