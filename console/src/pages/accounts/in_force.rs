@@ -34,7 +34,7 @@ pub fn credential_state(
         Some("unreadable") => ("bad", t!("Cannot be read: give it again")),
         Some(_) => ("good", t!("Kept here, sealed")),
         None if of.iter().any(|one| one.name == name) => ("warn", t!("Given for another address")),
-        None => ("off", t!("Not kept here; the gateway may have a file")),
+        None => ("off", t!("Not set here; the gateway may have it in a file")),
     }
 }
 

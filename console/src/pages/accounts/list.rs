@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 use axum::extract::Path;
+use trilane::limits::SubjectKind;
 
 use super::failures::FailureQuery;
 use super::in_force::{self, credential_state};
@@ -13,6 +14,7 @@ use crate::cases::account_test::{self, AccountTestBody, VendorTestView};
 use crate::cases::account_tests;
 use crate::cases::credentials::{self, CredentialView};
 use crate::cases::hour_counts::AttemptsView;
+use crate::cases::names::{Name, WantedNames};
 use crate::cases::rights;
 use crate::pages::chart::Chart;
 use crate::pages::documents::AccountShown;
@@ -36,7 +38,7 @@ struct AccountLine {
     /// Of its credential.
     state: (&'static str, Cow<'static, str>),
     /// Since when, and by whom.
-    set: Option<(String, String)>,
+    set: Option<(String, Name)>,
     /// The outcome of a test that has just run.
     tested: Option<VendorTestView>,
     /// Of the latest test before.
@@ -60,7 +62,8 @@ struct AccountsPage {
     drawn: Option<String>,
     /// None failed: nothing is drawn.
     chart: Option<Chart>,
-    others: Vec<CredentialView>,
+    /// The credentials that no account uses, each with the person who set it.
+    others: Vec<(CredentialView, Name)>,
     may_change: bool,
     may_test: bool,
     /// Whether whoever looks may change accounts in a draft.
@@ -109,6 +112,12 @@ async fn show(
         (group == of && account == id).then(|| view.clone())
     };
     let kept = credentials::list(state, caller).await?.items;
+    let mut wanted = WantedNames::default();
+    wanted.all(
+        SubjectKind::Owner,
+        kept.iter().map(|one| one.set_by.as_str()),
+    );
+    let names = wanted.find(state, caller).await?;
     let groups = in_force::groups(state, caller).await?;
     let tests = account_tests::list(state, caller).await?.items;
     let attempts = failures.by_account(state, caller).await?;
@@ -154,7 +163,7 @@ async fn show(
                     },
                     set: same
                         .next()
-                        .map(|one| (one.set_at.clone(), one.set_by.clone())),
+                        .map(|one| (one.set_at.clone(), names.owner(&one.set_by))),
                     tested: said(&group.id, &account.id),
                     latest: tests
                         .iter()
@@ -182,6 +191,10 @@ async fn show(
     });
     let groups = groups.collect();
     let others = kept.into_iter().filter(|one| !used.contains(&one.name));
+    let others = others.map(|one| {
+        let by = names.owner(&one.set_by);
+        (one, by)
+    });
     page(&AccountsPage {
         shell: signed_in.shell(t!("Vendors")),
         groups,
