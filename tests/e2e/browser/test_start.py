@@ -243,11 +243,11 @@ def test_what_is_half_done_stays(empty: SeededConsole, chromium: Browsers) -> No
         page.get_by_role("link", name="Rotate openai-1").click()
         before = empty.api.get("/credentials")["items"]
         page.get_by_label("Credential", exact=True).fill(WRONG)
-        page.get_by_role("button", name="Test and keep it").click()
+        page.get_by_role("button", name="Test and save").click()
         page.locator("#p-value", has_text="openai-1: ").get_by_text("refused the credential (401)").wait_for()
         assert empty.api.get("/credentials")["items"] == before, "nothing was kept"
         page.get_by_label("Credential", exact=True).fill(a.credential)
-        page.get_by_role("button", name="Test and keep it").click()
+        page.get_by_role("button", name="Test and save").click()
         page.get_by_role("status").get_by_text("Saved.").wait_for()
         assert empty.api.get("/credentials")["items"] != before
 

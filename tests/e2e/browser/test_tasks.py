@@ -166,7 +166,7 @@ def test_a_second_key_of_a_vendor(own: SeededConsole, chromium: Browsers) -> Non
         page.get_by_text("Credential missing").wait_for()
         page.get_by_role("link", name=f"Put it in for {third}").click()
         page.get_by_label("Credential", exact=True).fill("sk-third-of-the-vendor-00000")
-        page.get_by_role("button", name="Keep it", exact=True).click()
+        page.get_by_role("button", name="Save", exact=True).click()
         page.get_by_role("heading", name="Once it is published").wait_for()
         assert "Credential missing" not in words(page)
 
