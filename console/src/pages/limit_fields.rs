@@ -33,6 +33,17 @@ pub fn budgets() -> Vec<(String, &'static str)> {
         .to_vec()
 }
 
+/// Explains amounts of budgets in this currency; empty where it is not known.
+pub fn budget_hint(currency: &str) -> String {
+    if currency.is_empty() {
+        return t!("Days and months are those of UTC.").into_owned();
+    }
+    t!(
+        "Budgets are in {currency}; days and months are those of UTC.",
+        currency = currency
+    )
+}
+
 /// Fields with those of limits.
 pub fn with(mut fields: Fields, limits: &Value) -> Fields {
     for (name, _) in NUMBERS {

@@ -6,7 +6,8 @@ use axum::extract::Path;
 use super::form::Fields;
 use super::keys::{name_of, path_of as path_of_key};
 use super::{
-    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, currency, done,
+    form_page, limit_fields,
 };
 use crate::cases::budgets::BudgetBody;
 use crate::cases::keys::{self, KeyChangeBody, KeyView};
@@ -21,6 +22,7 @@ struct TeamBudgetPage {
     action: String,
     back: String,
     hidden: Vec<(&'static str, String)>,
+    hint: String,
     may_remove: bool,
     fields: Fields,
     problems: FieldProblems,
@@ -66,13 +68,14 @@ async fn show_member(
             shell: signed_in.shell(t!("Budget of {person}", person = name.text)),
             crumbs: vec![(team.name.clone(), back.clone())],
             text: t!(
-                "What {person} may spend with all keys of {team}, at most the team’s own budget. An empty field has what the team lets a member spend.",
+                "What {person} may spend with all keys of {team}, at most the team’s own budget. Empty: what the team lets each member spend.",
                 person = name.text,
                 team = team.name
             ),
             action: format!("{back}/budget"),
             back,
             hidden: vec![("person", person.to_owned())],
+            hint: limit_fields::budget_hint(&currency::current()),
             may_remove: found.own_budget,
             fields,
             problems,
@@ -152,6 +155,7 @@ fn show_key(
             action: format!("{back}/budget"),
             back,
             hidden: vec![("revision", revision)],
+            hint: limit_fields::budget_hint(&currency::current()),
             may_remove: false,
             fields,
             problems,

@@ -5,7 +5,7 @@ use crate::cases::teams::TeamView;
 use crate::cases::{ApiProblem, ConsoleState, key_models};
 use crate::pages::form::Fields;
 use crate::pages::keys::terms;
-use crate::pages::{FieldProblems, PageProblem, SignedIn, limit_fields};
+use crate::pages::{FieldProblems, PageProblem, SignedIn, currency, limit_fields};
 
 /// The fields of a team's form; `allowance` is what the API calls what lies below it.
 const FIELDS: [&str; 8] = [
@@ -25,7 +25,9 @@ pub(super) struct TeamForm {
     pub(super) is_new: bool,
     pub(super) fields: Fields,
     pub(super) problems: FieldProblems,
+    /// The hint of the groups: those there are.
     pub(super) groups: String,
+    pub(super) budget_hint: String,
     pub(super) names: Vec<&'static str>,
     pub(super) numbers: Vec<(String, &'static str)>,
 }
@@ -48,7 +50,11 @@ impl TeamForm {
             is_new,
             fields,
             problems,
-            groups: groups.join(", "),
+            groups: t!(
+                "Ids with commas between. There are: {ids}.",
+                ids = groups.join(", ")
+            ),
+            budget_hint: limit_fields::budget_hint(&currency::current()),
             names: FIELDS.to_vec(),
             numbers,
         })

@@ -18,12 +18,14 @@ use super::{
     FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit,
     allowed, done, form_page, page,
 };
+use crate::allowance::KeyAllowance;
 use crate::cases::ConsoleState;
-use crate::cases::names::{Name, WantedNames};
+use crate::cases::names::{Name, Names, WantedNames};
 use crate::cases::paging::PageParams;
 use crate::cases::rights;
 use crate::cases::team_members::{self, TeamMemberView};
 use crate::cases::teams::{self, NewTeamBody, TeamChangeBody, TeamView};
+use crate::language::gap;
 
 /// The teams, or the members, of a page.
 const ROWS: u16 = 50;
@@ -72,20 +74,33 @@ fn path_of(id: &str, act: &str) -> String {
     format!("/teams/{id}{act}")
 }
 
-fn line(team: TeamView) -> TeamLine {
+/// Adds the groups that members may make keys of to the names of a page.
+fn want_groups(wanted: &mut WantedNames, team: &TeamView) {
+    if let Some(allowance) = &team.allowance {
+        let groups = allowance.groups.iter().map(String::as_str);
+        wanted.all(SubjectKind::Group, groups);
+    }
+}
+
+fn line(team: TeamView, names: &Names) -> TeamLine {
     let allowance = team.allowance.as_ref();
     TeamLine {
         path: path_of(&team.id, ""),
         budget: path_with("/budgets", &[("kind", "team"), ("id", &team.id)]),
         requests: path_with("/requests", &[("team", &team.id)]),
         allows: allowance.map_or_else(
-            || t!("No keys: an admin makes them.").into_owned(),
+            || t!("None, an admin makes them.").into_owned(),
             |allowance| {
                 let keys = match allowance.keys {
                     1 => t!("1 key each.").into_owned(),
                     more => t!("{count} keys each.", count = more),
                 };
-                format!("{keys} {}", allowed::terms(allowance))
+                let groups = allowance.groups.iter();
+                let named = KeyAllowance {
+                    groups: groups.map(|id| names.group(id).text).collect(),
+                    ..allowance.clone()
+                };
+                format!("{keys}{}{}", gap(), allowed::terms(&named))
             },
         ),
         team,
@@ -111,9 +126,15 @@ async fn show_all(
     )
     .await?;
     let failed = !form.problems.is_empty();
+    let mut wanted = WantedNames::default();
+    for team in &found.items {
+        want_groups(&mut wanted, team);
+    }
+    let names = wanted.find(state, &signed_in.caller).await?;
+    let lines = found.items.into_iter().map(|team| line(team, &names));
     let page = TeamsPage {
         shell: signed_in.shell(t!("Teams")),
-        lines: found.items.into_iter().map(line).collect(),
+        lines: lines.collect(),
         next: found.next,
         may_change: signed_in.caller.may(rights::CHANGE_TEAMS),
         form,
@@ -196,6 +217,7 @@ async fn show_one(
         SubjectKind::Owner,
         found.items.iter().map(|of| of.person.as_str()),
     );
+    want_groups(&mut wanted, &team);
     let names = wanted.find(state, &signed_in.caller).await?;
     let members = found.items.into_iter();
     let members = members.map(|of| {
@@ -205,7 +227,7 @@ async fn show_one(
     let page = TeamPage {
         members: members.collect(),
         shell: signed_in.shell(&team.name),
-        line: line(team),
+        line: line(team, &names),
         next: found.next,
         may_manage: form.is_some() || signed_in.caller.manages(Some(id)),
         keys: path_with("/keys", &[("team", id)]),
@@ -265,7 +287,7 @@ pub async fn confirm_remove(
         shell: signed_in.shell(t!("Remove the team?")),
         crumb: (team.name.clone(), path_of(&id, "")),
         text: t!(
-            "Nobody is a member of {team} any more, or makes keys of it. Its keys go on naming it, and its budget goes on holding.",
+            "{team} loses its members, and they make no more keys of it. Keys that were made stay, and its budget still holds for them.",
             team = team.name
         ),
         action: path_of(&id, "/remove"),
