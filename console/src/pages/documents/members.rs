@@ -20,7 +20,7 @@ pub const PRICES: [(&str, &str); 12] = [
     ("input_audio", text!("Audio input")),
     ("output_audio", text!("Audio output")),
     ("tool_use", text!("Tool use")),
-    ("image", text!("An image")),
+    ("image", text!("Per image")),
 ];
 /// The optional permissions of a group: names, titles, and the protocol that has them.
 pub const GATES: [(&str, &str, &str); 3] = [

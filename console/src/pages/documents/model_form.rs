@@ -223,10 +223,10 @@ fn page(
             names: [FIELDS.as_slice(), &PRICE_FIELDS].concat(),
             kinds: vec![("", t!("text")), ("image", t!("image"))],
             pricings: vec![
-                ("own", t!("Those below")),
+                ("own", t!("Entered below")),
                 ("catalogue", t!("From the catalogue")),
-                ("free", t!("It is free")),
-                ("none", t!("None: its charges are not known")),
+                ("free", t!("Free")),
+                ("none", t!("None: charges stay unknown")),
             ],
             has_other_prices,
             prices: (usual, others),

@@ -74,8 +74,8 @@ impl PriceSets {
     fn title(self) -> Cow<'static, str> {
         match self {
             Self::Above => t!("Long requests"),
-            Self::Times => t!("At other times"),
-            Self::Tiers => t!("Classes of service, speeds and places"),
+            Self::Times => t!("By date and time"),
+            Self::Tiers => t!("Service classes, speeds and regions"),
         }
     }
 
@@ -91,7 +91,7 @@ impl PriceSets {
                     "From a day on, such as 2026-12-01; on days such as mon, tue; at hours in UTC such as 16:30-00:30; by the start of a request, or its end."
                 )
             }
-            Self::Tiers => t!("For requests of a class such as flex or priority, by its name."),
+            Self::Tiers => t!("For requests of a service class such as flex or priority, by its name."),
         }
     }
 
