@@ -45,28 +45,34 @@ impl FieldProblems {
 
     /// Returns the faults of a field, and those below it: `limits` has the faults of `limits.tokens`.
     pub fn at(&self, field: &str) -> String {
-        let below = |path: &str| {
-            path.strip_prefix(field)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
-        let found = self.placed.iter().filter(|(path, _)| below(path));
+        let found = self.placed.iter().filter(|(path, _)| is_of(path, field));
         let found: Vec<&str> = found.map(|(_, reason)| reason.as_str()).collect();
-        found.join("; ")
+        found.join(&*t!("; "))
+    }
+
+    /// Leaves the faults of a field, and those below it.
+    pub fn only(mut self, field: &str) -> Self {
+        self.placed.retain(|(path, _)| is_of(path, field));
+        self
     }
 
     /// Returns the faults that belong to none of these fields, to be shown above them.
     pub fn elsewhere<'a>(&self, fields: &(impl AsRef<[&'a str]> + ?Sized)) -> Vec<String> {
-        let known = |path: &str| {
-            fields.as_ref().iter().any(|field| {
-                path.strip_prefix(field)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-            })
-        };
+        let known = |path: &str| fields.as_ref().iter().any(|field| is_of(path, field));
         let others = self.placed.iter().filter(|(path, _)| !known(path));
         let mut texts: Vec<String> = self.general.iter().cloned().collect();
-        texts.extend(others.map(|(path, reason)| format!("{path}: {reason}")));
+        let told = |(path, reason): &(String, String)| {
+            t!("{title}: {value}", title = path, value = reason)
+        };
+        texts.extend(others.map(told));
         texts
     }
+}
+
+/// Whether a path is a field's, or lies below it.
+fn is_of(path: &str, field: &str) -> bool {
+    let rest = path.strip_prefix(field);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 #[cfg(test)]
@@ -118,5 +124,7 @@ mod tests {
             problems.elsewhere(&["limits", "label"]),
             ["labels: unknown"]
         );
+        let limits = problems.only("limits");
+        assert_eq!(limits.elsewhere(&["label"]), ["limits.tokens: too many"]);
     }
 }

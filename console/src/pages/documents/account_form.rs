@@ -176,8 +176,12 @@ pub async fn save_account(
 fn at_value(problem: ApiProblem) -> Result<FieldProblems, PageProblem> {
     let all = FieldProblems::of(problem)?;
     let mut problems = FieldProblems::default();
-    let told = all.elsewhere(&[]).join("; ");
-    problems.push("value", told.trim_start_matches("value: "));
+    let of_value = Some(all.at("value")).filter(|told| !told.is_empty());
+    let told: Vec<String> = of_value
+        .into_iter()
+        .chain(all.elsewhere(&["value"]))
+        .collect();
+    problems.push("value", &told.join(&*t!("; ")));
     Ok(problems)
 }
 

@@ -67,6 +67,7 @@ pub struct ItemForm {
     pub add: Cow<'static, str>,
     pub remove: Cow<'static, str>,
     pub draft: String,
+    /// The name of the group; its id where it has none.
     pub group: String,
     pub group_path: String,
     pub action: String,
@@ -254,12 +255,14 @@ impl ItemKind {
     ) -> PageResult {
         let draft = format!("/drafts/{}", edited.draft.id);
         let of = find(&edited.document, group).map(|(_, group)| group);
+        let name = of.map(|of| text_at(of, "name"));
+        let name = name.filter(|name| !name.is_empty()).unwrap_or(group);
         let item = of.and_then(|of| find_item(of, self.list, id));
         let item = item.map(|(_, item)| item);
         let form = ItemForm {
             add: translated(self.add),
             remove: translated(self.remove),
-            group: group.to_owned(),
+            group: name.to_owned(),
             group_path: path_with(&format!("{draft}/group"), &[("group", group)]),
             action: path_with(
                 &format!("{draft}/{}", self.one),

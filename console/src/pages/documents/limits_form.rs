@@ -34,6 +34,7 @@ struct LimitsPage {
     differences: Vec<Difference>,
     numbers: Vec<(String, &'static str)>,
     budgets: Vec<(String, &'static str)>,
+    budget_hint: String,
 }
 
 /// A group or a key of a draft, by its list and its id.
@@ -109,6 +110,7 @@ fn show(
             differences: refused.unwrap_or_default(),
             numbers: limit_fields::numbers(),
             budgets: limit_fields::budgets(),
+            budget_hint: limit_fields::budget_hint(text_at(&edited.document, "currency")),
             draft,
         },
         failed,
@@ -128,7 +130,8 @@ pub async fn limits(
     let said = editing::said_of(&state, &signed_in.caller, &draft, &part).await?;
     let fields = Fields::default().with(THEN, named(query.as_deref(), THEN));
     let fields = limit_fields::with(fields, item.get("limits").unwrap_or(&Value::Null));
-    show(&signed_in, &edited, &of, fields, (said, None))
+    // Other faults of a group or a key are told at its own form.
+    show(&signed_in, &edited, &of, fields, (said.only("limits"), None))
 }
 
 /// Changes the limits of a group or a key.
