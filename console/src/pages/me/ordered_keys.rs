@@ -55,7 +55,7 @@ async fn show(state: &ConsoleState, signed_in: &SignedIn, problems: FieldProblem
     let failed = !problems.is_empty();
     form_page(
         &WaitingKeysPage {
-            shell: signed_in.shell(t!("Your keys are ready")),
+            shell: signed_in.shell(t!("Keys waiting for you")),
             keys: keys.collect(),
             may_take: caller.may(rights::CHANGE_OWN_KEYS),
             once: Fields::once()?.get("once").to_owned(),
