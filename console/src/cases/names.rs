@@ -11,6 +11,7 @@ use super::problem::ApiProblem;
 use super::state::ConsoleState;
 use crate::language::translated;
 use crate::markup::Markup;
+use crate::store::audit;
 use crate::store::names::{self, FoundName, NameReader, NamedIds};
 use crate::text;
 
@@ -69,7 +70,13 @@ impl Names {
             };
         }
         let found = self.0.get(&(kind, id.to_owned())).cloned();
-        found.unwrap_or_else(|| Name::of_itself(id))
+        found.unwrap_or_else(|| match (kind, id) {
+            (SubjectKind::Owner, audit::COMMAND) => Name {
+                text: t!("the command line").into_owned(),
+                ..Name::of_itself(id)
+            },
+            _ => Name::of_itself(id),
+        })
     }
 
     /// The name of a key.
