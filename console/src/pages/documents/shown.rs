@@ -278,13 +278,24 @@ fn is_nothing(price: &str) -> bool {
     Price::parse(price).is_ok_and(|price| price.value().is_zero()) || price.is_empty()
 }
 
+/// The fields of an account that few have, with their titles.
+const OTHERS: [(&str, &str); 7] = [
+    ("header", text!("Header")),
+    ("http", text!("HTTP version")),
+    ("ca", text!("File of authorities")),
+    ("proxy", text!("HTTP proxy")),
+    ("region", text!("Region")),
+    ("state", text!("State")),
+    ("cost", text!("Cost")),
+];
+
 fn account(of: &Value) -> AccountShown {
     let number = |name: &str, without: u64| {
         let number = of.get(name).and_then(Value::as_u64);
         number.unwrap_or(without).to_string()
     };
-    let others = ["header", "http", "ca", "proxy", "region", "state", "cost"].into_iter();
-    let others = others.filter(|name| !text_at(of, name).is_empty());
+    let others = OTHERS.iter();
+    let others = others.filter(|(name, _)| !text_at(of, name).is_empty());
     AccountShown {
         id: text_at(of, "id").to_owned(),
         url: text_at(of, "url").to_owned(),
@@ -292,7 +303,13 @@ fn account(of: &Value) -> AccountShown {
         weight: number("weight", 1),
         priority: number("priority", 0),
         others: others
-            .map(|name| format!("{name} {}", text_at(of, name)))
+            .map(|(name, title)| {
+                t!(
+                    "{title}: {value}",
+                    title = translated(title),
+                    value = text_at(of, name)
+                )
+            })
             .collect(),
     }
 }
