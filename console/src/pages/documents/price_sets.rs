@@ -91,7 +91,9 @@ impl PriceSets {
                     "From a day on, such as 2026-12-01; on days such as mon, tue; at hours in UTC such as 16:30-00:30; by the start of a request, or its end."
                 )
             }
-            Self::Tiers => t!("For requests of a service class such as flex or priority, by its name."),
+            Self::Tiers => {
+                t!("For requests of a service class such as flex or priority, by its name.")
+            }
         }
     }
 

@@ -287,7 +287,7 @@ pub async fn confirm_remove(
         shell: signed_in.shell(t!("Remove the team?")),
         crumb: (team.name.clone(), path_of(&id, "")),
         text: t!(
-            "{team} loses its members, and they make no more keys of it. Keys that were made stay, and its budget still holds for them.",
+            "{team} loses its members, who can make no more keys of it. Keys made before go on working, and its budget still holds for them.",
             team = team.name
         ),
         action: path_of(&id, "/remove"),
