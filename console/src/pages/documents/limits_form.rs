@@ -128,10 +128,11 @@ pub async fn limits(
     let (at, item) = of.find(&edited.document)?;
     let part = format!("{}[{at}]", of.list);
     let said = editing::said_of(&state, &signed_in.caller, &draft, &part).await?;
+    // Other faults of a group or a key are told at its own form.
+    let said = said.only("limits");
     let fields = Fields::default().with(THEN, named(query.as_deref(), THEN));
     let fields = limit_fields::with(fields, item.get("limits").unwrap_or(&Value::Null));
-    // Other faults of a group or a key are told at its own form.
-    show(&signed_in, &edited, &of, fields, (said.only("limits"), None))
+    show(&signed_in, &edited, &of, fields, (said, None))
 }
 
 /// Changes the limits of a group or a key.

@@ -21,7 +21,6 @@ use crate::cases::rights;
 use crate::cases::spend::{self, SpendParams, SpentAmount};
 use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::cases::{Caller, ConsoleState};
-use crate::language::gap;
 use crate::pages::allowed;
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
@@ -142,7 +141,7 @@ pub fn allows(team: &OwnTeamView) -> String {
     };
     let (has, may) = (team.keys, allowance.keys);
     let keys = t!("You have {has} of {may} keys.", has = has, may = may);
-    format!("{keys}{}{}", gap(), allowed::terms(allowance))
+    format!("{keys} {}", allowed::terms(allowance))
 }
 
 async fn spent(
