@@ -43,20 +43,29 @@ pub struct Explanation {
 /// The values that the decision resolved; `null` if it ended before.
 #[derive(Debug, Default, Serialize)]
 pub struct Resolved {
-    endpoint: Option<String>,
-    protocol: Option<String>,
-    key: Option<String>,
-    group: Option<String>,
-    source: Option<String>,
+    /// The endpoint.
+    pub endpoint: Option<String>,
+    /// The protocol: `A`, `B` or `C`.
+    pub protocol: Option<String>,
+    /// The key's id.
+    pub key: Option<String>,
+    /// The key's group.
+    pub group: Option<String>,
+    /// The source that is asked first.
+    pub source: Option<String>,
     entry: Option<&'static str>,
-    multiplier: Option<String>,
-    named_model: Option<String>,
-    model: Option<String>,
-    upstream_model: Option<String>,
+    /// The final multiplier.
+    pub multiplier: Option<String>,
+    /// The model as the request names it.
+    pub named_model: Option<String>,
+    /// The model of the group.
+    pub model: Option<String>,
+    /// The model as the source names it.
+    pub upstream_model: Option<String>,
     /// The model's prices before the multiplier, as in a document; `free` where the document says so.
     prices: Option<Value>,
     /// By subject: `key`, `group`.
-    limits: Map<String, Value>,
+    pub limits: Map<String, Value>,
 }
 
 /// The upstream request.

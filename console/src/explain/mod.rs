@@ -17,7 +17,7 @@ pub use explanation::{
 };
 pub use past::{
     Cause, ChargedItem, ExplainedPart, ItemizedCharge, LedgerLine, MultiplierFactor, PastRequest,
-    cause_of, failure, vendor_error,
+    cause_of, ending, failure, vendor_error,
 };
 pub use request::DescribedRequest;
 pub use step::{DecisionStep, StepResult};

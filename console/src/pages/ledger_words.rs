@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::language::translated;
+
 /// The outcome of a request, a `trilane.outcome`.
 pub fn outcome(name: &str) -> Cow<'_, str> {
     match name {
@@ -41,6 +43,23 @@ pub fn failure(kind: &str) -> Cow<'_, str> {
     }
 }
 
+/// The details that Envoy has of a failed attempt, in words; those that have none, without underscores.
+pub fn detail(reason: &str) -> Cow<'_, str> {
+    let known = [
+        ("Connection_refused", text!("connection refused")),
+        ("connection_timeout", text!("connection timed out")),
+        ("connection_failure", text!("no connection")),
+        ("connection_termination", text!("connection closed")),
+        ("remote_reset", text!("stream reset by the vendor")),
+    ];
+    let mut known = known.into_iter();
+    let found = known.find(|(code, _)| reason.contains(code));
+    found.map_or_else(
+        || reason.replace('_', " ").into(),
+        |(_, words)| translated(words),
+    )
+}
+
 /// The outcome of a test of a credential.
 pub fn test(outcome: &str) -> Cow<'_, str> {
     match outcome {
@@ -57,6 +76,19 @@ mod tests {
     use trilane::ledger::{AttemptFailure, Ending};
 
     use super::*;
+
+    #[test]
+    fn details_of_envoy_have_words() {
+        let refused = "upstream_reset_before_response_started{remote_connection_failure|delayed_connect_error:_Connection_refused}";
+        for (reason, want) in [
+            ("remote_connection_failure", "no connection"),
+            (refused, "connection refused"),
+            ("something_else", "something else"),
+            ("", ""),
+        ] {
+            assert_eq!(detail(reason), want);
+        }
+    }
 
     #[test]
     fn each_name_has_words() {

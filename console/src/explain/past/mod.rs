@@ -8,6 +8,6 @@ mod past_request;
 pub mod vendor_error;
 
 pub use bill::{ChargedItem, ItemizedCharge, MultiplierFactor};
-pub use cause::{Cause, failure, of as cause_of};
+pub use cause::{Cause, ending, failure, of as cause_of};
 pub use line::LedgerLine;
 pub use past_request::{ExplainedPart, PastRequest};

@@ -2,7 +2,8 @@
 
 use super::show;
 use crate::cases::me::trial::{self, TrialBody, TriedModel};
-use crate::pages::requests::{ExplanationPart, parts};
+use crate::cases::names::Names;
+use crate::pages::requests::{ExplanationPart, line as line_of, parts};
 use crate::pages::text::path_with;
 use crate::pages::{FieldProblems, PageResult, ShownAmount, SignedForm};
 
@@ -37,7 +38,11 @@ impl TrialShown {
             },
             text: tried.text.clone(),
             charge: charge.unwrap_or_default(),
-            parts: tried.request.as_ref().map(parts).unwrap_or_default(),
+            parts: tried
+                .request
+                .as_ref()
+                .map(|of| parts(&line_of(&of.request), &Names::default()))
+                .unwrap_or_default(),
             path: tried.request.as_ref().map_or_else(
                 || path_with("/requests", &[("key", &tried.key)]),
                 |of| format!("/requests/{}", of.request.id),

@@ -3,7 +3,9 @@
 mod list;
 mod one;
 mod row;
+mod told;
 
 pub use list::{list, live};
-pub use one::{ExplanationPart, one, parts};
-pub use row::{RequestRow, ending};
+pub use one::one;
+pub use row::{RequestRow, ending, line};
+pub use told::{ExplanationPart, parts};

@@ -12,16 +12,15 @@ use trilane::money::Amount;
 use trilane::usage::{Call, Kind};
 
 use super::row::{RequestRow, limit, line};
-use crate::cases::one_request::{self, RequestDetail};
+use super::told::{self, ExplanationPart};
+use crate::cases::names::WantedNames;
+use crate::cases::one_request;
 use crate::cases::{ApiProblem, Caller};
 use crate::explain::{DecisionStep, ItemizedCharge, LedgerLine, StepResult, failure, vendor_error};
 use crate::language::translated;
 use crate::ledger::Sum;
 use crate::markup::Markup;
-use crate::pages::{PageResult, PageShell, Visit, nearly_spent, page, people, text};
-
-/// A part of the explanation: its title and its text.
-pub type ExplanationPart = (Cow<'static, str>, String);
+use crate::pages::{PageResult, PageShell, Visit, ledger_words, nearly_spent, page, people, text};
 
 /// An attempt at an upstream account.
 struct AttemptShown {
@@ -102,6 +101,10 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
     let asked = core::slice::from_ref(&detail.request);
     let mut rows = RequestRow::all(&state, &signed_in.caller, asked).await?;
     let row = rows.pop().ok_or_else(ApiProblem::not_found)?;
+    let mut wanted = WantedNames::default();
+    told::add_named(&mut wanted, &line, &detail);
+    let names = wanted.find(&state, &signed_in.caller).await?;
+    let currency = line.text("trilane.currency").unwrap_or_default();
     page(&RequestPage {
         shell: signed_in.shell(t!("Request")),
         utc: row.at.replace('T', " ").replace('Z', " UTC"),
@@ -109,7 +112,7 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
         title,
         id: line.text("request_id").unwrap_or_default().to_owned(),
         envoy: detail.request.envoy.clone(),
-        parts: parts(&detail),
+        parts: told::parts(&line, &names),
         attempts: attempts(&line),
         tokens: tokens(&line),
         estimated: line.text("trilane.usage.status") == Some("estimated"),
@@ -134,7 +137,9 @@ pub async fn one(Visit { state, signed_in }: Visit, Path(id): Path<String>) -> P
                 ("answered", _) => ("good", t!("Answered by the gateway itself").into_owned()),
                 _ => ("good", t!("Forwarded").into_owned()),
             };
-            ((kind, text), now.steps.iter().map(step).collect())
+            let steps = now.steps.iter();
+            let steps = steps.map(|of| step(of, told::step_reason(of, now, currency, &names)));
+            ((kind, text), steps.collect())
         }),
         not_now: detail.not_now.map(translated),
         key_in: line.text("trilane.key.found_in").map(str::to_owned),
@@ -175,24 +180,6 @@ fn limit_path(line: &LedgerLine, caller: &Caller) -> String {
     }
 }
 
-/// The parts that have no place of their own on the page.
-pub fn parts(detail: &RequestDetail) -> Vec<ExplanationPart> {
-    let shown = detail.parts.iter().filter_map(|part| {
-        let title = match part.part {
-            "asked" => t!("Asked for"),
-            "decided" => t!("Decided"),
-            "tried" => t!("Went to"),
-            "ended" => t!("Ended"),
-            "why" => t!("Why"),
-            "spent" => t!("Spent"),
-            "to do" => t!("What helps"),
-            _ => return None,
-        };
-        Some((title, part.text.clone()))
-    });
-    shown.collect()
-}
-
 fn attempts(line: &LedgerLine) -> Vec<AttemptShown> {
     let failed = line.list("trilane.tries.failed");
     let status = |number: u64| match number {
@@ -210,7 +197,7 @@ fn attempts(line: &LedgerLine) -> Vec<AttemptShown> {
             state: ("bad", translated(failure(member("kind"))).into_owned()),
             status: status(number.unwrap_or_default()),
             reason: vendor_error::of_attempt(of)
-                .unwrap_or_else(|| member("reason").replace('_', " ")),
+                .unwrap_or_else(|| ledger_words::detail(member("reason")).into_owned()),
         }
     });
     let mut all: Vec<AttemptShown> = each.collect();
@@ -292,7 +279,7 @@ fn bill_shown(bill: &ItemizedCharge, line: &LedgerLine, version: i64) -> BillSho
                 |price| {
                     let price = text::amount(currency, price);
                     if is_of_tokens {
-                        t!("{price} a million", price = price)
+                        t!("{price} per million tokens", price = price)
                     } else {
                         t!("{price} each", price = price)
                     }
@@ -344,17 +331,17 @@ fn step_name(step: Step) -> Cow<'static, str> {
     }
 }
 
-fn step(of: &DecisionStep) -> DecisionStepShown {
+fn step(of: &DecisionStep, reason: String) -> DecisionStepShown {
     let name = step_name(of.step);
     let mut letters = name.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     DecisionStepShown {
         name: first.into_iter().chain(letters).collect(),
         state: match of.result {
-            StepResult::Good => ("good", t!("good")),
+            StepResult::Good => ("good", t!("passed")),
             StepResult::Refused => ("bad", t!("refused")),
             StepResult::NotReached => ("off", t!("not reached")),
         },
-        reason: of.reason.clone(),
+        reason,
     }
 }
