@@ -2,12 +2,15 @@
 
 use askama::Template;
 
+use trilane::limits::SubjectKind;
+
 use super::form::Fields;
 use super::{
     FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
 };
 use crate::cases::client_sign_ins::grants::{self, GrantDecision, WaitingClient};
 use crate::cases::client_sign_ins::list::client_name;
+use crate::cases::names::WantedNames;
 use crate::cases::rights;
 use crate::cases::{ApiProblem, ConsoleState};
 use crate::language::translated;
@@ -45,19 +48,23 @@ async fn show(
             Err(_) => {}
         }
     }
-    let choices = waiting.iter().flat_map(|client| &client.choices);
-    let choices = choices.map(|choice| match &choice.team {
+    let choices = || waiting.iter().flat_map(|client| &client.choices);
+    let mut wanted = WantedNames::default();
+    let groups = choices().map(|choice| choice.group.as_str());
+    wanted.all(SubjectKind::Group, groups);
+    let names = wanted.find(state, &signed_in.caller).await?;
+    let choices = choices().map(|choice| match &choice.team {
         Some(team) => (
             format!("{team}/{}", choice.group),
             t!(
                 "{team}, group {group}",
                 team = choice.team_name,
-                group = choice.group
+                group = names.group(&choice.group).text
             ),
         ),
         None => (
             format!("/{}", choice.group),
-            t!("group {group}", group = choice.group),
+            t!("group {group}", group = names.group(&choice.group).text),
         ),
     });
     let failed = !problems.is_empty();

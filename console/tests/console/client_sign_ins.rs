@@ -326,7 +326,7 @@ on_both! {
             for said in ["trilane command", "make, change and remove keys", "<code>keys:write</code>", "<code>usage:read</code>", "for twelve hours"] {
                 assert!(page.contains(said), "{said}: {page}");
             }
-            assert!(!page.contains("Its key is of"), "{page}");
+            assert!(!page.contains("Team and group of its key"), "{page}");
             // It is no key that is let in by mistake, nor the other way round.
             assert_eq!(console.decide(user_code, "blue/g", "approve").await.status, StatusCode::UNPROCESSABLE_ENTITY);
             assert_eq!(console.decide(user_code, "", "approve_token").await.status, StatusCode::SEE_OTHER);

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::binding::{RemainingBudget, RemainingSubject};
 use super::recent::RecentRequests;
 use crate::cases::key_models;
+use crate::language;
 use crate::store::keys::StoredKey;
 use crate::text;
 
@@ -142,7 +143,7 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
         ),
     };
     let anew = t!("It begins anew at {at}.", at = text::utc(renews_at));
-    let text = format!("{spent} {anew}");
+    let text = format!("{spent}{}{anew}", language::gap());
     Some(Diagnosis {
         renews_at: Some(renews_at.clone()),
         ..failing(

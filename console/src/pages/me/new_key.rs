@@ -2,13 +2,14 @@
 
 use askama::Template;
 
-use super::own::{allows, has_room, own_teams};
+use super::own::{add_groups, allows, has_room, own_teams};
+use crate::cases::ConsoleState;
 use crate::cases::budgets::BudgetBody;
 use crate::cases::me::keys::{self, OwnKeyBody};
+use crate::cases::names::WantedNames;
 use crate::cases::rights;
-use crate::cases::{ConsoleState, key_models};
 use crate::pages::form::Fields;
-use crate::pages::keys::{MadeKeyPlace, made_page, terms};
+use crate::pages::keys::{MadeKeyPlace, group_choices, made_page, terms};
 use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page};
 
 /// The names of the fields.
@@ -45,18 +46,19 @@ async fn form(
     teams.retain(has_room);
     let allowances = teams.iter().filter_map(|team| team.allowance.as_ref());
     let may: Vec<&String> = allowances.flat_map(|allowance| &allowance.groups).collect();
-    let in_force = key_models::groups(state, &signed_in.caller)
-        .await?
-        .into_iter();
+    let in_force = group_choices(state, signed_in).await?.into_iter();
     let groups = in_force.filter(|(id, _)| may.contains(&id));
+    let mut wanted = WantedNames::default();
+    add_groups(&mut wanted, &teams);
+    let names = wanted.find(state, &signed_in.caller).await?;
     let failed = !problems.is_empty();
     form_page(
         &NewKeyPage {
             shell: signed_in.shell(t!("Create a key")),
-            groups: groups.map(|(id, _)| (id.clone(), id)).collect(),
+            groups: groups.collect(),
             allowed: teams
                 .iter()
-                .map(|team| (team.name.clone(), allows(team)))
+                .map(|team| (team.name.clone(), allows(team, &names)))
                 .collect(),
             teams: teams.into_iter().map(|team| (team.id, team.name)).collect(),
             fields,

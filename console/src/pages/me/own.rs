@@ -7,12 +7,13 @@ use trilane::money::Amount;
 
 use super::own_keys::{OwnKey, verdict};
 use super::spend::SpendShown;
+use crate::allowance::KeyAllowance;
 use crate::cases::budgets;
 use crate::cases::client_sign_ins::list::{self as sign_ins, ClientSignInView};
 use crate::cases::key_models;
 use crate::cases::me::teams::OwnTeamView;
 use crate::cases::me::{keys as own_keys, teams};
-use crate::cases::names::WantedNames;
+use crate::cases::names::{Names, WantedNames};
 use crate::cases::notice_choices as choices;
 use crate::cases::ordered_keys;
 use crate::cases::paging::PageParams;
@@ -21,6 +22,7 @@ use crate::cases::rights;
 use crate::cases::spend::{self, SpendParams, SpentAmount};
 use crate::cases::usage::{self, UsageParams, UsageView};
 use crate::cases::{Caller, ConsoleState};
+use crate::language;
 use crate::pages::allowed;
 use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
@@ -87,6 +89,8 @@ struct MePage {
     /// The path of the list of one's own requests.
     all_requests: String,
     may_create: bool,
+    /// The path of the form for a key of one's own, for an admin.
+    new_key: Option<String>,
     may_change: bool,
     /// Whether a key that was ordered waits.
     is_awaited: bool,
@@ -134,14 +138,26 @@ pub async fn wants_first_key(
     Ok(keys.items.is_empty())
 }
 
-/// Describes the allowance of a team.
-pub fn allows(team: &OwnTeamView) -> String {
+/// Adds the groups that teams let one make keys of.
+pub fn add_groups(wanted: &mut WantedNames, teams: &[OwnTeamView]) {
+    let allowances = teams.iter().filter_map(|team| team.allowance.as_ref());
+    let groups = allowances.flat_map(|allowance| &allowance.groups);
+    wanted.all(SubjectKind::Group, groups.map(String::as_str));
+}
+
+/// Describes the allowance of a team, with the names of its groups.
+pub fn allows(team: &OwnTeamView, names: &Names) -> String {
     let Some(allowance) = &team.allowance else {
         return t!("Lets members make no keys: an admin makes them.").into_owned();
     };
     let (has, may) = (team.keys, allowance.keys);
     let keys = t!("You have {has} of {may} keys.", has = has, may = may);
-    format!("{keys} {}", allowed::terms(allowance))
+    let groups = allowance.groups.iter().map(|id| names.group(id).text);
+    let named = KeyAllowance {
+        groups: groups.collect(),
+        ..allowance.clone()
+    };
+    format!("{keys}{}{}", language::gap(), allowed::terms(&named))
 }
 
 async fn spent(
@@ -252,7 +268,9 @@ async fn show(
     let place = PageParams::at(asked.given("cursor"), KEYS);
     let found = own_keys::list(state, &signed_in.caller, place).await?;
     let now = moment(state.now());
+    let teams = own_teams(state, signed_in).await?;
     let mut wanted = WantedNames::default();
+    add_groups(&mut wanted, &teams);
     for own in &found.items {
         wanted.add(SubjectKind::Group, &own.key.group);
         wanted.all(SubjectKind::Team, own.key.team.as_deref());
@@ -269,7 +287,6 @@ async fn show(
     let few = PageParams::first(REQUESTS);
     let latest = requests::list(state, &signed_in.caller, of_me, few);
     let latest = latest.await?.items;
-    let teams = own_teams(state, signed_in).await?;
     let sign_ins = sign_ins::own(state, &signed_in.caller).await?.items;
     let may_change = signed_in.caller.may(rights::CHANGE_OWN_KEYS);
     let signs_in = sign_ins::are_possible(state, &signed_in.caller).await?;
@@ -297,6 +314,10 @@ async fn show(
             all_requests: path_with("/requests", &[("owner", &signed_in.caller.id)]),
             requests: RequestRow::all(state, &signed_in.caller, &latest).await?,
             may_create: may_change && teams.iter().any(has_room),
+            new_key: signed_in
+                .caller
+                .may(rights::CHANGE_KEYS)
+                .then(|| path_with("/new-key", &[("owner", &signed_in.caller.id)])),
             may_change,
             is_awaited: ordered_keys::waits(state, &signed_in.caller.id).await?,
             sign_ins,
@@ -308,7 +329,7 @@ async fn show(
                         .caller
                         .manages(Some(&team.id))
                         .then(|| format!("/teams/{}", team.id)),
-                    allows: allows(team),
+                    allows: allows(team, &names),
                 })
                 .collect(),
             shell,

@@ -45,6 +45,7 @@ impl OwnKey {
             team: key.team.as_deref().map(|id| names.team(id)),
             state: match (state, requests) {
                 (("good", _), RequestsState::Fail) => ("bad", text!("Requests fail")),
+                (("warn", why), RequestsState::Fail) => ("bad", why),
                 (("good", _), RequestsState::SomeFail) => ("warn", text!("Some requests fail")),
                 (state, _) => state,
             },
@@ -105,23 +106,30 @@ pub fn verdict(keys: &[OwnKey]) -> Option<(&'static str, String)> {
         }
         (true, false) => (
             "warn",
-            t!("Some requests fail: {keys}.", keys = language::list(&some)),
+            t!(
+                "Some requests with these keys fail: {keys}.",
+                keys = language::list(&some)
+            ),
         ),
         (false, true) => (
             "bad",
-            t!("Requests fail: {keys}.", keys = language::list(&fail)),
+            t!(
+                "Requests with these keys fail: {keys}.",
+                keys = language::list(&fail)
+            ),
         ),
         (false, false) => (
             "bad",
             t!(
-                "Requests fail: {keys}. Some fail: {others}.",
+                "Requests with these keys fail: {keys}. Some fail with these: {others}.",
                 keys = language::list(&fail),
                 others = language::list(&some)
             ),
         ),
     };
     if fail.len().saturating_add(some.len()) < all {
-        text = format!("{text} {}", t!("Nothing is in the way of the others."));
+        let others = t!("Nothing is in the way of the others.");
+        text = format!("{text}{}{others}", language::gap());
     }
     Some((kind, text))
 }
