@@ -188,21 +188,23 @@ pub fn curl(
 ) -> String {
     match *protocol {
         "A" if is_image => format!(
-            "curl {gateway}/v1/images/generations -H 'authorization: Bearer {key}' -H 'content-type: application/json' \\\n  \
+            "curl {gateway}/v1/images/generations \\\n  -H 'authorization: Bearer {key}' \\\n  \
+             -H 'content-type: application/json' \\\n  \
              -d '{{\"model\":\"{model}\",\"prompt\":\"A lighthouse\"}}'"
         ),
         "A" => format!(
-            "curl {gateway}/v1/responses -H 'authorization: Bearer {key}' -H 'content-type: application/json' \\\n  \
+            "curl {gateway}/v1/responses \\\n  -H 'authorization: Bearer {key}' \\\n  \
+             -H 'content-type: application/json' \\\n  \
              -d '{{\"model\":\"{model}\",\"input\":\"Hello\"}}'"
         ),
         "B" => format!(
-            "curl {gateway}/v1/messages -H 'x-api-key: {key}' -H 'anthropic-version: 2023-06-01' \\\n  \
+            "curl {gateway}/v1/messages \\\n  -H 'x-api-key: {key}' \\\n  -H 'anthropic-version: 2023-06-01' \\\n  \
              -H 'content-type: application/json' \\\n  \
              -d '{{\"model\":\"{model}\",\"max_tokens\":256,\"messages\":[{{\"role\":\"user\",\"content\":\"Hello\"}}]}}'"
         ),
         _ => format!(
-            "curl {gateway}/v1beta/models/{model}:generateContent -H 'x-goog-api-key: {key}' \\\n  \
-             -H 'content-type: application/json' -d '{{\"contents\":[{{\"parts\":[{{\"text\":\"Hello\"}}]}}]}}'"
+            "curl {gateway}/v1beta/models/{model}:generateContent \\\n  -H 'x-goog-api-key: {key}' \\\n  \
+             -H 'content-type: application/json' \\\n  -d '{{\"contents\":[{{\"parts\":[{{\"text\":\"Hello\"}}]}}]}}'"
         ),
     }
 }

@@ -35,7 +35,10 @@ fn summary(states: &[HealthState]) -> (&'static str, String) {
     let failing = |of: &&HealthState| matches!(of, HealthState::Fails | HealthState::SomeFail);
     let count = states.iter().filter(failing).count();
     match count {
-        0 => ("good", t!("No model fails.").into_owned()),
+        0 => (
+            "good",
+            t!("No model has failed in the last hour.").into_owned(),
+        ),
         1 => (
             "warn",
             t!("Requests to 1 model fail, or some of them.").into_owned(),

@@ -129,7 +129,7 @@ on_both! {
         // A model that is served in two styles counts as one.
         let page = get(&api, "/status", "").await;
         assert_eq!(page.status, 200);
-        for shown in ["free", "unpriced", "50 % good", "100 % good", "0 % good", "Not asked", "Requests to 3 models fail"] {
+        for shown in ["free", "unpriced", "50 % good", "100 % good", "0 % good", "No requests", "Requests to 3 models fail"] {
             assert!(page.text.contains(shown), "{shown}: {}", page.text);
         }
         for secret in ["secret", "somebody", "ann", "root", "mixed", "not-ours"] {

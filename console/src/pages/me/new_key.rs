@@ -8,6 +8,7 @@ use crate::cases::budgets::BudgetBody;
 use crate::cases::me::keys::{self, OwnKeyBody};
 use crate::cases::names::WantedNames;
 use crate::cases::rights;
+use crate::pages::currency;
 use crate::pages::form::Fields;
 use crate::pages::keys::{MadeKeyPlace, group_choices, made_page, terms};
 use crate::pages::{FieldProblems, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page};
@@ -31,9 +32,22 @@ struct NewKeyPage {
     teams: Vec<(String, String)>,
     allowed: Vec<(String, String)>,
     groups: Vec<(String, String)>,
+    /// The hint at the budgets, with their currency.
+    budget_hint: String,
     fields: Fields,
     problems: FieldProblems,
     names: Vec<&'static str>,
+}
+
+fn budget_hint() -> String {
+    let currency = currency::current();
+    if currency.is_empty() {
+        return t!("Empty: as much as your team allows.").into_owned();
+    }
+    t!(
+        "In {currency}. Empty: as much as your team allows.",
+        currency = currency
+    )
 }
 
 async fn form(
@@ -56,6 +70,7 @@ async fn form(
         &NewKeyPage {
             shell: signed_in.shell(t!("Create a key")),
             groups: groups.collect(),
+            budget_hint: budget_hint(),
             allowed: teams
                 .iter()
                 .map(|team| (team.name.clone(), allows(team, &names)))

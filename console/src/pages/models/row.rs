@@ -44,7 +44,7 @@ pub fn health(of: ModelHealth) -> (&'static str, String) {
         HealthState::Unknown => "off",
     };
     let text = of.good_percent.map_or_else(
-        || t!("Not asked").into_owned(),
+        || t!("No requests").into_owned(),
         |percent| t!("{percent} % good", percent = percent),
     );
     (kind, text)
@@ -87,7 +87,7 @@ impl ModelRow {
             notes.push(t!("no price: keys under a budget may not use it"));
         }
         if model.has_other_prices {
-            notes.push(t!("other prices for long requests, at times, for classes of service, or at another source"));
+            notes.push(t!("other prices for long requests, certain times or service tiers, or from another source"));
         }
         Self {
             id: model.model.id.clone(),
