@@ -170,7 +170,7 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
         "invalid_api_key" => (
             text!("there was no key, or one that nobody knows"),
             text!(
-                "check which key the client sends, and in which header: authorization: Bearer (A), x-api-key (B), x-goog-api-key (C). trilane explain --document FILE METHOD PATH --key-file says what is wrong with a key"
+                "check which key the client sends, and in which header: authorization: Bearer (OpenAI-style), x-api-key (Anthropic-style), x-goog-api-key (Gemini-style). trilane explain --document FILE METHOD PATH --key-file says what is wrong with a key"
             ),
         ),
         "protocol_not_allowed" => (
@@ -247,7 +247,9 @@ fn refusal(line: &LedgerLine) -> Option<Cause> {
         ),
         "not_found" => (
             text!("there is no such path"),
-            text!("check the client's base address: …/v1 for A, no path for B, …/v1beta for C"),
+            text!(
+                "check the client's base address: …/v1 for OpenAI-style clients, no path for Anthropic-style ones, …/v1beta for Gemini-style ones"
+            ),
         ),
         "method_not_allowed" => (
             text!("the path is there, for another method"),

@@ -113,7 +113,7 @@ fn what_happened_and_what_to_do() {
             &[
                 "who       nobody that is known",
                 "why       invalid_api_key: there was no key, or one that nobody knows",
-                "x-goog-api-key (C)",
+                "x-goog-api-key (Gemini-style)",
                 "\n401\n",
             ],
         ),
