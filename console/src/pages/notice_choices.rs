@@ -8,7 +8,7 @@ use crate::cases::notice_choices::{NoticeChoicesBody, NoticeChoicesView};
 pub const BOXES: [(&str, &str); 3] = [
     (
         "budgets",
-        text!("Budgets at 80 and 100 %: one’s own, of one’s keys, of teams that one manages"),
+        text!("Budgets at 80 % and 100 %: personal ones, those of keys, and of managed teams"),
     ),
     (
         "expiring",
