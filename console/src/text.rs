@@ -5,6 +5,9 @@ use trilane::money::Amount;
 
 pub use crate::timestamp::utc;
 
+/// The significant digits that rounding leaves of an amount below one.
+const SIGNIFICANT: u128 = 10;
+
 /// A moment as a clock shows it: `11:00:42 UTC`. What is no moment gives nothing.
 pub fn clock(rfc3339: &str) -> String {
     let time = rfc3339.split_once('T').and_then(|(_, time)| time.get(..8));
@@ -78,6 +81,30 @@ pub fn amount(currency: &str, value: &str) -> String {
         "" => money(value),
         other => format!("{} {other}", money(value)),
     }
+}
+
+/// Rounds an amount to these decimal places, or to as many more as leave two significant digits. What is none stays as it is.
+pub fn rounded(value: &str, least: u32) -> String {
+    let (sign, plain) = match value.strip_prefix('-') {
+        Some(plain) => ("-", plain),
+        None => ("", value),
+    };
+    let Ok(exact) = Amount::read(plain) else {
+        return value.to_owned();
+    };
+    let at = |places: u32| {
+        let step = 10_u128.pow(Amount::PLACES.saturating_sub(places));
+        let half = step.div_euclid(2);
+        let steps = exact.units().saturating_add(half).div_euclid(step);
+        (steps, step)
+    };
+    let mut steps = (least..=Amount::PLACES).map(at);
+    let rounded = steps.find(|(steps, _)| *steps >= SIGNIFICANT);
+    let rounded = rounded.and_then(|(steps, step)| steps.checked_mul(step));
+    rounded.map_or_else(
+        || value.to_owned(),
+        |units| format!("{sign}{}", Amount::of_units(units)),
+    )
 }
 
 /// The share of a part in a whole, in whole percent: 100 or more for all of it and more.

@@ -3,12 +3,9 @@
 use core::fmt;
 
 use askama::filters::{Escaper as _, Html, HtmlSafe};
-use trilane::money::Amount;
 
 use super::{currency, text};
 
-/// The significant digits that rounding leaves of an amount below one.
-const SIGNIFICANT: u128 = 10;
 /// The decimal places of what is spent or left.
 const PLACES: u32 = 2;
 /// The decimal places of a price.
@@ -38,7 +35,7 @@ impl ShownAmount {
     /// Words with amounts, which `words` writes by the function that it is given.
     pub fn said(words: impl Fn(fn(&str, &str) -> String) -> String) -> Self {
         Self {
-            text: words(|currency, value| written(currency, &rounded(value, PLACES))),
+            text: words(|currency, value| written(currency, &text::rounded(value, PLACES))),
             exact: words(written),
         }
     }
@@ -51,7 +48,7 @@ impl ShownAmount {
     /// A price in a currency, which may be empty.
     pub fn price(currency: &str, value: &str) -> Self {
         Self {
-            text: text::amount(currency, &rounded(value, PRICE_PLACES)),
+            text: text::amount(currency, &text::rounded(value, PRICE_PLACES)),
             exact: text::amount(currency, value),
         }
     }
@@ -93,30 +90,6 @@ fn written(of: &str, value: &str) -> String {
     } else {
         text::amount(of, value)
     }
-}
-
-/// Rounds an amount to these decimal places, or to as many more as leave two significant digits. What is none stays as it is.
-fn rounded(value: &str, least: u32) -> String {
-    let (sign, plain) = match value.strip_prefix('-') {
-        Some(plain) => ("-", plain),
-        None => ("", value),
-    };
-    let Ok(exact) = Amount::read(plain) else {
-        return value.to_owned();
-    };
-    let at = |places: u32| {
-        let step = 10_u128.pow(Amount::PLACES.saturating_sub(places));
-        let half = step.div_euclid(2);
-        let steps = exact.units().saturating_add(half).div_euclid(step);
-        (steps, step)
-    };
-    let mut steps = (least..=Amount::PLACES).map(at);
-    let rounded = steps.find(|(steps, _)| *steps >= SIGNIFICANT);
-    let rounded = rounded.and_then(|(steps, step)| steps.checked_mul(step));
-    rounded.map_or_else(
-        || value.to_owned(),
-        |units| format!("{sign}{}", Amount::of_units(units)),
-    )
 }
 
 #[cfg(test)]

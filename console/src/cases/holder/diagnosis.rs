@@ -122,7 +122,8 @@ pub(super) fn of_budgets(subjects: &[RemainingSubject], currency: &str) -> Optio
     // The line is for who holds the key.
     let amounts = match (used, allowed) {
         (Some(used), Some(allowed)) if !subject.is_shared() => {
-            Some([used, allowed].map(|amount| text::amount(currency, amount)))
+            let rounded = |exact: &String| text::amount(currency, &text::rounded(exact, 2));
+            Some([used, allowed].map(rounded))
         }
         _ => None,
     };
