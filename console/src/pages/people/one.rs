@@ -23,7 +23,7 @@ use crate::cases::{ConsoleState, Role};
 use crate::language;
 use crate::pages::form::Fields;
 use crate::pages::keys::terms::addresses_text;
-use crate::pages::keys::{name_of, path_of as key_path, spent_text, state_of};
+use crate::pages::keys::{group_choices, name_of, path_of as key_path, spent_text, state_of};
 use crate::pages::me::sums;
 use crate::pages::notice_choices::{self, NoticeChoicesForm};
 use crate::pages::{
@@ -89,6 +89,8 @@ struct PersonPage {
     fields: Fields,
     problems: FieldProblems,
     roles: Vec<(&'static str, Cow<'static, str>)>,
+    /// The groups that the keys of the person's clients may be of, for whoever may change that.
+    groups: Vec<(String, String)>,
 }
 
 #[derive(Template)]
@@ -261,10 +263,32 @@ async fn show_with(
             fields,
             problems,
             roles: language::choices(&ROLES),
+            groups: key_groups(state, signed_in, &person).await?,
             person,
         },
         failed,
     )
+}
+
+/// The groups that the keys of a person's clients may be of: none, those in force, and the one that is set, which may be in force no more.
+/// Nothing where whoever looks changes nobody.
+async fn key_groups(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    person: &PersonView,
+) -> Result<Vec<(String, String)>, PageProblem> {
+    if !signed_in.caller.may(rights::CHANGE_PEOPLE) {
+        return Ok(Vec::new());
+    }
+    let none = (String::new(), t!("none").into_owned());
+    let mut groups = vec![none];
+    groups.extend(group_choices(state, signed_in).await?);
+    if let Some(set) = &person.key_group
+        && !groups.iter().any(|(id, _)| id == set)
+    {
+        groups.push((set.clone(), set.clone()));
+    }
+    Ok(groups)
 }
 
 /// The form of the notices that a person is mailed; `None`: whoever looks changes nobody, or it is an agent.
