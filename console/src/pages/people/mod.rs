@@ -69,6 +69,9 @@ struct PeoplePage {
 struct ErasePage {
     shell: PageShell,
     person: PersonView,
+    /// The name, or the id of a person without one.
+    name: String,
+    page: String,
     /// Whether it is whoever looks at it.
     is_own: bool,
     action: String,
@@ -261,6 +264,8 @@ pub async fn confirm_erase(
         shell: signed_in.shell(t!("Erase data")),
         is_own: signed_in.caller.id == person.id,
         action: path_of("erase", &person.id),
+        name: one::name(&person).to_owned(),
+        page: page_of(&person.id),
         person,
     })
 }

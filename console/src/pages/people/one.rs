@@ -107,7 +107,7 @@ struct DisablePage {
 }
 
 /// The name of a person for people: the name, or the id.
-fn name(person: &PersonView) -> &str {
+pub(super) fn name(person: &PersonView) -> &str {
     if person.name.is_empty() {
         &person.id
     } else {
