@@ -46,7 +46,7 @@ const PLACES: &[&[NavigationPlace]] = &[
     ],
     &[
         place(text!("Keys"), "/keys", rights::SEE_KEYS),
-        place(text!("People"), "/people", rights::SEE_PEOPLE),
+        place(text!("People"), "/people", rights::SEE_PEOPLE).with(&["/invite-people"]),
         place(text!("Teams"), "/teams", rights::SEE_TEAMS).with(&["/budgets", "/nearly-spent"]),
     ],
     &[
@@ -213,6 +213,7 @@ mod tests {
     fn a_page_is_at_one_place() {
         for (path, want) in [
             ("/", "Overview"),
+            ("/invite-people", "People"),
             ("/teams/blue", "Teams"),
             ("/budgets", "Teams"),
             ("/drafts/d1/model", "Publish"),

@@ -149,9 +149,9 @@ fn show_key(
     let revision = fields.get("revision").to_owned();
     form_page(
         &TeamBudgetPage {
-            shell: signed_in.shell(t!("Budget of the key")),
+            shell: signed_in.shell(t!("Budget of {key}", key = name_of(key))),
             crumbs: vec![(t!("Keys").into_owned(), "/keys".to_owned()), (name_of(key).to_owned(), back.clone())],
-            text: t!("What this key may spend, at most its team’s own budget. An empty field: no bound of its own.").into_owned(),
+            text: t!("What this key may spend, at most its team’s own budget. An empty field: no limit of its own.").into_owned(),
             action: format!("{back}/budget"),
             back,
             hidden: vec![("revision", revision)],

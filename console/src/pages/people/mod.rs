@@ -33,7 +33,7 @@ const ROWS: u16 = 50;
 const ERASURES: u16 = 20;
 /// The roles that people have. Agents are added on the page Settings.
 const ROLES: [(&str, &str); 3] = [
-    ("member", text!("Member: sees what is their own")),
+    ("member", text!("Member: sees their own")),
     ("viewer", text!("Viewer: sees everything, changes nothing")),
     ("admin", text!("Admin: may do everything")),
 ];

@@ -47,10 +47,14 @@ pub async fn confirm_leave(
     let person = asked.get("person").to_owned();
     let name = names::person(&state, &signed_in.caller, &person).await?;
     page(&Confirm {
-        shell: signed_in.shell(t!("Take the member out?")),
+        shell: signed_in.shell(t!(
+            "Take {person} out of {team}?",
+            person = name.text,
+            team = team.name
+        )),
         crumb: (team.name.clone(), path_of(&id, "")),
         text: t!(
-            "{person} makes no more keys of {team}. Keys that were made stay: disable those too where that is meant.",
+            "{person} can make no more keys of {team}. Keys made before go on working: disable them too if they are to stop.",
             person = name.text,
             team = team.name
         ),
