@@ -9,9 +9,10 @@ use trilane::limits::{SubjectKind, member_parts};
 use super::form::Fields;
 use super::me::sums;
 use super::nearly_spent::path_of;
+use super::owner_field::{OwnerField, is_search};
 use super::{
-    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
-    text,
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
+    form_page, text,
 };
 use crate::cases::ConsoleState;
 use crate::cases::budgets::{self, BudgetBody};
@@ -44,6 +45,8 @@ struct BudgetsPage {
     lines: Vec<BudgetLine>,
     next: Option<String>,
     may_change: bool,
+    /// The field of the id: teams and people.
+    whose: OwnerField,
     fields: Fields,
     problems: FieldProblems,
     kinds: Vec<(&'static str, Cow<'static, str>)>,
@@ -89,6 +92,7 @@ async fn show(
             id: of.id,
         });
     }
+    let whose = teams_and_people(state, signed_in, &fields, &problems).await?;
     let failed = !problems.is_empty();
     form_page(
         &BudgetsPage {
@@ -96,12 +100,30 @@ async fn show(
             lines,
             next: found.next,
             may_change: signed_in.caller.may(rights::CHANGE_BUDGETS),
+            whose,
             fields,
             problems,
             kinds: vec![("team", t!("A team")), ("owner", t!("An owner of keys"))],
         },
         failed,
     )
+}
+
+/// The field of the id, which offers teams first and then people.
+async fn teams_and_people(
+    state: &ConsoleState,
+    signed_in: &SignedIn,
+    fields: &Fields,
+    problems: &FieldProblems,
+) -> Result<OwnerField, PageProblem> {
+    let caller = &signed_in.caller;
+    let team = ("id", SubjectKind::Team, "");
+    let person = ("id", SubjectKind::Owner, "");
+    let mut whose = OwnerField::of(state, caller, team, fields, problems).await?;
+    let people = OwnerField::of(state, caller, person, fields, problems).await?;
+    whose.offered.choices.extend(people.offered.choices);
+    whose.offered.has_more |= people.offered.has_more;
+    Ok(whose)
 }
 
 /// All budgets of members, owners and teams.
@@ -115,6 +137,9 @@ pub async fn list(Visit { state, signed_in }: Visit, asked: Fields) -> PageResul
 pub async fn save(sent: SignedForm) -> PageResult {
     let (state, signed_in, fields) = sent.parts();
     let mut problems = FieldProblems::default();
+    if is_search(&fields) {
+        return show(&state, &signed_in, None, fields, problems).await;
+    }
     let id = fields.get("id");
     if id.is_empty() {
         problems.push("id", text!("is missing"));
