@@ -10,6 +10,7 @@ use super::form::Fields;
 use super::me::sums;
 use super::nearly_spent::path_of;
 use super::owner_field::{OwnerField, is_search};
+use super::people::page_of;
 use super::{
     FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
     form_page, text,
@@ -29,6 +30,8 @@ struct BudgetLine {
     kind: SubjectKind,
     id: String,
     name: Name,
+    /// The page of the team or the person.
+    page: String,
     per_day: ShownAmount,
     per_month: ShownAmount,
     today: ShownAmount,
@@ -89,6 +92,10 @@ async fn show(
             this_month: sums(&spent.this_month),
             kind: of.kind,
             name: names.of(of.kind, &of.id),
+            page: match of.kind {
+                SubjectKind::Team => format!("/teams/{}", text::in_path(&of.id)),
+                _ => page_of(&of.id),
+            },
             id: of.id,
         });
     }
