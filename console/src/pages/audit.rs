@@ -22,6 +22,8 @@ const ACTIONS: &[(&str, &str)] = &[
     ("budget.change", text!("Budget changed")),
     ("client.approve", text!("Client let in")),
     ("client.deny", text!("Client refused")),
+    ("client.sign-in", text!("Client signed in")),
+    ("client.sign-out", text!("Client signed out")),
     (
         "client_settings.change",
         text!("Claude Code’s settings changed"),
