@@ -22,7 +22,7 @@ const ROWS: u16 = 50;
 
 /// The filters of requests, beside time, status and outcome.
 const FILTERS: [(&str, &str); 6] = [
-    ("key", text!("Key (its id)")),
+    ("key", text!("Key id")),
     ("owner", text!("Owner")),
     ("team", text!("Team")),
     ("group", text!("Group")),

@@ -34,7 +34,7 @@ pub const GROUPINGS: [(&str, &str); 3] = [
 
 /// The columns that rows can be filtered by.
 pub const FILTERS: [(&str, &str); 6] = [
-    ("key", text!("Key (its id)")),
+    ("key", text!("Key id")),
     ("owner", text!("Owner")),
     ("team", text!("Team")),
     ("group", text!("Group")),
