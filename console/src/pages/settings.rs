@@ -21,7 +21,7 @@ use crate::cases::rights;
 use crate::cases::webhooks::{self, NewWebhookBody, WebhookView};
 use crate::cases::{ApiProblem, ConsoleState};
 use crate::cases::{documents, storage};
-use crate::language::{Language, choices};
+use crate::language::{Language, choices, list as listed};
 use crate::webhooks::kind::WebhookKind;
 use crate::webhooks::sender::SIGNATURE;
 
@@ -40,6 +40,12 @@ const KINDS: [(&str, &str); 4] = [
 fn kind_title(kind: &WebhookKind) -> &'static str {
     let found = KINDS.iter().find(|(name, _)| *name == kind.name());
     found.map_or("", |(_, title)| *title)
+}
+
+/// The percents at which a receiver is told.
+fn percents(thresholds: &[u32]) -> String {
+    let each = thresholds.iter().map(|percent| format!("{percent} %"));
+    listed(&each.collect::<Vec<String>>())
 }
 
 /// An Envoy, in a line.
@@ -190,12 +196,16 @@ pub async fn enrol(Path(id): Path<String>, sent: SignedForm) -> PageResult {
 }
 
 /// Asks whether an Envoy's agent is to be revoked.
-pub async fn confirm_revoke(signed_in: SignedIn, Path(id): Path<String>) -> PageResult {
+pub async fn confirm_revoke(
+    Visit { state, signed_in }: Visit,
+    Path(id): Path<String>,
+) -> PageResult {
     signed_in.caller.must(rights::CHANGE_ENVOYS)?;
+    let envoy = envoys::get(&state, &signed_in.caller, &id).await?;
     page(&Confirm {
-        shell: signed_in.shell(t!("Revoke {name}?", name = id)),
+        shell: signed_in.shell(t!("Revoke {name}?", name = envoy.name)),
         crumb: (t!("Settings").into_owned(), "/settings".to_owned()),
-        text: t!("Its agent may do nothing any more. The Envoy goes on with the document and the keys that it has; what it has sent stays.").into_owned(),
+        text: t!("Its agent is cut off from this console at once. The Envoy itself runs on with the document and the keys it has. Usage it has sent is kept.").into_owned(),
         action: format!("/envoys/{id}/revoke"),
         hidden: Vec::new(),
         button: text!("Revoke"),

@@ -75,7 +75,7 @@ PAGES: list[tuple[str, str, str]] = [
     ("search", "/search", "admin"),
     ("search-several", "/search?text=a", "admin"),
     ("settings", "/settings", "admin"),
-    ("settings-revoke", "/envoys/edge-1/revoke", "admin"),
+    ("settings-revoke", "/envoys/edge-2/revoke", "admin"),
     ("identity-provider-new", "/new-identity-provider", "admin"),
     ("usage", "/usage", "admin"),
     ("usage-by-owner-and-model", "/usage?by=owner&then=model", "admin"),

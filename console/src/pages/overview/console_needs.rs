@@ -8,8 +8,8 @@ use crate::cases::paging::PageParams;
 use crate::cases::storage::{self, StorageView};
 use crate::cases::webhooks::{self, WebhookView};
 use crate::cases::{Caller, ConsoleState};
-use crate::pages::PageProblem;
 use crate::pages::text::{bytes, utc};
+use crate::pages::{PageProblem, notice_failure};
 use crate::timestamp;
 
 /// The receivers of notices that are looked at: there are no more.
@@ -48,7 +48,7 @@ fn undelivered(of: &WebhookView) -> Option<Need> {
             "The latest notice to {receiver} did not arrive ({moment}): {problem}.",
             receiver = of.url.trim_start_matches("mailto:"),
             moment = utc(&failure.at),
-            problem = failure.problem.trim_end_matches('.')
+            problem = notice_failure(&failure.problem).trim_end_matches('.')
         ),
         path: "/settings#notices".to_owned(),
         link: t!("Notices"),
