@@ -28,14 +28,17 @@ const COUNTS: [(&str, &str); 4] = [
     ("requests", text!("Requests")),
     ("input", text!("Input tokens")),
     ("output", text!("Output tokens")),
-    ("images", text!("Images")),
+    (IMAGES, text!("Images")),
 ];
+/// The count that is shown where it is not zero: few models make images.
+const IMAGES: &str = "images";
 
 /// A row of a part, or the sum of all.
 struct StatementRow {
     name: Name,
     charge: String,
-    counts: Vec<String>,
+    /// The counts, each with its title.
+    counts: Vec<(Cow<'static, str>, String)>,
 }
 
 /// The statement by one property.
@@ -58,7 +61,6 @@ struct StatementPage {
     is_over: bool,
     is_empty: bool,
     total: StatementRow,
-    facts: Vec<(Cow<'static, str>, String)>,
     estimated: String,
     parts: Vec<StatementPart>,
     usage: String,
@@ -67,10 +69,6 @@ struct StatementPage {
 }
 
 impl StatementPage {
-    fn counts(&self) -> [Cow<'static, str>; COUNTS.len()] {
-        COUNTS.map(|(_, title)| translated(title))
-    }
-
     /// The team or person that it is of.
     fn subject(&self) -> Markup {
         match (&self.owner, &self.team) {
@@ -112,12 +110,15 @@ fn path(page: &str, asked: &StatementParams) -> String {
     text::path_with(page, &pairs)
 }
 
-fn row(name: Name, views: &[UsageView]) -> StatementRow {
-    let counts = COUNTS.map(|(name, _)| text::count(count(views, name)));
+fn row(name: Name, views: &[UsageView], has_images: bool) -> StatementRow {
+    let shown = COUNTS
+        .into_iter()
+        .filter(|(of, _)| has_images || *of != IMAGES);
+    let counts = shown.map(|(of, title)| (translated(title), text::count(count(views, of))));
     StatementRow {
         name,
         charge: charges(views).exact,
-        counts: counts.to_vec(),
+        counts: counts.collect(),
     }
 }
 
@@ -128,6 +129,7 @@ fn part(
     column: &str,
     views: Vec<UsageView>,
     names: &Names,
+    has_images: bool,
 ) -> StatementPart {
     let mut groups: Vec<Vec<UsageView>> = Vec::new();
     for view in views {
@@ -153,7 +155,7 @@ fn part(
         let value = value.map_or("", String::as_str);
         let name = SubjectKind::named(column)
             .map_or_else(|| Name::of_itself(value), |kind| names.of(kind, value));
-        row(name, group)
+        row(name, group, has_images)
     });
     StatementPart {
         title,
@@ -183,12 +185,14 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         .iter()
         .filter(|view| view.estimated_charge != "0");
     let estimated = estimated.map(|view| (view.currency.as_str(), view.estimated_charge.as_str()));
+    let has_images = count(&found.totals, IMAGES) > 0;
     let mut parts = vec![part(
         t!("By model"),
         t!("Model"),
         "model",
         found.models,
         &names,
+        has_images,
     )];
     if asked.owner.is_none() {
         parts.push(part(
@@ -197,15 +201,24 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
             "owner",
             found.owners,
             &names,
+            has_images,
         ));
     }
-    parts.push(part(t!("By key"), t!("Key"), "key", found.keys, &names));
+    parts.push(part(
+        t!("By key"),
+        t!("Key"),
+        "key",
+        found.keys,
+        &names,
+        has_images,
+    ));
     parts.push(part(
         t!("By day"),
         t!("Day (UTC)"),
         "day",
         found.days,
         &names,
+        has_images,
     ));
     let usage = {
         let mut pairs = vec![("month", asked.month.as_str())];
@@ -221,10 +234,7 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         is_over: found.is_over,
         estimated: ShownAmount::sum(estimated).exact,
         is_empty: found.totals.is_empty(),
-        facts: COUNTS
-            .map(|(name, title)| (translated(title), text::count(count(&found.totals, name))))
-            .to_vec(),
-        total: row(Name::default(), &found.totals),
+        total: row(Name::default(), &found.totals, has_images),
         parts,
         usage,
         csv: path("/statement.csv", &asked),

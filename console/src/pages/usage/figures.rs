@@ -25,6 +25,8 @@ pub enum UsageFigure {
 /// A figure, with its parts below it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FigureCell {
+    /// The title of its column.
+    pub title: &'static str,
     /// The figure.
     pub text: ShownAmount,
     /// Parts of it, or where it comes from.
@@ -122,6 +124,7 @@ impl UsageFigure {
             }
         };
         FigureCell {
+            title: self.title(),
             is_bad: self == Self::Count(Measure::Failed) && text.text != "0",
             text,
             parts,
