@@ -80,7 +80,7 @@ pub struct Chart {
     pub summary: String,
     /// The currency of its amounts; `None`: it counts.
     pub currency: Option<String>,
-    /// The series, the largest first.
+    /// The series, from below.
     pub series: Vec<Series>,
     /// The bars.
     pub bars: Vec<Bar>,
@@ -115,6 +115,29 @@ pub fn stacked(
     periods: &[String],
     values: &Values,
 ) -> Option<Chart> {
+    in_order(title, unit, periods, values, &ranked(values))
+}
+
+/// Draws values over these periods, with series in the order and the colours that they have in the chart of `first`; `None` if
+/// there is nothing to draw.
+pub fn stacked_as(
+    title: impl Into<String>,
+    unit: &Unit,
+    periods: &[String],
+    values: &Values,
+    first: &Values,
+) -> Option<Chart> {
+    let own = ranked(values);
+    let mut names = ranked(first);
+    names.retain(|name| own.contains(name));
+    let others = own.iter().filter(|name| !names.contains(name));
+    let others: Vec<&str> = others.copied().collect();
+    names.extend(others);
+    in_order(title, unit, periods, values, &names)
+}
+
+/// The names of the series that have something, the largest first.
+fn ranked(values: &Values) -> Vec<&str> {
     let mut totals: BTreeMap<&str, Sum> = BTreeMap::new();
     for ((_, name), value) in values {
         totals.entry(name).or_default().add(value.value());
@@ -122,8 +145,7 @@ pub fn stacked(
     let mut totals: Vec<(&str, Sum)> = totals.into_iter().collect();
     totals.retain(|(_, total)| !total.is_zero());
     totals.sort_by_key(|(_, total)| core::cmp::Reverse(total.value()));
-    let names: Vec<&str> = totals.into_iter().map(|(name, _)| name).collect();
-    in_order(title, unit, periods, values, &names)
+    totals.into_iter().map(|(name, _)| name).collect()
 }
 
 /// Draws values over these periods, with series in this order; `None` if there is nothing to draw.
@@ -252,11 +274,11 @@ fn share(part: Amount, whole: Amount) -> u64 {
     u64::try_from(share).map_or(WHOLE, |share| share.min(WHOLE))
 }
 
-/// The next 1, 2 or 5 with zeros.
+/// The next 1, 2, 3, 4, 6 or 8 with zeros: the greatest bar fills half of the height at least.
 fn round_up(value: Amount) -> Amount {
     let mut one = 1_u128;
     loop {
-        for factor in [1, 2, 5] {
+        for factor in [1, 2, 3, 4, 6, 8] {
             match one.checked_mul(factor).map(Amount::of_units) {
                 Some(step) if step >= value => return step,
                 Some(_) => {}
@@ -312,16 +334,16 @@ mod tests {
                     .collect()
             })
             .collect();
-        // The upper end is 10; what is in no period is not drawn.
+        // The upper end is 6; what is in no period is not drawn.
         let want = [
-            vec![("s1", 600, 400), ("s2", 400, 200)],
+            vec![("s1", 333, 667), ("s2", 0, 333)],
             vec![],
-            vec![("s2", 900, 100)],
+            vec![("s2", 833, 167)],
             vec![],
         ];
         assert_eq!(shown, want);
         assert!(chart.only_bar().is_none());
-        assert_eq!(chart.top.text, "$10.00");
+        assert_eq!(chart.top.text, "$6.00");
         let values = chart.bars[0].values.iter().map(|of| of.text.as_str());
         assert!(values.eq(["$4.00", "$2.00"]));
         assert_eq!(chart.summary, "$7.00 from 1 to 4: a $4.00, b $3.00.");
@@ -366,6 +388,19 @@ mod tests {
     }
 
     #[test]
+    fn a_second_chart_has_the_colours_of_the_first() {
+        let first = values(&[("1", "a", "3"), ("1", "b", "2")]);
+        let second = values(&[("1", "b", "9"), ("1", "c", "5"), ("1", "a", "1")]);
+        let periods = ["1".to_owned()];
+        let chart = stacked_as("Tokens", &Unit::Count, &periods, &second, &first);
+        let series = chart.expect("something to draw").series;
+        let shown = series
+            .iter()
+            .map(|of| (of.name.as_str(), of.class.as_str()));
+        assert!(shown.eq([("a", "s1"), ("b", "s2"), ("c", "s3")]));
+    }
+
+    #[test]
     fn nothing_is_no_chart() {
         assert!(draw(&["1"], &[]).is_none());
         assert!(draw(&["1"], &[("1", "a", "0")]).is_none());
@@ -375,11 +410,11 @@ mod tests {
     #[test]
     fn upper_ends() {
         for (value, want) in [
-            ("0.0003", "0.0005"),
+            ("0.00031", "0.0004"),
             ("1", "1"),
             ("1.01", "2"),
-            ("2.5", "5"),
-            ("51", "100"),
+            ("2.5", "3"),
+            ("51", "60"),
             ("9000", "10000"),
         ] {
             let value = Amount::read(value).expect("a number");

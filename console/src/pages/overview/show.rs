@@ -54,6 +54,8 @@ struct OverviewPage {
     range: OverviewRange,
     /// The beginning of the range, as RFC 3339.
     since: String,
+    /// The day with which it begins, if it begins with a day.
+    day: Option<String>,
     part: String,
     /// `None`: too many keys were used in this time to rank them.
     keys: Option<Vec<TopKey>>,
@@ -188,6 +190,7 @@ pub async fn show(Visit { state, signed_in }: Visit, RawQuery(query): RawQuery) 
         keys: top_keys(&state, caller, &charts, &since).await?,
         keys_path: text::path_with("/usage", &[("by", "key"), ("since", &since)]),
         charts,
+        day: (!since.contains('T')).then(|| since.clone()),
         since: periods::at(&since).map_or(since, timestamp::text),
     })
 }

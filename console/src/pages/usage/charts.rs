@@ -56,6 +56,8 @@ pub async fn charts(
             let mut currencies: Vec<&str> = rows.iter().map(|row| row.currency.as_str()).collect();
             currencies.sort_unstable();
             currencies.dedup();
+            // A model has the same colour in each of these charts.
+            let mut first: Option<Values> = None;
             for currency in currencies
                 .into_iter()
                 .filter(|currency| !currency.is_empty())
@@ -63,26 +65,49 @@ pub async fn charts(
                 let values = values(&rows, column, series, ChartMeasure::Charges(currency));
                 let unit = Unit::Money(currency.to_owned());
                 let title = t!("Spend by {period} and model", period = name);
-                charts.extend(drawn(title, &unit, &periods, values));
+                charts.extend(drawn(
+                    title,
+                    &unit,
+                    &periods,
+                    values.as_ref(),
+                    first.as_ref(),
+                ));
+                first = first.or(values);
             }
             let values = values(&rows, column, series, ChartMeasure::Tokens);
             let title = t!("Tokens by {period} and model", period = name);
-            charts.extend(drawn(title, &Unit::Count, &periods, values));
+            charts.extend(drawn(
+                title,
+                &Unit::Count,
+                &periods,
+                values.as_ref(),
+                first.as_ref(),
+            ));
         } else {
             let title = match series {
                 "outcome" => t!("Requests by {period} and how they ended", period = name),
                 _ => t!("Requests by {period} and account", period = name),
             };
             let values = values(&rows, column, series, ChartMeasure::Requests);
-            charts.extend(drawn(title, &Unit::Count, &periods, values));
+            charts.extend(drawn(title, &Unit::Count, &periods, values.as_ref(), None));
         }
     }
     Ok(charts)
 }
 
 /// A charge that cannot be read is not drawn.
-fn drawn(title: String, unit: &Unit, periods: &[String], values: Option<Values>) -> Option<Chart> {
-    chart::stacked(title, unit, periods, &values?)
+fn drawn(
+    title: String,
+    unit: &Unit,
+    periods: &[String],
+    values: Option<&Values>,
+    first: Option<&Values>,
+) -> Option<Chart> {
+    let values = values?;
+    match first {
+        Some(first) => chart::stacked_as(title, unit, periods, values, first),
+        None => chart::stacked(title, unit, periods, values),
+    }
 }
 
 /// The measure that a chart sums.
