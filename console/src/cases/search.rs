@@ -17,7 +17,7 @@ use crate::store::requests::RequestPlace;
 use crate::store::{name_search, request_ids, requests};
 
 /// The most finds of each kind.
-const MOST: u16 = 20;
+pub const MOST: u16 = 20;
 /// The longest text, in bytes.
 const LONGEST: usize = 256;
 

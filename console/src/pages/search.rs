@@ -11,7 +11,7 @@ use crate::cases::search::{self, SearchParams, SearchView};
 use crate::pages::form::Fields;
 use crate::pages::keys::{key_of_value, name_of, path_of};
 use crate::pages::requests::RequestRow;
-use crate::pages::text::{in_path, path_with};
+use crate::pages::text::{in_path, path_with, utc};
 use crate::pages::{PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, page};
 use crate::secret;
 
@@ -35,6 +35,8 @@ struct FoundKind {
     finds: Vec<Find>,
     /// The page that has more of them.
     more: Option<String>,
+    /// Whether there may be more, of which no page has all.
+    is_cut: bool,
 }
 
 #[derive(Template)]
@@ -111,11 +113,13 @@ async fn kinds(
         wanted.all(SubjectKind::Owner, key.owner.as_deref());
     }
     wanted.all(SubjectKind::Group, found.groups.iter().map(String::as_str));
+    let of_models = found.models.iter().map(|of| of.group.as_str());
+    wanted.all(SubjectKind::Group, of_models);
     let names = wanted.find(state, caller).await?;
     let requests = RequestRow::all(state, caller, &found.requests).await?;
     let requests = requests.into_iter().map(|row| Find {
         path: row.path,
-        text: row.at,
+        text: utc(&row.at),
         said: format!("{} {}", row.model, row.state.1),
     });
     let keys = found.keys.iter().map(|key| Find {
@@ -144,13 +148,18 @@ async fn kinds(
     let models = found.models.into_iter().map(|of| Find {
         path: format!("/groups/{}", in_path(&of.group)),
         text: of.id,
-        said: t!("in the group {group}", group = of.group),
+        said: t!("in the group {group}", group = names.group(&of.group).text),
     });
     let more_keys = path_with("/keys", &[("search", text)]);
     let kind = |title, finds: Vec<Find>| FoundKind {
         title,
         finds,
         more: None,
+        is_cut: false,
+    };
+    let named_kind = |title, finds: Vec<Find>| FoundKind {
+        is_cut: finds.len() >= usize::from(search::MOST),
+        ..kind(title, finds)
     };
     let kinds = [
         kind(
@@ -165,10 +174,10 @@ async fn kinds(
             more: found.has_more_keys.then_some(more_keys),
             ..kind(text!("Keys"), keys.collect())
         },
-        kind(text!("People"), people.collect()),
-        kind(text!("Teams"), teams.collect()),
-        kind(text!("Groups"), groups.collect()),
-        kind(text!("Models"), models.collect()),
+        named_kind(text!("People"), people.collect()),
+        named_kind(text!("Teams"), teams.collect()),
+        named_kind(text!("Groups"), groups.collect()),
+        named_kind(text!("Models"), models.collect()),
     ];
     let has_some = |kind: &FoundKind| !kind.finds.is_empty() || kind.more.is_some();
     Ok(kinds.into_iter().filter(has_some).collect())
@@ -191,6 +200,7 @@ mod tests {
                 })
                 .collect(),
             more: more.map(str::to_owned),
+            is_cut: false,
         };
         for (kinds, want) in [
             (vec![], None),
