@@ -37,19 +37,18 @@ pub struct FigureCell {
 
 impl UsageFigure {
     /// The columns for rows that add up to `totals`: the usual ones with those that have something nobody should overlook, or all
-    /// except rare ones that are empty.
+    /// except amounts and rare ones that are empty.
     pub fn shown(totals: &[UsageView], is_wide: bool) -> Vec<Self> {
         let has = |measure: &Measure| count(totals, measure.name()) > 0;
-        let sees_costs = totals.iter().any(|view| view.cost.is_some());
         let has_costs = totals.iter().any(has_cost);
         let mut shown = vec![Self::Charge];
-        if is_wide {
+        if is_wide && !estimated(totals).is_empty() {
             shown.push(Self::EstimatedCharge);
         }
-        if is_wide && sees_costs {
+        if is_wide && has_costs {
             shown.push(Self::CostedCharge);
         }
-        if has_costs || (is_wide && sees_costs) {
+        if has_costs {
             shown.extend([Self::Cost, Self::Margin]);
         }
         let measures = Measure::ALL.into_iter().filter(|measure| {
@@ -284,14 +283,17 @@ mod tests {
             "Charge, Requests, Input tokens, Output tokens"
         );
         let wide = titles(&[of.clone()], true);
-        assert!(
-            wide.starts_with("Charge, Estimated charge, Requests, Complete"),
-            "{wide}"
-        );
+        assert!(wide.starts_with("Charge, Requests, Complete"), "{wide}");
         assert!(
             !wide.contains("Cost") && !wide.contains("searches"),
             "{wide}"
         );
+        let estimated = UsageView {
+            estimated_charge: "1".to_owned(),
+            ..of.clone()
+        };
+        let wide = titles(&[estimated], true);
+        assert!(wide.starts_with("Charge, Estimated charge"), "{wide}");
         let output = UsageFigure::Count(Measure::Output);
         assert_eq!(
             output.cell(&[of.clone()], false).parts,
