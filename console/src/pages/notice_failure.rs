@@ -1,4 +1,4 @@
-//! Why a notice did not arrive, in the language of a page. It is kept in English, as it was told when it happened.
+//! Reasons that a notice did not arrive, in the language of a page. They are kept in English, as they were told when it happened.
 
 use std::borrow::Cow;
 

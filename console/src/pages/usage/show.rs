@@ -139,8 +139,10 @@ struct UsagePage {
 }
 
 impl UsagePage {
-    fn filters(&self) -> [(&'static str, &'static str); FILTERS.len()] {
-        FILTERS
+    fn filters(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let is_everybodys = self.is_everybodys;
+        let filters = FILTERS.into_iter();
+        filters.filter(move |(name, _)| is_everybodys || !["owner", "account"].contains(name))
     }
 }
 
