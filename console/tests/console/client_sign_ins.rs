@@ -199,7 +199,7 @@ on_both! {
 
         let typed = user_code.to_lowercase().replace('-', " ");
         let page = get(&console.api, &format!("/device?user_code={}", typed.replace(' ', "+")), &console.cookie).await.text;
-        assert!(page.contains(&user_code) && page.contains("Claude Code") && page.contains("Blue, group g"), "{page}");
+        assert!(page.contains(&user_code) && page.contains("Claude Code") && page.contains("Blue, group G"), "{page}");
         assert_eq!(error(&console.poll(&device_code).await).1, "slow_down", "to look approves nothing");
         assert_eq!(console.decide(&user_code, "blue/g", "approve").await.status, StatusCode::SEE_OTHER);
         let tokens = console.poll(&device_code).await.expect(200);

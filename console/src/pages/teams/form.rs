@@ -50,10 +50,14 @@ impl TeamForm {
             is_new,
             fields,
             problems,
-            groups: t!(
-                "Ids with commas between. There are: {ids}.",
-                ids = groups.join(", ")
-            ),
+            groups: if groups.is_empty() {
+                t!("Ids with commas between. There are none yet.").into()
+            } else {
+                t!(
+                    "Ids with commas between. There are: {ids}.",
+                    ids = groups.join(", ")
+                )
+            },
             budget_hint: limit_fields::budget_hint(&currency::current()),
             names: FIELDS.to_vec(),
             numbers,
