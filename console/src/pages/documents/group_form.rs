@@ -25,7 +25,7 @@ use crate::pages::{
 use crate::vendors::{api_style, styles};
 
 /// The entries of Mixed groups, with the protocol that they take.
-const ENTRIES: [(&str, &str); 3] = [
+pub(super) const ENTRIES: [(&str, &str); 3] = [
     ("responses", "A"),
     ("vb_messages", "B"),
     ("vc_generate_content", "C"),
@@ -57,6 +57,8 @@ struct EntryFields {
 struct SourceFields {
     value: String,
     id: String,
+    /// The name for people; empty for none.
+    name: String,
     multiplier: String,
     is_set: bool,
     extra_name: String,
@@ -191,6 +193,7 @@ fn entries(document: &Value, fields: &Fields) -> Vec<EntryFields> {
                 models: models.collect(),
                 is_set: fields.all("source").any(|set| set == value),
                 extra: fields.get(&extra_name).to_owned(),
+                name: text_at(group, "name").to_owned(),
                 multiplier: text_at(group, "multiplier").to_owned(),
                 extra_name,
                 value,

@@ -6,6 +6,7 @@ use rust_decimal::Decimal;
 use serde_json::Value;
 use trilane::money::Price;
 
+use super::group_form::ENTRIES;
 use super::members::{GATES, PRICES};
 use super::{items, text_at};
 use crate::entry_sources::{EntrySource, entry_sources, source_of};
@@ -34,8 +35,11 @@ pub struct GroupShown {
 
 /// A source of an entry of a Mixed group.
 pub struct EntryShown {
-    pub name: String,
+    /// The API style of the requests that it takes.
+    pub style: String,
     pub source: String,
+    /// The name of the source, or its id where it has none.
+    pub source_name: String,
     pub extra: String,
     /// Source × extra.
     pub total: String,
@@ -46,6 +50,7 @@ pub struct EntryShown {
 pub struct ModelShown {
     pub id: String,
     pub name: String,
+    /// The API style of its entry; empty where it has none.
     pub entry: String,
     /// The source that it names.
     pub source: String,
@@ -137,6 +142,15 @@ fn shown(document: &Value, group: &Value) -> GroupShown {
     }
 }
 
+/// The API style of an entry; the name of one that is not known.
+fn entry_style(name: &str) -> String {
+    let known = ENTRIES.iter().find(|(entry, _)| *entry == name);
+    known.map_or_else(
+        || name.to_owned(),
+        |(_, protocol)| translated(api_style(protocol)).into_owned(),
+    )
+}
+
 fn find<'a>(document: &'a Value, group: &str) -> Option<&'a Value> {
     items(document, "groups")
         .iter()
@@ -151,14 +165,21 @@ fn entry(document: &Value, name: &str, of: &Value) -> Vec<EntryShown> {
         } else {
             extra
         };
-        let factor = find(document, &source).map_or("", |group| text_at(group, "multiplier"));
+        let found = find(document, &source);
+        let factor = found.map_or("", |group| text_at(group, "multiplier"));
+        let source_name = found.map_or("", |group| text_at(group, "name"));
         let total = factor
             .parse::<Decimal>()
             .ok()
             .zip(extra.parse::<Decimal>().ok())
             .and_then(|(a, b)| a.checked_mul(b));
         EntryShown {
-            name: name.to_owned(),
+            style: entry_style(name),
+            source_name: if source_name.is_empty() {
+                source.clone()
+            } else {
+                source_name.to_owned()
+            },
             source,
             extra,
             total: total.map_or_else(String::new, four_places),
@@ -259,7 +280,7 @@ fn model(document: &Value, group: &Value, of: &Value) -> ModelShown {
     let name = text_at(own, "display_name");
     ModelShown {
         name: if name == id { "" } else { name }.to_owned(),
-        entry: text_at(of, "entry").to_owned(),
+        entry: entry_style(text_at(of, "entry")),
         source: text_at(of, "source").to_owned(),
         origin: source_of(group, of)
             .filter(|source| find(document, source).is_some())
@@ -338,10 +359,13 @@ mod tests {
         for entry in &mixed.entries {
             let product = of(&entry.source).multiplier.parse::<Decimal>().unwrap()
                 * entry.extra.parse::<Decimal>().unwrap();
-            assert_eq!(entry.total.parse(), Ok(product), "{}", entry.name);
+            assert_eq!(entry.total.parse(), Ok(product), "{}", entry.style);
             let (_, places) = entry.total.split_once('.').unwrap();
-            assert!(places.len() == 4, "{}: {}", entry.name, entry.total);
+            assert!(places.len() == 4, "{}: {}", entry.style, entry.total);
         }
+        let taken = mixed.entries.first().unwrap();
+        assert_eq!(taken.source_name, of(&taken.source).name);
+        assert!(taken.style.ends_with("-style"), "{}", taken.style);
         let behind = mixed.models.first().unwrap();
         assert!(!behind.input.is_empty(), "its source's price");
     }
