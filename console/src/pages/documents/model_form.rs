@@ -178,10 +178,10 @@ fn is_price_typed(model: &Map<String, Value>, fields: &Fields) -> bool {
 fn hint(price: &str) -> Cow<'static, str> {
     match price {
         "cache_read" => {
-            t!("Empty: what is read from a cache is charged as input, and the ledger says so.")
+            t!("Empty: cache reads are charged as input, and the ledger notes it.")
         }
         "cache_write_5m" => {
-            t!("Empty: what is written to a cache is charged as input, and the ledger says so.")
+            t!("Empty: cache writes are charged as input, and the ledger notes it.")
         }
         _ => Cow::default(),
     }
