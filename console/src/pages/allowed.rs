@@ -4,12 +4,12 @@ use super::ShownAmount;
 use crate::allowance::KeyAllowance;
 use crate::language;
 
-/// On what terms members make keys: `Group mixed; at most 20.00 a month each, 40.00 with all keys; for 90 days
+/// On what terms members make keys: `Group: mixed; at most 20.00 a month each, 40.00 with all keys; for 90 days
 /// at most.`
 pub fn terms(allowance: &KeyAllowance) -> String {
     let mut all = vec![match allowance.groups.as_slice() {
-        [only] => t!("Group {name}", name = only),
-        groups => t!("Groups {names}", names = language::list(groups)),
+        [only] => t!("Group: {name}", name = only),
+        groups => t!("Groups: {names}", names = language::list(groups)),
     }];
     let models = allowance.models.as_ref();
     all.extend(models.map(|models| t!("models {names}", names = language::list(models))));

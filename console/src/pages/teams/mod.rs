@@ -284,7 +284,7 @@ pub async fn confirm_remove(
     signed_in.caller.must(rights::CHANGE_TEAMS)?;
     let team = find(&state, &signed_in, &id).await?;
     page(&Confirm {
-        shell: signed_in.shell(t!("Remove the team?")),
+        shell: signed_in.shell(t!("Remove the team {team}?", team = team.name)),
         crumb: (team.name.clone(), path_of(&id, "")),
         text: t!(
             "{team} loses its members, who can make no more keys of it. Keys made before go on working, and its budget still holds for them.",
