@@ -154,7 +154,7 @@ def test_a_server_of_ones_own_by_a_choice(tmp_path: Path, chromium: Browsers) ->
             page.get_by_role("link", name="Add an address of your own").click()
             page.get_by_label("Base address").fill("https://models.invalid/v1")
             page.get_by_label("It asks for no credential").check()
-            page.get_by_text("Proxy and authorities").click()
+            page.get_by_text("Proxy and certificates").click()
             page.get_by_label("File of authorities").fill("own.pem")
             page.get_by_role("button", name="Test and go on").click()
             page.get_by_role("alert").get_by_text("only the gateway can check").wait_for()
