@@ -12,8 +12,8 @@ use super::nearly_spent::path_of;
 use super::owner_field::{OwnerField, is_search};
 use super::people::page_of;
 use super::{
-    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
-    form_page, text,
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit,
+    currency, done, form_page, limit_fields, text,
 };
 use crate::cases::ConsoleState;
 use crate::cases::budgets::{self, BudgetBody};
@@ -50,6 +50,8 @@ struct BudgetsPage {
     may_change: bool,
     /// The field of the id: teams and people.
     whose: OwnerField,
+    /// The currency and the days of the amounts.
+    budget_hint: String,
     fields: Fields,
     problems: FieldProblems,
     kinds: Vec<(&'static str, Cow<'static, str>)>,
@@ -108,6 +110,7 @@ async fn show(
             next: found.next,
             may_change: signed_in.caller.may(rights::CHANGE_BUDGETS),
             whose,
+            budget_hint: limit_fields::budget_hint(&currency::current()),
             fields,
             problems,
             kinds: vec![("team", t!("A team")), ("owner", t!("An owner of keys"))],

@@ -20,8 +20,8 @@ use crate::pages::client_setup::{self, ClientSetup};
 use crate::pages::form::Fields;
 use crate::pages::owner_field::{OWNER, OwnerField, TEAM, is_search};
 use crate::pages::{
-    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, done, form_page,
-    limit_fields, page,
+    FieldProblems, Notice, PageResult, PageShell, SignedForm, SignedIn, Visit, currency, done,
+    form_page, limit_fields, page,
 };
 
 #[derive(Template)]
@@ -31,7 +31,8 @@ struct KeyFormPage {
     /// The path that the form is sent to, and the one that leads back.
     action: String,
     back: String,
-    back_title: String,
+    /// The pages before: titles and paths.
+    crumbs: Vec<(String, String)>,
     is_new: bool,
     groups: Vec<(String, String)>,
     owner: OwnerField,
@@ -41,6 +42,8 @@ struct KeyFormPage {
     names: Vec<&'static str>,
     numbers: Vec<(String, &'static str)>,
     budgets: Vec<(String, &'static str)>,
+    /// The currency and the days of the budgets.
+    budget_hint: String,
 }
 
 #[derive(Template)]
@@ -72,19 +75,14 @@ async fn form(
         // A key may be of a group that the document in force has no more.
         groups.push((chosen.clone(), t!("{group} (not in force)", group = chosen)));
     }
-    let (action, back, back_title, title) = match of {
-        None => (
-            "/keys".to_owned(),
-            "/keys".to_owned(),
-            t!("Keys").into_owned(),
-            t!("Create a key").into_owned(),
-        ),
-        Some((id, name)) => (
-            format!("{}/edit", path_of(id)),
-            path_of(id),
-            name.to_owned(),
-            t!("Change the key").into_owned(),
-        ),
+    let mut crumbs = vec![(t!("Keys").into_owned(), "/keys".to_owned())];
+    let (action, back, title) = match of {
+        None => ("/keys".to_owned(), "/keys".to_owned(), t!("Create a key")),
+        Some((id, name)) => {
+            crumbs.push((name.to_owned(), path_of(id)));
+            let action = format!("{}/edit", path_of(id));
+            (action, path_of(id), t!("Change the key"))
+        }
     };
     let wrong = !problems.is_empty();
     let caller = &signed_in.caller;
@@ -95,7 +93,7 @@ async fn form(
             shell: signed_in.shell(title),
             action,
             back,
-            back_title,
+            crumbs,
             is_new: of.is_none(),
             groups,
             owner,
@@ -105,6 +103,7 @@ async fn form(
             names: FIELDS.to_vec(),
             numbers: limit_fields::numbers(),
             budgets: limit_fields::budgets(),
+            budget_hint: limit_fields::budget_hint(&currency::current()),
         },
         wrong,
     )

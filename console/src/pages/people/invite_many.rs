@@ -16,8 +16,8 @@ use crate::pages::form::Fields;
 use crate::pages::keys::{group_choices, terms};
 use crate::pages::owner_field::{OwnerField, TEAM, is_search};
 use crate::pages::{
-    FieldProblems, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, form_page,
-    limit_fields, page,
+    FieldProblems, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, currency,
+    form_page, limit_fields, page,
 };
 
 /// The headings that a first line may have.
@@ -32,6 +32,8 @@ struct InvitePage {
     team: OwnerField,
     groups: Vec<(String, String)>,
     budgets: Vec<(String, &'static str)>,
+    /// The currency and the days of the budgets.
+    budget_hint: String,
     roles: Vec<(&'static str, Cow<'static, str>)>,
 }
 
@@ -62,6 +64,7 @@ async fn show(
             team,
             groups,
             budgets: limit_fields::budgets(),
+            budget_hint: limit_fields::budget_hint(&currency::current()),
             fields,
             problems,
             roles: choices(&ROLES),

@@ -23,8 +23,8 @@ use crate::pages::confirm::ShownOnce;
 use crate::pages::form::Fields;
 use crate::pages::keys::terms;
 use crate::pages::{
-    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit, done,
-    form_page, limit_fields, page, text,
+    FieldProblems, Notice, PageProblem, PageResult, PageShell, SignedForm, SignedIn, Visit,
+    currency, done, form_page, limit_fields, page, text,
 };
 
 /// The people of a page.
@@ -59,6 +59,8 @@ struct PeoplePage {
     /// The groups of the key that an invitation may order.
     groups: Vec<(String, String)>,
     budgets: Vec<(String, &'static str)>,
+    /// The currency and the days of the budgets.
+    budget_hint: String,
     may_order: bool,
     /// The latest erasures, each with the path of what the pseudonym has used.
     erasures: Vec<(ErasureView, String)>,
@@ -127,6 +129,7 @@ async fn show(
             roles: choices(&ROLES),
             groups,
             budgets: limit_fields::budgets(),
+            budget_hint: limit_fields::budget_hint(&currency::current()),
             may_order,
             erasures: erasures.collect(),
         },
