@@ -7,6 +7,7 @@ use trilane::limits::{SubjectKind, member_parts};
 use crate::cases::holder::{KeyRemaining, RemainingBudget, RequestsState};
 use crate::cases::names::Names;
 use crate::language::{self, translated};
+use crate::markup::Markup;
 use crate::pages::{ShownAmount, text};
 
 /// The remaining limits and budgets of a key.
@@ -14,7 +15,7 @@ pub struct LeftShown {
     /// The name of the key for people: its label, or its id.
     pub name: String,
     /// The diagnosis of requests: its kind for the eye, and a sentence.
-    pub requests: (&'static str, String),
+    pub requests: (&'static str, Markup),
     /// The advice what to do about it; empty: none.
     pub advice: Cow<'static, str>,
     /// The budgets that bind the key.
@@ -73,6 +74,19 @@ impl UsedBudget {
     }
 }
 
+/// The sentence of the diagnosis, with its time as the table of the budgets has it: in the reader's zone.
+fn diagnosis(remaining: &KeyRemaining) -> Markup {
+    let requests = &remaining.requests;
+    let with_moment = requests.renews_at.as_deref().and_then(|at| {
+        let (before, after) = requests.text.split_once(&text::utc(at))?;
+        let mut sentence = Markup::text(before);
+        sentence.push(&Markup::moment(at));
+        sentence.push(&Markup::text(after));
+        Some(sentence)
+    });
+    with_moment.unwrap_or_else(|| Markup::text(&requests.text))
+}
+
 impl LeftShown {
     /// Describes the remaining limits and budgets of the key with this name.
     pub fn of(name: &str, remaining: &KeyRemaining, names: &Names, holder: Holder) -> Self {
@@ -99,7 +113,7 @@ impl LeftShown {
         };
         let mut shown = Self {
             name: name.to_owned(),
-            requests: (kind, remaining.requests.text.clone()),
+            requests: (kind, diagnosis(remaining)),
             advice: translated(remaining.requests.advice.unwrap_or_default()),
             budgets: Vec::new(),
             limits: Vec::new(),
