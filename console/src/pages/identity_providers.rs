@@ -138,7 +138,7 @@ fn show(
             known,
             tested,
             states: vec![
-                ("yes", t!("People may sign in by it")),
+                ("yes", t!("People may sign in with it")),
                 ("no", t!("Turned off")),
             ],
             fields,
@@ -248,7 +248,7 @@ pub async fn confirm_remove(
     page(&Confirm {
         shell: signed_in.shell(t!("Remove {name}?", name = known.settings.label)),
         crumb: (t!("Settings").into_owned(), "/settings".to_owned()),
-        text: t!("Everybody who signed in by it is signed out, and nobody signs in by it any more. People stay, with their roles, teams and keys.").into_owned(),
+        text: t!("Everybody who signed in with it is signed out, and nobody signs in with it any more. People stay, with their roles, teams and keys.").into_owned(),
         action: format!("/identity-providers/{id}/remove"),
         hidden: Vec::new(),
         button: text!("Remove"),

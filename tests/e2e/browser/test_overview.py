@@ -171,7 +171,7 @@ def test_what_needs_somebody(site: SeededConsole, chromium: Browsers) -> None:
         # b-official-1 has answered: it has its credential in a file.
         account = needs.locator(".notice", has_text="no credential is kept here")
         assert re.match(r"Accounts \S+, \S+, \S+ and \d+ more: ", account.inner_text()), account.inner_text()
-        account.get_by_role("link", name="Give it").click()
+        account.get_by_role("link", name="Add credentials").click()
         page.wait_for_url("**/accounts")
         visitor.open("/")
         budget.get_by_role("link", name="Budget").click()

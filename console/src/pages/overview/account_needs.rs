@@ -147,7 +147,7 @@ pub async fn read(state: &ConsoleState, caller: &Caller) -> Result<Vec<Need>, Pa
                     accounts = of
                 )
             },
-            t!("Give it"),
+            t!("Add credentials"),
         ),
     ];
     needs.extend(others.into_iter().flatten());
