@@ -115,8 +115,9 @@ impl UsageFigure {
                 for part in below {
                     let of = count(views, part.name());
                     if of > 0 {
-                        let title = translated(measure_title(*part)).to_lowercase();
-                        parts.push(ShownAmount::plain(format!("{} {title}", text::count(of))));
+                        let kind = translated(measure_title(*part)).to_lowercase();
+                        let shown = t!("{count} {kind}", count = text::count(of), kind = kind);
+                        parts.push(ShownAmount::plain(shown));
                     }
                 }
                 ShownAmount::plain(text::count(count(views, measure.name())))
