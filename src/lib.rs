@@ -19,8 +19,8 @@
 //! 8. However it ends, the exchange leaves one record ([`ledger`]) with its exact charge ([`money`]).
 //!
 //! The policy behind these decisions comes from one document ([`config`]), which a [`loader`] fetches,
-//! checks and publishes to shared data, where every [`worker`] reads it. Keys come from the document or from
-//! a feed ([`feed`]), and stand there too.
+//! checks and publishes to shared data, where every [`worker`] reads it. Keys come from the document, and stand in the
+//! policy's value, or from a feed ([`feed`]), and stand there too.
 //!
 //! Only `filter` and `entry` know Envoy, and are compiled for it alone; everything else is pure and
 //! runs anywhere. The judge of answers ([`failover::judge`]) is a module of its own, in `judge/`.

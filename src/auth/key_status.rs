@@ -5,12 +5,12 @@ use std::rc::Rc;
 use super::ApiKey;
 use crate::config::policy::{Group, Policy};
 use crate::config::snapshot::InForce;
-use crate::keys::{KeyDigest, KeyLookup, KeyRecord, Namespace, lookup};
+use crate::keys::{KeyDigest, KeyLookup, KeyRecord, lookup};
 
-/// The facts that authentication needs from outside: the published key records, the time, and a newer policy.
+/// The facts that authentication needs from outside: the feed's key records, the time, and a newer policy.
 pub trait KeyStore {
-    /// The bytes of a key's record, or `None` where none was ever published ([`crate::keys::read`]).
-    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>>;
+    /// The bytes of a key's record of the feed, or `None` where there is none ([`crate::keys::read`]).
+    fn record(&self, digest: &KeyDigest) -> Option<Vec<u8>>;
     /// Seconds since the Unix epoch.
     fn now(&self) -> i64;
     /// The policy in force, read again: one may have been published since the request came.
@@ -31,41 +31,23 @@ pub enum KeyStatus {
     Ended(Box<KeyRecord>),
     /// Unknown or revoked.
     Invalid,
-    /// The policy in force cannot tell: a publication is under way, another release wrote the record, or the
-    /// first full sync of the feed is not complete. The key may be valid, so this is never a 401.
+    /// The policy in force cannot tell: the feed names a group that it does not have yet, another release wrote the record,
+    /// or the first full sync of the feed is not complete. The key may be valid, so this is never a 401.
     Undecided,
 }
 
-/// The maximum number of lookups of a key, where a publication takes effect between the reads of policy and record.
-const LOOKUPS: u32 = 4;
-
 /// Looks an API key up and tells its status.
 ///
-/// Policy and record are two reads, and a publication may fall between them. A record that changes with
-/// a policy newer than `in_force` is looked up again with the newer one; where there is none yet, the
-/// record is read as it was before. So a key is never decided by one document and its group by another.
+/// A key of the document stands in the same value as its policy, so it is never decided by one document and its group by
+/// another.
 pub fn authenticate(key: &ApiKey, in_force: &InForce, store: &impl KeyStore) -> KeyStatus {
-    let digest = key.digest();
-    let mut newer: Option<Rc<InForce>> = None;
-    for _ in 0..LOOKUPS {
-        let in_force = newer.as_deref().unwrap_or(in_force);
-        let read = |namespace, digest: &KeyDigest| store.record(namespace, digest);
-        let lookup = lookup(&digest, &in_force.scope(), read);
-        if lookup.changes {
-            let latest = store.latest_policy();
-            if let Some(latest) = latest.filter(|latest| latest.generation > in_force.generation) {
-                newer = Some(latest);
-                continue;
-            }
-        }
-        return match lookup.state {
-            KeyLookup::Found { key, .. } => status(key, in_force, store),
-            KeyLookup::Revoked => KeyStatus::Invalid,
-            KeyLookup::Unknown if in_force.knows_all_keys() => KeyStatus::Invalid,
-            KeyLookup::Unknown | KeyLookup::Unreadable => KeyStatus::Undecided,
-        };
+    let fed = |digest: &KeyDigest| store.record(digest);
+    match lookup(&key.digest(), &in_force.keys, in_force.feed, fed) {
+        KeyLookup::Found(key) => status(key, in_force, store),
+        KeyLookup::Revoked => KeyStatus::Invalid,
+        KeyLookup::Unknown if in_force.knows_all_keys() => KeyStatus::Invalid,
+        KeyLookup::Unknown | KeyLookup::Unreadable => KeyStatus::Undecided,
     }
-    KeyStatus::Undecided
 }
 
 /// The status of a key that has a record.

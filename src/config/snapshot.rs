@@ -1,15 +1,22 @@
 //! The policy as it stands in Envoy's shared data, and the names under which things stand there.
 //!
-//! A snapshot is the document's own text without its keys: each worker compiles it with the code
-//! that validated it, once a generation. All workers of an Envoy share one `vm_id`, hence one
-//! namespace; every name starts with `trilane/`.
+//! ```text
+//! format    1 byte, 2
+//! length    4 bytes, little endian: of the JSON
+//! JSON      the document without its keys, and all else of a `Snapshot`
+//! keys      a `KeyTable`
+//! ```
+//!
+//! All of a document is in this one value, so it takes effect in one stroke, for all of its keys and groups. Each worker compiles
+//! the document's text with the code that validated it, once a generation, and keeps the bytes, in which it looks
+//! keys up. All workers of an Envoy share one `vm_id`, hence one namespace; every name starts with `trilane/`.
 
 use serde::{Deserialize, Serialize};
 
 use super::compile::compile_policy;
 use super::document::Document;
 use super::policy::Policy;
-use crate::keys::{Coverage, FeedStatus, RecordScope};
+use crate::keys::{Coverage, FeedStatus, KeyTable};
 
 /// The name of the generation: 8 bytes, little endian, written last.
 pub const GENERATION: &str = "trilane/generation";
@@ -21,67 +28,87 @@ pub const EPOCH: &str = "trilane/epoch";
 pub const LOADER: &str = "trilane/loader";
 /// The name of the plugin configuration that came last.
 pub const ORDER: &str = "trilane/order";
-/// The name of what document is in force: its digest, and the epoch of the policy that it came with.
-pub const DOCUMENT: &str = "trilane/document";
 
-/// The format of a snapshot.
-const FORMAT: u32 = 1;
-
-#[derive(Serialize, Deserialize)]
-struct Snapshot {
-    format: u32,
-    epoch: u64,
-    /// The generation of the policy.
-    generation: u64,
-    /// The epoch of whoever wrote this: no two write the same bytes.
-    writer: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    feed: Option<FeedStatus>,
-    document: Document,
-}
-
-/// The place of a policy in the order of publications.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Edition {
-    /// Records of keys that the document names hold no key if they are of an older epoch.
-    pub epoch: u64,
-    /// The policy's own generation: records that change with a later one are as before.
-    pub generation: u64,
-    /// The epoch of whoever wrote it last.
-    pub writer: u64,
-}
+/// The format of a snapshot. Those before 2 were JSON, and had no keys.
+const FORMAT: u8 = 2;
+/// The length of format and length.
+const HEAD: usize = 5;
 
 /// The contents of a published snapshot, whether or not this release accepts its document.
-#[derive(Debug, Clone)]
-pub struct SnapshotHeader {
-    /// The place of the policy in the order of publications.
-    pub edition: Edition,
-    /// The terms by which the feed's records count; `None` where none is read.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The generation of the policy.
+    pub generation: u64,
+    /// The epoch of whoever wrote it last: no two write the same bytes.
+    pub writer: u64,
+    /// The terms by which the records of a feed count; `None` where they are not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<FeedStatus>,
+    /// The SHA-256 digest of the document's text.
+    pub digest: [u8; 32],
     /// The document, without its keys.
     pub document: Document,
+    /// The keys.
+    #[serde(skip)]
+    pub keys: KeyTable,
+}
+
+impl Snapshot {
+    /// The bytes to publish.
+    pub fn encode(&self) -> Vec<u8> {
+        // Plain structs of strings, numbers and maps with string keys: writing them cannot fail, and
+        // should it ever, an empty snapshot is refused by every reader.
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
+        let keys = self.keys.bytes();
+        [&[FORMAT][..], &length.to_le_bytes(), &json, keys].concat()
+    }
+
+    /// Reads a published snapshot.
+    ///
+    /// # Errors
+    /// The problem, where another release wrote another form.
+    pub fn read(bytes: Vec<u8>) -> Result<Self, String> {
+        const CUT: &str = "unreadable snapshot: it ends too early";
+        let (&[format, length @ ..], rest) = bytes.split_first_chunk::<HEAD>().ok_or(CUT)?;
+        if format != FORMAT {
+            return Err(format!("snapshot has another format than {FORMAT}"));
+        }
+        let length = usize::try_from(u32::from_le_bytes(length)).map_err(|_| CUT)?;
+        let json = rest.get(..length).ok_or(CUT)?;
+        let snapshot: Self = serde_json::from_slice(json)
+            .map_err(|error| format!("unreadable snapshot: {error}"))?;
+        let start = HEAD.saturating_add(length);
+        let keys = KeyTable::read(bytes, start).ok_or("unreadable snapshot: its keys are none")?;
+        Ok(Self { keys, ..snapshot })
+    }
 }
 
 /// A policy in force.
 #[derive(Debug, Clone)]
 pub struct InForce {
-    /// Records of keys that the document names hold no key if they are of an older epoch.
-    pub epoch: u64,
-    /// Records that change with a later generation are as before.
-    pub generation: u64,
     /// The terms by which the records of a feed count; `None` where they are not read.
     pub feed: Option<FeedStatus>,
+    /// The keys that the document names.
+    pub keys: KeyTable,
     /// The policy.
     pub policy: Policy,
 }
 
 impl InForce {
-    /// Returns the terms by which key records count.
-    pub fn scope(&self) -> RecordScope {
-        RecordScope {
-            epoch: self.epoch,
-            generation: self.generation,
-            feed: self.feed,
+    /// Reads a published snapshot.
+    ///
+    /// # Errors
+    /// The problem, where another release wrote a form or a document that this one refuses.
+    pub fn read(bytes: Vec<u8>) -> Result<Self, String> {
+        let snapshot = Snapshot::read(bytes)?;
+        match compile_policy(&snapshot.document) {
+            Ok((policy, _warnings)) => Ok(Self {
+                feed: snapshot.feed,
+                keys: snapshot.keys,
+                policy,
+            }),
+            Err(problems) => Err(format!("snapshot was refused: {problems}")),
         }
     }
 
@@ -99,56 +126,6 @@ impl InForce {
     }
 }
 
-/// The bytes to publish for a document that [`compile_policy`] accepts.
-pub fn encode(document: &Document, edition: Edition, feed: Option<FeedStatus>) -> Vec<u8> {
-    let snapshot = Snapshot {
-        format: FORMAT,
-        epoch: edition.epoch,
-        generation: edition.generation,
-        writer: edition.writer,
-        feed,
-        document: document.without_keys(),
-    };
-    // Plain structs of strings, numbers and maps with string keys: writing them cannot fail, and
-    // should it ever, an empty snapshot is refused by every reader.
-    serde_json::to_vec(&snapshot).unwrap_or_default()
-}
-
-/// Reads a published snapshot.
-///
-/// # Errors
-/// The problem, where another release wrote a form or a document that this one refuses.
-pub fn decode(bytes: &[u8]) -> Result<InForce, String> {
-    let snapshot: Snapshot =
-        serde_json::from_slice(bytes).map_err(|error| format!("unreadable snapshot: {error}"))?;
-    if snapshot.format != FORMAT {
-        return Err(format!("snapshot has format {}", snapshot.format));
-    }
-    match compile_policy(&snapshot.document) {
-        Ok((policy, _warnings)) => Ok(InForce {
-            epoch: snapshot.epoch,
-            generation: snapshot.generation,
-            feed: snapshot.feed,
-            policy,
-        }),
-        Err(problems) => Err(format!("snapshot was refused: {problems}")),
-    }
-}
-
-/// The contents of a published snapshot, whether or not this release accepts its document.
-pub fn peek(bytes: &[u8]) -> Option<SnapshotHeader> {
-    let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
-    (snapshot.format == FORMAT).then_some(SnapshotHeader {
-        edition: Edition {
-            epoch: snapshot.epoch,
-            generation: snapshot.generation,
-            writer: snapshot.writer,
-        },
-        feed: snapshot.feed,
-        document: snapshot.document,
-    })
-}
-
 /// Reads the published generation; `None` where nothing is published.
 pub fn decode_generation(bytes: &[u8]) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_le_bytes)
@@ -157,47 +134,89 @@ pub fn decode_generation(bytes: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use crate::keys::{KeyDigest, KeyRecord};
 
-    fn edition(epoch: u64) -> Edition {
-        Edition {
-            epoch,
+    /// A snapshot with a group and a key.
+    fn snapshot(feed: Option<FeedStatus>) -> Snapshot {
+        let text =
+            r#"{"groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}]}"#;
+        let key = KeyRecord {
+            id: "k".into(),
+            group: "g".into(),
+            ..KeyRecord::default()
+        };
+        Snapshot {
             generation: 9,
-            writer: epoch,
+            writer: 3,
+            feed,
+            digest: [7; 32],
+            document: Document::parse(text.as_bytes()).unwrap(),
+            keys: KeyTable::of(&[(KeyDigest::of(b"k"), key)]),
+        }
+    }
+
+    fn status(coverage: Coverage) -> FeedStatus {
+        FeedStatus {
+            watermark: 7,
+            coverage,
         }
     }
 
     #[test]
-    fn a_snapshot_of_another_format_is_refused() {
-        let text =
-            r#"{"groups": [{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}]}"#;
-        let document = Document::parse(text.as_bytes()).unwrap();
-        let status = FeedStatus {
-            watermark: 7,
-            coverage: Coverage::Former,
-            feed_only: true,
-        };
-        for (case, feed) in [("with a feed", Some(status)), ("without", None)] {
-            let bytes = encode(&document, edition(3), feed);
-            let in_force = decode(&bytes).unwrap();
-            assert_eq!((in_force.epoch, in_force.feed), (3, feed), "{case}");
-            let peeked = peek(&bytes).unwrap();
-            assert_eq!((peeked.edition, peeked.feed), (edition(3), feed), "{case}");
-            let mut other: Value = serde_json::from_slice(&bytes).unwrap();
-            for format in [0, 2] {
-                other["format"] = json!(format);
-                let bytes = other.to_string();
-                assert!(decode(bytes.as_bytes()).is_err(), "{case}, {format}");
-                assert!(peek(bytes.as_bytes()).is_none(), "{case}, {format}");
-            }
+    fn what_is_published_is_read() {
+        for feed in [None, Some(status(Coverage::Former))] {
+            let published = snapshot(feed);
+            let bytes = published.encode();
+            let read = Snapshot::read(bytes.clone()).unwrap();
+            assert_eq!(read.encode(), bytes, "{feed:?}");
+            let of = |one: &Snapshot| (one.generation, one.writer, one.feed, one.digest);
+            assert_eq!(of(&read), of(&published), "{feed:?}");
+            let in_force = InForce::read(bytes).unwrap();
+            assert_eq!(in_force.feed, feed);
+            assert!(in_force.policy.group("g").is_some(), "{feed:?}");
+            let [known, unknown] = [b"k", b"l"].map(|key| {
+                let found = in_force.keys.get(&KeyDigest::of(key)).unwrap();
+                found.map(|key| key.id)
+            });
+            assert_eq!(known.as_deref(), Some("k"), "{feed:?}");
+            assert_eq!(unknown, None, "{feed:?}");
         }
+    }
+
+    #[test]
+    fn what_is_no_snapshot_is_refused() {
+        let good = snapshot(None).encode();
+        let format = |format: u8| [&[format], &good[1..]].concat();
+        let json = &good[HEAD..];
+        let cases = [
+            ("of the format before", format(1)),
+            ("of the format behind", format(3)),
+            ("JSON, as of the formats before", json.to_vec()),
+            ("longer", [&good[..], &[0]].concat()),
+            (
+                "a length of more than there is",
+                [&[FORMAT], &[0xff; 4][..], json].concat(),
+            ),
+        ];
+        for (case, bytes) in cases {
+            assert!(Snapshot::read(bytes.clone()).is_err(), "{case}");
+            assert!(InForce::read(bytes).is_err(), "{case}");
+        }
+        for cut in 0..good.len() {
+            assert!(
+                Snapshot::read(good[..cut].to_vec()).is_err(),
+                "cut at {cut}"
+            );
+        }
+        let mut of_another = snapshot(None);
+        of_another.document.groups = None;
+        let bytes = of_another.encode();
+        assert!(Snapshot::read(bytes.clone()).is_ok(), "its form is right");
+        assert!(InForce::read(bytes).is_err(), "its document is not");
     }
 
     #[test]
     fn when_all_keys_are_known() {
-        let group = r#"{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}"#;
-        let text = format!(r#"{{"groups": [{group}]}}"#);
-        let document = Document::parse(text.as_bytes()).unwrap();
         // (coverage, whether an unknown key is none, whether the gateway is ready)
         let cases = [
             (None, true, true),
@@ -206,11 +225,8 @@ mod tests {
             (Some(Coverage::Whole), true, true),
         ];
         for (coverage, known, ready) in cases {
-            let feed = coverage.map(|coverage| FeedStatus {
-                coverage,
-                ..FeedStatus::default()
-            });
-            let in_force = decode(&encode(&document, edition(1), feed)).unwrap();
+            let bytes = snapshot(coverage.map(status)).encode();
+            let in_force = InForce::read(bytes).unwrap();
             assert_eq!(in_force.knows_all_keys(), known, "{coverage:?}");
             assert_eq!(in_force.is_ready(), ready, "{coverage:?}");
         }

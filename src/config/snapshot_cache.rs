@@ -42,7 +42,7 @@ impl SnapshotCache {
         if generation.is_some() && generation != self.generation {
             self.generation = generation;
             let bytes = shared.get(snapshot::POLICY).0.unwrap_or_default();
-            match snapshot::decode(&bytes) {
+            match InForce::read(bytes) {
                 Ok(in_force) => self.in_force = Some(Rc::new(in_force)),
                 Err(reason) => self.error = Some(reason),
             }
@@ -79,7 +79,11 @@ mod tests {
             r#"{{"inspect_window": {window}, "groups": [{{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}}]}}"#
         );
         let document = Document::parse(text.as_bytes()).unwrap();
-        snapshot::encode(&document, snapshot::Edition::default(), None)
+        let snapshot = snapshot::Snapshot {
+            document,
+            ..snapshot::Snapshot::default()
+        };
+        snapshot.encode()
     }
 
     #[test]

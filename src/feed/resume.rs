@@ -4,7 +4,7 @@ use super::SyncEvent;
 use super::state::{FeedState, StoredState};
 use super::sync::FeedSync;
 use crate::config::FeedSource;
-use crate::config::snapshot::{self, SnapshotHeader};
+use crate::config::snapshot::{self, Snapshot};
 use crate::keys::Coverage;
 use crate::shared_data::SharedData;
 
@@ -17,7 +17,7 @@ impl FeedSync {
         now_ms: u64,
     ) -> (Self, Option<SyncEvent>) {
         let policy = shared.get(snapshot::POLICY).0;
-        let policy = policy.as_deref().and_then(snapshot::peek);
+        let policy = policy.and_then(|bytes| Snapshot::read(bytes).ok());
         let watermark = policy
             .as_ref()
             .and_then(|p| p.feed)
@@ -104,7 +104,7 @@ impl FeedSync {
 
 /// Returns the state to begin with where the stored one cannot be read: it has what the policy in force says. A full sync
 /// begins.
-fn lost(epoch: u64, policy: Option<&SnapshotHeader>) -> FeedState {
+fn lost(epoch: u64, policy: Option<&Snapshot>) -> FeedState {
     let status = policy.and_then(|policy| policy.feed).unwrap_or_default();
     let named = policy.and_then(|policy| policy.document.keys_feed.as_ref());
     FeedState {

@@ -148,7 +148,6 @@ impl FeedState {
         FeedStatus {
             watermark: self.watermark,
             coverage: self.coverage,
-            feed_only: false,
         }
     }
 

@@ -1,17 +1,16 @@
 //! The bytes of a record.
 //!
 //! ```text
-//! format 1  document              1 flags epoch         terms
-//! format 2  feed                  2 flags epoch version terms       a tombstone ends with the version
-//! format 3  document, changing    3       epoch version length key before    key, before: flags terms, or nothing
+//! of a document, in its table    flags                 terms
+//! of a feed                    2 flags epoch version   terms       a tombstone ends with the version
 //!
-//! flags     1 byte       epoch, version  8 bytes each       length  4 bytes, of `key`
+//! flags     1 byte       epoch, version  8 bytes each
 //! terms     more flags, where the flags say so (1 byte), expiry (8 bytes), group, id (a length of 1 byte and UTF-8 each), and what the flags say: owner, team, the key that
 //!           it counts as (likewise), multiplier, or the greatest one (8 bytes, ten thousandths, for the latter with the highest bit), models (their number in 1 byte, a tag of 8 bytes each), addresses (their number in
 //!           1 byte, 17 bytes each), limits
 //! ```
 //!
-//! Numbers are little endian. Records have a format because a loader and a filter of different releases may meet in one
+//! Numbers are little endian. Records of a feed begin with a format, and the table is part of the policy's, because a loader and a filter of different releases may meet in one
 //! Envoy: the loader is fixed until Envoy restarts, the filter can be swapped at any time. A record of an unknown format, or
 //! with unknown flags, is [`Unreadable`].
 
@@ -20,14 +19,12 @@ use smol_str::SmolStr;
 use super::access::KeyAccess;
 use super::addresses::{AddressList, AddressRange};
 use super::record::{KeyRecord, KeyTerms, StoredRecord, Unreadable};
-use super::store::Namespace;
 use crate::limits::Limits;
 use crate::model::{ModelSubset, ModelTag};
 use crate::money::Multiplier;
 
-const FORMAT_DOCUMENT: u8 = 1;
-const FORMAT_FEED: u8 = 2;
-const FORMAT_CHANGING: u8 = 3;
+/// The format of a feed's record.
+const FORMAT: u8 = 2;
 
 const DISABLED: u8 = 1;
 /// A tombstone; no other flag stands beside it.
@@ -56,7 +53,7 @@ const SHARED: u8 = 1;
 /// Behind the models the terms have the addresses from which the key may be used.
 const PLACED: u8 = 2;
 const NEVER: i64 = i64::MAX;
-/// The place of the epoch in formats 1 and 2.
+/// The place of the epoch in a feed's record.
 const EPOCH: core::ops::Range<usize> = 2..10;
 
 /// The start of a feed's record: what decides between it and a change.
@@ -80,7 +77,7 @@ impl Stamp {
 
     /// Reads the stamp alone; `None` for bytes that no record of a feed begins with.
     pub fn peek(bytes: &[u8]) -> Option<Self> {
-        take_stamp(FORMAT_FEED, bytes).map(|(stamp, _, _)| stamp)
+        take_stamp(bytes).map(|(stamp, _, _)| stamp)
     }
 
     /// Writes another epoch into a record.
@@ -94,7 +91,7 @@ impl Stamp {
 /// Writes a feed's record in place of what stands in `bytes`; without terms a tombstone.
 pub fn encode_fed(epoch: u64, version: u64, terms: Option<&KeyTerms<'_>>, bytes: &mut Vec<u8>) {
     bytes.clear();
-    bytes.push(FORMAT_FEED);
+    bytes.push(FORMAT);
     bytes.push(terms.map_or(REMOVED, flags));
     bytes.extend_from_slice(&epoch.to_le_bytes());
     bytes.extend_from_slice(&version.to_le_bytes());
@@ -104,111 +101,52 @@ pub fn encode_fed(epoch: u64, version: u64, terms: Option<&KeyTerms<'_>>, bytes:
 }
 
 impl StoredRecord {
-    /// The bytes of a document's record.
-    pub fn encode_named(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(96);
-        if let (0, Some(key)) = (self.version, &self.key) {
-            let terms = KeyTerms::of(key);
-            bytes.extend([FORMAT_DOCUMENT, flags(&terms)]);
-            bytes.extend_from_slice(&self.epoch.to_le_bytes());
-            put_terms(&terms, &mut bytes);
-            return bytes;
-        }
-        let key = encode_part(self.key.as_ref());
-        bytes.push(FORMAT_CHANGING);
-        bytes.extend_from_slice(&self.epoch.to_le_bytes());
-        bytes.extend_from_slice(&self.version.to_le_bytes());
-        bytes.extend_from_slice(&u32::try_from(key.len()).unwrap_or(u32::MAX).to_le_bytes());
-        bytes.extend(key);
-        bytes.extend(encode_part(self.before.as_ref()));
-        bytes
-    }
-
-    /// Reads a record of a namespace; `Ok(None)` for the empty value of a name that the document's publisher cleared.
+    /// Reads a feed's record.
     ///
     /// # Errors
     /// [`Unreadable`], which a filter must answer with 503, never with 401: the key may be valid.
-    pub fn decode(namespace: Namespace, bytes: &[u8]) -> Result<Option<Self>, Unreadable> {
-        let record = match (namespace, bytes.first()) {
-            (Namespace::Document, None) => return Ok(None),
-            (Namespace::Document, Some(&FORMAT_CHANGING)) => take_changing(bytes),
-            (Namespace::Document, _) => take_plain(FORMAT_DOCUMENT, bytes),
-            (Namespace::Feed, _) => take_plain(FORMAT_FEED, bytes),
+    pub fn decode(bytes: &[u8]) -> Result<Self, Unreadable> {
+        let (stamp, flags, rest) = take_stamp(bytes).ok_or(Unreadable)?;
+        let key = if stamp.removed {
+            rest.is_empty().then_some(None)
+        } else {
+            take_terms(rest, flags).map(Some)
         };
-        record.map(Some).ok_or(Unreadable)
+        Ok(Self {
+            epoch: stamp.epoch,
+            version: stamp.version,
+            key: key.ok_or(Unreadable)?,
+        })
     }
 }
 
-/// Reads a record of format 1 or 2.
-fn take_plain(format: u8, bytes: &[u8]) -> Option<StoredRecord> {
-    let (stamp, flags, rest) = take_stamp(format, bytes)?;
-    let key = if stamp.removed {
-        rest.is_empty().then_some(None)
-    } else {
-        take_terms(rest, flags).map(Some)
-    };
-    Some(StoredRecord {
-        epoch: stamp.epoch,
-        version: stamp.version,
-        key: key?,
-        before: None,
-    })
-}
-
-/// The stamp and the flags of format 1 or 2, and what follows.
-fn take_stamp(format: u8, bytes: &[u8]) -> Option<(Stamp, u8, &[u8])> {
-    let (&[found, flags], rest) = bytes.split_first_chunk::<2>()?;
+/// The stamp and the flags of a feed's record, and what follows.
+fn take_stamp(bytes: &[u8]) -> Option<(Stamp, u8, &[u8])> {
+    let (&[format, flags], rest) = bytes.split_first_chunk::<2>()?;
     let (epoch, rest) = rest.split_first_chunk::<8>()?;
-    let of_feed = format == FORMAT_FEED;
-    let (version, rest) = if of_feed {
-        rest.split_first_chunk::<8>()?
-    } else {
-        (&[0; 8], rest)
-    };
+    let (version, rest) = rest.split_first_chunk::<8>()?;
     let stamp = Stamp {
         epoch: u64::from_le_bytes(*epoch),
         version: u64::from_le_bytes(*version),
-        removed: of_feed && flags == REMOVED,
+        removed: flags == REMOVED,
         disabled: flags & DISABLED != 0,
     };
     let known = stamp.removed || flags & !TERMS == 0;
-    (found == format && known).then_some((stamp, flags, rest))
+    (format == FORMAT && known).then_some((stamp, flags, rest))
 }
 
-/// Reads a record of format 3.
-fn take_changing(bytes: &[u8]) -> Option<StoredRecord> {
-    let (_, rest) = bytes.split_first()?;
-    let (epoch, rest) = rest.split_first_chunk::<8>()?;
-    let (version, rest) = rest.split_first_chunk::<8>()?;
-    let (length, rest) = rest.split_first_chunk::<4>()?;
-    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    let (key, before) = rest.split_at_checked(length)?;
-    Some(StoredRecord {
-        epoch: u64::from_le_bytes(*epoch),
-        version: u64::from_le_bytes(*version),
-        key: decode_part(key)?,
-        before: decode_part(before)?,
-    })
+/// Writes a document's record behind what stands in `bytes`.
+pub(super) fn put_key(terms: &KeyTerms<'_>, bytes: &mut Vec<u8>) {
+    bytes.push(flags(terms));
+    put_terms(terms, bytes);
 }
 
-fn encode_part(key: Option<&KeyRecord>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(key) = key {
-        let terms = KeyTerms::of(key);
-        bytes.push(flags(&terms));
-        put_terms(&terms, &mut bytes);
-    }
-    bytes
-}
-
-fn decode_part(bytes: &[u8]) -> Option<Option<KeyRecord>> {
-    let Some((&flags, terms)) = bytes.split_first() else {
-        return Some(None);
-    };
-    if flags & !TERMS != 0 {
-        return None;
-    }
-    take_terms(terms, flags).map(Some)
+/// Reads a document's record.
+pub(super) fn take_key(bytes: &[u8]) -> Result<KeyRecord, Unreadable> {
+    let (&flags, terms) = bytes.split_first().ok_or(Unreadable)?;
+    let is_known = flags & !TERMS == 0;
+    let key = is_known.then(|| take_terms(terms, flags)).flatten();
+    key.ok_or(Unreadable)
 }
 
 fn flags(terms: &KeyTerms<'_>) -> u8 {
@@ -368,17 +306,10 @@ fn take_text(bytes: &[u8]) -> Option<(SmolStr, &[u8])> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::limits::terms::tests::limits;
-    use Namespace::{Document, Feed};
     use proptest::prelude::*;
-
-    #[test]
-    fn an_empty_value_of_the_document_is_a_tombstone() {
-        assert_eq!(StoredRecord::decode(Document, b""), Ok(None));
-        assert_eq!(StoredRecord::decode(Feed, b""), Err(Unreadable));
-    }
 
     prop_compose! {
         fn addresses()(first in proptest::collection::vec(any::<[u8; 4]>(), 0..4), last in any::<[u16; 8]>()) -> AddressList {
@@ -389,7 +320,7 @@ mod tests {
     }
 
     prop_compose! {
-        fn key()(
+        pub(in crate::keys) fn key()(
             id in "[a-z0-9_]{1,64}",
             group in "[a-z0-9-]{1,64}",
             owner in proptest::option::of("[^\\p{Cc}]{1,32}"),
@@ -415,32 +346,12 @@ mod tests {
     }
 
     prop_compose! {
-        /// A record that holds with every generation.
-        fn plain()(epoch in any::<u64>(), key in key()) -> StoredRecord {
-            StoredRecord { epoch, version: 0, key: Some(key), before: None }
-        }
-    }
-
-    prop_compose! {
-        fn named()(
-            epoch in any::<u64>(),
-            version in any::<u64>(),
-            key in proptest::option::of(key()),
-            before in proptest::option::of(key()),
-        ) -> StoredRecord {
-            // One that does not change is known now, and needs nothing that was before.
-            let version = if key.is_some() { version } else { version.max(1) };
-            StoredRecord { epoch, version, key, before: before.filter(|_| version > 0) }
-        }
-    }
-
-    prop_compose! {
         fn fed()(
             epoch in any::<u64>(),
             version in any::<u64>(),
             key in proptest::option::of(key()),
         ) -> StoredRecord {
-            StoredRecord { epoch, version, key, before: None }
+            StoredRecord { epoch, version, key }
         }
     }
 
@@ -456,13 +367,12 @@ mod tests {
         #![proptest_config(crate::seeds_beside_source())]
 
         #[test]
-        fn records_of_the_document_survive_the_round_trip(record in plain()) {
-            prop_assert_eq!(StoredRecord::decode(Document, &record.encode_named()), Ok(Some(record)));
-        }
-
-        #[test]
-        fn records_that_change_survive_it_too(named in named()) {
-            prop_assert_eq!(StoredRecord::decode(Document, &named.encode_named()), Ok(Some(named)));
+        fn records_of_the_document_survive_the_round_trip(key in key(), before in any::<Vec<u8>>()) {
+            let mut bytes = before.clone();
+            put_key(&KeyTerms::of(&key), &mut bytes);
+            let (kept, record) = bytes.split_at(before.len());
+            prop_assert_eq!(kept, before);
+            prop_assert_eq!(take_key(record), Ok(key));
         }
 
         #[test]
@@ -475,60 +385,48 @@ mod tests {
                 disabled: record.key.as_ref().is_some_and(|key| key.disabled),
             };
             prop_assert_eq!(Stamp::peek(&bytes), Some(stamp));
-            prop_assert_eq!(StoredRecord::decode(Feed, &bytes), Ok(Some(record.clone())));
+            prop_assert_eq!(StoredRecord::decode(&bytes), Ok(record.clone()));
             Stamp::confirm(later, &mut bytes);
             let confirmed = StoredRecord { epoch: later, ..record };
-            prop_assert_eq!(StoredRecord::decode(Feed, &bytes), Ok(Some(confirmed)));
+            prop_assert_eq!(StoredRecord::decode(&bytes), Ok(confirmed));
         }
 
         #[test]
-        fn a_record_that_changes_is_never_taken_for_absent(named in named(), cut in 1usize..300) {
-            let bytes = named.encode_named();
+        fn a_damaged_record_of_the_document_is_unreadable(key in key(), cut in 0usize..300) {
+            let mut bytes = Vec::new();
+            put_key(&KeyTerms::of(&key), &mut bytes);
             if cut < bytes.len() {
-                let cut = StoredRecord::decode(Document, &bytes[..cut]);
-                // What was before stands at the end: cut off whole, it is as if there had been nothing.
-                let whole = StoredRecord { before: None, ..named };
-                prop_assert!(cut == Err(Unreadable) || cut == Ok(Some(whole)), "{:?}", cut);
+                prop_assert_eq!(take_key(&bytes[..cut]), Err(Unreadable));
             }
-        }
-
-        #[test]
-        fn a_damaged_record_is_never_taken_for_absent(record in plain(), cut in 1usize..300, format in 4u8..) {
-            let bytes = record.encode_named();
-            if cut < bytes.len() {
-                prop_assert_eq!(StoredRecord::decode(Document, &bytes[..cut]), Err(Unreadable));
-            }
-            for format in [format, FORMAT_FEED] {
-                let mut other = bytes.clone();
-                other[0] = format;
-                prop_assert_eq!(StoredRecord::decode(Document, &other), Err(Unreadable));
-            }
+            bytes.push(0);
+            prop_assert_eq!(take_key(&bytes), Err(Unreadable), "longer");
+            bytes.pop();
+            bytes[0] |= REMOVED;
+            prop_assert_eq!(take_key(&bytes), Err(Unreadable), "a tombstone");
         }
 
         #[test]
         fn a_damaged_record_is_never_taken_for_another(record in fed(), cut in 0usize..200, format in 3u8.., flags in prop_oneof![Just(3u8), 6u8..8, Just(10u8), 18u8..20, 34u8..36, 66u8..68, 130u8..132]) {
             let bytes = bytes_of(&record);
             if cut < bytes.len() {
-                prop_assert_eq!(StoredRecord::decode(Feed, &bytes[..cut]), Err(Unreadable));
+                prop_assert_eq!(StoredRecord::decode(&bytes[..cut]), Err(Unreadable));
             }
             for (at, value) in [(0, format), (0, 1), (1, flags)] {
                 let mut other = bytes.clone();
                 other[at] = value;
-                prop_assert_eq!(StoredRecord::decode(Feed, &other), Err(Unreadable));
+                prop_assert_eq!(StoredRecord::decode(&other), Err(Unreadable));
                 prop_assert_eq!(Stamp::peek(&other), None);
             }
             let mut longer = bytes.clone();
             longer.push(0);
-            prop_assert_eq!(StoredRecord::decode(Feed, &longer), Err(Unreadable));
-            prop_assert!(StoredRecord::decode(Document, &bytes).is_err(), "in the other namespace");
+            prop_assert_eq!(StoredRecord::decode(&longer), Err(Unreadable));
         }
 
         #[test]
         fn any_bytes_are_read_without_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
-            for namespace in [Document, Feed] {
-                let _ = StoredRecord::decode(namespace, &bytes);
-                let _ = StoredRecord::decode(namespace, &[&[FORMAT_CHANGING], &bytes[..]].concat());
-            }
+            let _ = StoredRecord::decode(&bytes);
+            let _ = StoredRecord::decode(&[&[FORMAT], &bytes[..]].concat());
+            let _ = take_key(&bytes);
             Stamp::confirm(1, &mut bytes);
         }
     }

@@ -1,6 +1,6 @@
 //! Record of one API key in the key store.
 //!
-//! A record is found by the digest of the key, so the shared data holds no key.
+//! A record is found by the digest of the key, so no store holds a key.
 
 use core::fmt;
 
@@ -25,17 +25,6 @@ impl KeyDigest {
         let mut bytes = [0; 32];
         hex::decode_to_slice(text, &mut bytes).ok()?;
         (text.len() == 64).then_some(Self(bytes))
-    }
-
-    /// The name of this key's record in the document's namespace of the shared data.
-    pub fn shared_name(&self) -> String {
-        let mut name = String::with_capacity(76);
-        name.push_str("trilane/key/");
-        let mut digits = [0; 64];
-        if hex::encode_to_slice(self.0, &mut digits).is_ok() {
-            name.push_str(core::str::from_utf8(&digits).unwrap_or_default());
-        }
-        name
     }
 
     /// The digest itself.
@@ -115,48 +104,18 @@ impl<'a> KeyTerms<'a> {
     }
 }
 
-/// A record of the key store, in either [namespace](super::Namespace).
+/// A record of the feed, as it stands in its bucket.
 ///
 /// Its *epoch* is that of its writer: shared data cannot be enumerated, so a writer that starts anew cannot
 /// clear what an earlier one left. It takes a higher epoch instead, and records of a lower one hold no key.
-///
-/// Its *version* depends on the namespace. A feed counts its changes, and the greatest version of a key wins.
-/// In the document's namespace it is the generation of the policy from which on the record holds: a publication
-/// changes many values, one after the other, and with the policy it takes effect for all keys and groups at once.
-/// Readers of an older generation go by `before`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRecord {
     /// The epoch of the writer.
     pub epoch: u64,
-    /// The feed's version, or the generation from which on `key` holds; 0 where it held before as well.
+    /// The feed's version: it counts its changes, and the greatest version of a key wins.
     pub version: u64,
     /// The key; `None` in a tombstone.
     pub key: Option<KeyRecord>,
-    /// The key before that generation; never there in a feed's record.
-    pub before: Option<KeyRecord>,
-}
-
-impl StoredRecord {
-    /// A record of the document that holds with every generation.
-    pub fn plain(epoch: u64, key: KeyRecord) -> Self {
-        Self {
-            epoch,
-            version: 0,
-            key: Some(key),
-            before: None,
-        }
-    }
-
-    /// The key as a document's record has it for a policy of this epoch and generation.
-    pub fn at(self, epoch: u64, generation: u64) -> Option<KeyRecord> {
-        if generation < self.version {
-            self.before
-        } else if self.epoch >= epoch {
-            self.key
-        } else {
-            None
-        }
-    }
 }
 
 /// A record that this release cannot read: written by another release, or damaged.
@@ -175,7 +134,6 @@ mod tests {
         let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(KeyDigest::from_hex(hex), Some(digest));
         assert_eq!(KeyDigest::from_hex(&hex.to_uppercase()), Some(digest));
-        assert_eq!(digest.shared_name(), format!("trilane/key/{hex}"));
         assert_eq!(format!("{digest:?}"), "KeyDigest(ba7816bf…)");
         for (case, text) in [
             ("short", &hex[2..]),
@@ -190,43 +148,6 @@ mod tests {
             ),
         ] {
             assert_eq!(KeyDigest::from_hex(text), None, "{case}");
-        }
-    }
-
-    #[test]
-    fn a_record_holds_with_its_policy() {
-        let record = |group: &str| KeyRecord {
-            id: "k".into(),
-            group: group.into(),
-            ..KeyRecord::default()
-        };
-        let named = |version, now: &str, before: &str| StoredRecord {
-            epoch: 5,
-            version,
-            key: (!now.is_empty()).then(|| record(now)),
-            before: (!before.is_empty()).then(|| record(before)),
-        };
-        // (case, the record, epoch and generation of the policy, the group)
-        let cases = [
-            ("it held before as well", named(0, "g", ""), (5, 3), "g"),
-            ("of an older epoch", named(0, "g", ""), (6, 3), ""),
-            ("not yet", named(8, "h", "g"), (5, 7), "g"),
-            (
-                "not yet, by a new publisher",
-                named(8, "h", "g"),
-                (4, 7),
-                "g",
-            ),
-            ("now", named(8, "h", "g"), (5, 8), "h"),
-            ("since long", named(8, "h", "g"), (5, 9), "h"),
-            ("void since", named(8, "h", "g"), (6, 9), ""),
-            ("not yet removed", named(8, "", "g"), (5, 7), "g"),
-            ("removed", named(8, "", "g"), (5, 8), ""),
-            ("not yet added", named(8, "g", ""), (5, 7), ""),
-        ];
-        for (case, named, (epoch, generation), want) in cases {
-            let group = named.at(epoch, generation).map(|record| record.group);
-            assert_eq!(group.unwrap_or_default(), want, "{case}");
         }
     }
 }

@@ -31,7 +31,7 @@ struct SeenDocument {
     in_effect: bool,
 }
 
-/// Whether the document with this digest is the one that was published last, and whole.
+/// Whether the document with this digest is the one that was published last.
 pub(super) fn is_published(digest: &DocumentDigest, shared: &impl SharedData) -> bool {
     publisher::is_published(digest, shared)
 }
@@ -124,17 +124,16 @@ impl LeaderTerm {
             none => none.insert(Publisher::take_over(host)?),
         };
         let gate = feed.follow(compiled.policy.keys_feed.as_ref(), host);
-        let published = publisher.publish(document, compiled, gate, host)?;
-        publisher.sign(digest, host);
+        let published = publisher.publish(document, compiled, digest, gate, host)?;
         self.take_effect();
         stats.published(published.generation, compiled.keys.len(), host);
         stats.in_effect(digest, host);
         let line = format_args!(
-            "configuration generation {} is in force: {} groups, {} keys, {} key records written",
+            "configuration generation {} is in force: {} groups, {} keys, {} key records changed",
             published.generation,
             compiled.policy.groups().len(),
             compiled.keys.len(),
-            published.records,
+            published.changes,
         );
         host.log(log::Level::Info, line);
         Ok(())
@@ -143,21 +142,20 @@ impl LeaderTerm {
     /// Continues where a peer has published this very document. Nothing changes where somebody publishes at this moment.
     pub(super) fn continue_with(
         &mut self,
-        valid: ValidDocument,
+        valid: &ValidDocument,
         digest: DocumentDigest,
         feed: &mut FeedDriver,
         stats: &ConfigStats,
         host: &impl LoaderHost,
     ) -> Result<(), Superseded> {
-        let source = valid.compiled.policy.keys_feed.clone();
-        let Ok(publisher) = Publisher::go_on(valid.compiled, host) else {
+        let Ok(publisher) = Publisher::go_on(&digest, host) else {
             return Ok(());
         };
         self.publisher = Some(publisher);
         self.see(digest, None);
         self.take_effect();
         stats.in_effect(&digest, host);
-        let gate = feed.follow(source.as_ref(), host);
+        let gate = feed.follow(valid.compiled.policy.keys_feed.as_ref(), host);
         self.open(gate, stats, host)
     }
 

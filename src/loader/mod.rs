@@ -355,7 +355,7 @@ impl Loader {
             self.ledger.follow(&compiled.compiled.policy, host);
             let continued =
                 self.tenure
-                    .continue_with(compiled, digest, &mut self.feed, &self.stats, host);
+                    .continue_with(&compiled, digest, &mut self.feed, &self.stats, host);
             self.forget_if_superseded(continued, host);
         }
     }

@@ -1,9 +1,7 @@
-//! Publishing a compiled document to shared data, so that no request in between is decided wrongly.
+//! Publishing a compiled document to shared data.
 //!
-//! Readers see single values change, never several at once. So a record that changes says from which generation of the
-//! policy on it is valid ([`StoredRecord`]), and keeps the state before too. The records are written first, then
-//! the policy, then its generation. With the policy, and not before, the document takes effect, for all of its keys
-//! and groups at once.
+//! All of it stands in one value, the policy, so one compare-and-swap brings it into effect. Then the generation
+//! is raised, at which readers look.
 //!
 //! # Two publishers
 //!
@@ -14,18 +12,14 @@
 //! - A publisher that takes over first sets the policy to what it is, with its own epoch as the writer. A policy is only
 //!   set in place of the one that its publisher has set or seen last, and no two policies are equal. So from then on
 //!   the former publisher can set no policy.
-//! - A record of a greater epoch is never overwritten, and one of a smaller epoch than the policy's holds no key.
 //! - Generations only grow, and each policy contains its own.
 //!
-//! A publisher that is [`Superseded`] stops. What it has written changes nothing: its policy has not taken effect, and its
-//! records hold what they held before until a policy of a greater epoch.
-
-use hashbrown::HashMap;
+//! A publisher that is [`Superseded`] stops. Its document has not taken effect, or another one's has since.
 
 use crate::config::Compiled;
 use crate::config::document::Document;
-use crate::config::snapshot::{self, Edition};
-use crate::keys::{FeedStatus, KeyDigest, KeyRecord, Namespace, StoredRecord, Unreadable};
+use crate::config::snapshot::{self, Snapshot};
+use crate::keys::{FeedStatus, KeyDigest, KeyRecord, KeyTable};
 use crate::shared_data::SharedData;
 
 /// A version that no value has: a value is set with it only where there is none.
@@ -33,22 +27,13 @@ const ABSENT: u32 = u32::MAX;
 /// The maximum number of rounds of the compare-and-swap loop that draws a number.
 const ROUNDS: u32 = 1000;
 
-/// Publishes documents, and writes only what changed.
+/// Publishes documents.
 #[derive(Debug)]
 pub(crate) struct Publisher {
-    /// The epoch of the records.
-    epoch: u64,
-    /// The epoch of this publisher. The records have it too, unless it goes on with those of another.
-    writer: u64,
-    /// The policy in effect; the default where there is none.
-    in_force: Edition,
-    /// The version of that policy in shared data.
+    /// The policy in effect, with the epoch of this publisher. After a failure it is of no use.
+    in_force: Snapshot,
+    /// The version of the policy in shared data.
     version: u32,
-    published: HashMap<KeyDigest, KeyRecord>,
-    /// The document in force, without its keys.
-    document: Document,
-    /// The status that is in force for the feed's records.
-    feed: Option<FeedStatus>,
 }
 
 /// The result of one publication.
@@ -56,8 +41,8 @@ pub(crate) struct Publisher {
 pub(crate) struct Published {
     /// The generation now in force.
     pub generation: u64,
-    /// Keys whose records were written, removals included.
-    pub records: usize,
+    /// The number of keys that are new, changed or removed.
+    pub changes: usize,
 }
 
 /// Another root publishes, or has begun to.
@@ -65,60 +50,52 @@ pub(crate) struct Published {
 pub(crate) struct Superseded;
 
 impl Publisher {
-    /// Takes over from the former publisher with a greater epoch, so that its records hold no key unless the next
-    /// document confirms them. From now on no earlier publisher can bring anything into effect.
+    /// Takes over from the former publisher with a greater epoch. From now on no earlier publisher can bring anything into
+    /// effect.
     ///
     /// # Errors
     /// [`Superseded`] where another root publishes at this very moment.
     pub fn take_over(shared: &impl SharedData) -> Result<Self, Superseded> {
         let (bytes, version) = shared.get(snapshot::POLICY);
-        let peeked = bytes.as_deref().and_then(snapshot::peek);
+        let found = bytes.and_then(|bytes| Snapshot::read(bytes).ok());
+        let is_readable = found.is_some();
+        let found = found.unwrap_or_default();
+        // Of a policy of another release only the generation beside it is known.
         let told = generation(shared).unwrap_or(0);
-        let edition = peeked.as_ref().map(|policy| policy.edition);
-        let in_force = Edition {
-            // Of an earlier release, which tells it beside the policy only.
-            generation: edition
-                .map(|edition| edition.generation)
-                .filter(|generation| *generation < u64::MAX)
-                .unwrap_or(told)
-                .max(told),
-            ..edition.unwrap_or_default()
+        let own = Some(found.generation).filter(|generation| *generation < u64::MAX);
+        let policy = Snapshot {
+            generation: own.unwrap_or(told).max(told),
+            writer: draw_epoch(found.writer, shared)?,
+            ..found
         };
-        let writer = draw_epoch(in_force, shared)?;
-        let (document, feed) = peeked
-            .map(|policy| (policy.document, policy.feed))
-            .unwrap_or_default();
         let mut publisher = Self {
-            epoch: writer,
-            writer,
-            in_force,
+            in_force: Snapshot::default(),
             version: version.unwrap_or(ABSENT),
-            published: HashMap::new(),
-            document,
-            feed,
         };
-        // A policy that cannot be read is not set to anything else.
-        if edition.is_some() {
-            let policy = Edition { writer, ..in_force };
+        if is_readable {
             publisher.set_policy(policy, shared)?;
+        } else {
+            // A policy that cannot be read is not set to anything else.
+            publisher.in_force = policy;
         }
         Ok(publisher)
     }
 
-    /// Goes on with the records of another publisher, which has published this very document.
+    /// Takes over where another publisher has published the document with this digest.
     ///
     /// # Errors
     /// [`Superseded`] where another root publishes at this very moment.
-    pub fn go_on(compiled: Compiled, shared: &impl SharedData) -> Result<Self, Superseded> {
+    pub fn go_on(digest: &[u8; 32], shared: &impl SharedData) -> Result<Self, Superseded> {
         let publisher = Self::take_over(shared)?;
-        Ok(Self {
-            epoch: publisher.in_force.epoch,
-            published: compiled.keys.into_iter().collect(),
-            ..publisher
-        })
+        if publisher.in_force.digest == *digest {
+            Ok(publisher)
+        } else {
+            Err(Superseded)
+        }
     }
 
-    /// Publishes a document; `compiled` is its compiled form, `feed` the status of the feed that it names.
+    /// Publishes a document; `compiled` is its compiled form, `digest` that of its text, `feed` the status of the feed that it
+    /// names.
     ///
     /// # Errors
     /// [`Superseded`]: the document has not taken effect, or another has since.
@@ -126,23 +103,27 @@ impl Publisher {
         &mut self,
         document: &Document,
         compiled: &Compiled,
+        digest: &[u8; 32],
         feed: Option<FeedStatus>,
         shared: &impl SharedData,
     ) -> Result<Published, Superseded> {
-        let (records, removed) = self.put_records(compiled, shared)?;
-        self.document = document.without_keys();
-        self.put(self.status(feed), shared)?;
-        for digest in &removed {
-            self.put_record(digest, |_| Vec::new(), shared)?;
-        }
+        let changes = changes(&self.in_force.keys, &compiled.keys);
+        let policy = Snapshot {
+            generation: self.next_generation(),
+            writer: self.in_force.writer,
+            feed,
+            digest: *digest,
+            document: document.without_keys(),
+            keys: KeyTable::of(&compiled.keys),
+        };
+        let generation = self.put(policy, shared)?;
         Ok(Published {
-            generation: self.in_force.generation,
-            records: records.saturating_add(removed.len()),
+            generation,
+            changes,
         })
     }
 
-    /// Publishes a new status of the feed, and gives the generation; `None` where it is in effect already. No record is
-    /// written.
+    /// Publishes a new status of the feed, and gives the generation; `None` where it is in effect already.
     ///
     /// # Errors
     /// [`Superseded`], as [`publish`](Self::publish).
@@ -151,22 +132,20 @@ impl Publisher {
         feed: FeedStatus,
         shared: &impl SharedData,
     ) -> Result<Option<u64>, Superseded> {
-        let feed = self.status(Some(feed));
-        if feed == self.feed {
+        if self.in_force.feed == Some(feed) {
             return Ok(None);
         }
-        self.put(feed, shared)?;
-        Ok(Some(self.in_force.generation))
-    }
-
-    /// Notes which document was published last, by the digest of its text.
-    pub fn sign(&self, digest: &[u8; 32], shared: &impl SharedData) {
-        let _ = shared.set(snapshot::DOCUMENT, &signature(digest, self.epoch), None);
+        let policy = Snapshot {
+            generation: self.next_generation(),
+            feed: Some(feed),
+            ..core::mem::take(&mut self.in_force)
+        };
+        self.put(policy, shared).map(Some)
     }
 
     /// Returns the number of keys that the document names.
     pub fn keys(&self) -> usize {
-        self.published.len()
+        self.in_force.keys.len()
     }
 
     /// Whether the policy in effect is the one that this publisher has published, or found when it took over.
@@ -174,148 +153,52 @@ impl Publisher {
         generation(shared).unwrap_or(0) == self.in_force.generation
     }
 
-    fn status(&self, feed: Option<FeedStatus>) -> Option<FeedStatus> {
-        let feed_only = self.published.is_empty();
-        feed.map(|feed| FeedStatus { feed_only, ..feed })
-    }
-
-    /// Brings the document into effect, with this status of the feed.
-    fn put(
-        &mut self,
-        feed: Option<FeedStatus>,
-        shared: &impl SharedData,
-    ) -> Result<(), Superseded> {
-        self.feed = feed;
-        let policy = Edition {
-            epoch: self.epoch,
-            generation: self.next_generation(),
-            writer: self.writer,
-        };
-        self.set_policy(policy, shared)?;
-        self.in_force = policy;
-        show_generation(policy.generation, shared)
-    }
-
     fn next_generation(&self) -> u64 {
         self.in_force.generation.saturating_add(1)
     }
 
+    /// Brings a policy into effect, and gives its generation.
+    fn put(&mut self, policy: Snapshot, shared: &impl SharedData) -> Result<u64, Superseded> {
+        let generation = policy.generation;
+        self.set_policy(policy, shared)?;
+        show_generation(generation, shared)?;
+        Ok(generation)
+    }
+
     /// Sets the policy, if it is still the one that this publisher set or saw last.
-    fn set_policy(&mut self, edition: Edition, shared: &impl SharedData) -> Result<(), Superseded> {
-        let bytes = snapshot::encode(&self.document, edition, self.feed);
+    fn set_policy(&mut self, policy: Snapshot, shared: &impl SharedData) -> Result<(), Superseded> {
+        let bytes = policy.encode();
         let set = shared.set(snapshot::POLICY, &bytes, Some(self.version));
         set.map_err(|_| Superseded)?;
         // Nobody else writes these bytes, so the version beside them is theirs.
         match shared.get(snapshot::POLICY) {
             (Some(found), Some(version)) if found == bytes => {
                 self.version = version;
+                self.in_force = policy;
                 Ok(())
             }
             _ => Err(Superseded),
         }
     }
-
-    /// Writes the records of the keys that are new or changed, and of those that the document no longer
-    /// names. Gives how many of the former there are, and the latter.
-    fn put_records(
-        &mut self,
-        compiled: &Compiled,
-        shared: &impl SharedData,
-    ) -> Result<(usize, Vec<KeyDigest>), Superseded> {
-        let mut written = 0_usize;
-        let mut wanted: HashMap<KeyDigest, KeyRecord> = HashMap::with_capacity(compiled.keys.len());
-        for (digest, record) in &compiled.keys {
-            if self.published.get(digest) != Some(record) {
-                self.put_record(
-                    digest,
-                    |found| self.next_record(found, Some(record)),
-                    shared,
-                )?;
-                written = written.saturating_add(1);
-            }
-            wanted.insert(*digest, record.clone());
-        }
-        let gone = |digest: &&KeyDigest| !wanted.contains_key(*digest);
-        let removed: Vec<KeyDigest> = self.published.keys().filter(gone).copied().collect();
-        for digest in &removed {
-            self.put_record(digest, |found| self.next_record(found, None), shared)?;
-        }
-        self.published = wanted;
-        Ok((written, removed))
-    }
-
-    /// The next record of a key: its state under the policy in effect, and under the next one.
-    fn next_record(&self, found: FoundRecord, now: Option<&KeyRecord>) -> Vec<u8> {
-        let (epoch, generation) = (self.in_force.epoch, self.in_force.generation);
-        // Without a policy no reader needs the state before, and an unreadable record does not tell it.
-        let unknown = generation == 0 || matches!(found, FoundRecord::Unreadable);
-        let before = match found {
-            FoundRecord::Readable(record) => record.at(epoch, generation),
-            FoundRecord::Nothing | FoundRecord::Unreadable => None,
-        };
-        let holds_before = unknown || before.as_ref() == now;
-        let record = if holds_before && now.is_some() {
-            StoredRecord {
-                epoch: self.epoch,
-                version: 0,
-                key: now.cloned(),
-                before: None,
-            }
-        } else {
-            StoredRecord {
-                epoch: self.epoch,
-                version: self.next_generation(),
-                key: now.cloned(),
-                before,
-            }
-        };
-        record.encode_named()
-    }
-
-    /// Replaces the record of a key, unless it is a later publisher's.
-    fn put_record(
-        &self,
-        digest: &KeyDigest,
-        make: impl FnOnce(FoundRecord) -> Vec<u8>,
-        shared: &impl SharedData,
-    ) -> Result<(), Superseded> {
-        let name = digest.shared_name();
-        let (bytes, version) = shared.get(&name);
-        let found = match StoredRecord::decode(Namespace::Document, &bytes.unwrap_or_default()) {
-            Ok(Some(record)) if record.epoch <= self.epoch => {
-                FoundRecord::Readable(Box::new(record))
-            }
-            Ok(Some(record)) if record.epoch <= last_epoch(shared) => return Err(Superseded),
-            // No publisher has ever had such an epoch.
-            Ok(Some(_)) => FoundRecord::Unreadable,
-            Ok(None) => FoundRecord::Nothing,
-            Err(Unreadable) => FoundRecord::Unreadable,
-        };
-        let version = version.unwrap_or(ABSENT);
-        let set = shared.set(&name, &make(found), Some(version));
-        set.map_err(|_| Superseded)
-    }
 }
 
-/// Whether the document with this digest is the one that was published last, and whole.
+/// The number of keys that are new in a document, changed, or removed since the one before.
+fn changes(before: &KeyTable, keys: &[(KeyDigest, KeyRecord)]) -> usize {
+    let (mut known, mut same) = (0_usize, 0_usize);
+    for (digest, record) in keys {
+        let found = before.get(digest);
+        known = known.saturating_add(usize::from(found != Ok(None)));
+        let is_same = found.is_ok_and(|found| found.as_ref() == Some(record));
+        same = same.saturating_add(usize::from(is_same));
+    }
+    let removed = before.len().saturating_sub(known);
+    keys.len().saturating_sub(same).saturating_add(removed)
+}
+
+/// Whether the document with this digest is the one that was published last.
 pub(super) fn is_published(digest: &[u8; 32], shared: &impl SharedData) -> bool {
-    let policy = shared.get(snapshot::POLICY).0;
-    let epoch = policy.and_then(|bytes| Some(snapshot::peek(&bytes)?.edition.epoch));
-    let signed = shared.get(snapshot::DOCUMENT).0;
-    epoch.is_some_and(|epoch| signed == Some(signature(digest, epoch)))
-}
-
-fn signature(digest: &[u8; 32], epoch: u64) -> Vec<u8> {
-    [&digest[..], &epoch.to_le_bytes()].concat()
-}
-
-/// The record of a key as it was found.
-#[derive(Debug)]
-enum FoundRecord {
-    Readable(Box<StoredRecord>),
-    Nothing,
-    /// Something of another release, or damaged.
-    Unreadable,
+    let policy = shared.get(snapshot::POLICY).0.map(Snapshot::read);
+    policy.is_some_and(|policy| policy.is_ok_and(|policy| policy.digest == *digest))
 }
 
 /// The generation that readers look at.
@@ -328,18 +211,10 @@ fn show_generation(generation: u64, shared: &impl SharedData) -> Result<(), Supe
     raise(snapshot::GENERATION, |shown| shown.max(generation), shared).map(|_| ())
 }
 
-/// An epoch that no publisher had before.
-fn draw_epoch(in_force: Edition, shared: &impl SharedData) -> Result<u64, Superseded> {
-    let least = in_force.epoch.max(in_force.writer).max(in_force.generation);
-    let next = |last: u64| last.max(least).saturating_add(1);
+/// An epoch that no publisher had before; the last one known is that of the policy in effect.
+fn draw_epoch(known: u64, shared: &impl SharedData) -> Result<u64, Superseded> {
+    let next = |last: u64| last.max(known).saturating_add(1);
     raise(snapshot::EPOCH, next, shared)
-}
-
-/// The greatest epoch of any publisher.
-fn last_epoch(shared: &impl SharedData) -> u64 {
-    let last = shared.get(snapshot::EPOCH).0;
-    last.and_then(|bytes| snapshot::decode_generation(&bytes))
-        .unwrap_or(0)
 }
 
 /// Changes a number by compare-and-swap.

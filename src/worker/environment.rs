@@ -1,4 +1,4 @@
-//! The environment of a request: the clocks, the policy in effect, the key records and the quotas.
+//! The environment of a request: the clocks, the policy in effect, the key records of the feed and the quotas.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::exchange::{AccountStates, ClientAddress, Clock, LedgerState, Origin, 
 use crate::failover::{
     AccountEvent, KeyMark, Move, Moved, RequestAttempts, States, WayMark, moved,
 };
-use crate::keys::{KeyDigest, Namespace, address_of_peer};
+use crate::keys::{KeyDigest, address_of_peer};
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Now, Quotas, Reservation, Settlement,
     Subject, SubjectFigures,
@@ -55,8 +55,8 @@ impl<'a, H: WorkerHost> RequestEnvironment<'a, H> {
 }
 
 impl<H: WorkerHost> KeyStore for RequestEnvironment<'_, H> {
-    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
-        self.worker.key_record(namespace, digest, self.host)
+    fn record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.worker.fed_record(digest, self.host)
     }
 
     fn now(&self) -> i64 {

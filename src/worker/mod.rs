@@ -10,7 +10,7 @@ use crate::config::snapshot::InForce;
 use crate::config::snapshot_cache::SnapshotCache;
 use crate::failover::{self, Registry};
 use crate::host::{CallId, Clocks, FetchResponse, Log, Peer, Stats};
-use crate::keys::{self, KeyDigest, Namespace};
+use crate::keys::{self, KeyDigest};
 use crate::limits::lease::RENEWAL_MS;
 use crate::limits::{Limiter, Now};
 use crate::loader::lease::LoaderRole;
@@ -82,19 +82,12 @@ impl Worker {
         }
     }
 
-    /// The bytes of a key's record, or those of ten milliseconds before at the most.
-    fn key_record(
-        &self,
-        namespace: Namespace,
-        digest: &KeyDigest,
-        host: &impl SharedData,
-    ) -> Option<Vec<u8>> {
-        let read = || keys::read(namespace, digest, host);
+    /// The bytes of a key's record of the feed, or those of ten milliseconds before at the most.
+    fn fed_record(&self, digest: &KeyDigest, host: &impl SharedData) -> Option<Vec<u8>> {
+        let read = || keys::read(digest, host);
         // Held for this call only, and nothing that it calls comes back here.
         match (self.snapshots.try_borrow(), self.keys.try_borrow_mut()) {
-            (Ok(snapshots), Ok(mut cache)) => {
-                cache.record(snapshots.reading(), namespace, digest, read)
-            }
+            (Ok(snapshots), Ok(mut cache)) => cache.record(snapshots.reading(), digest, read),
             _ => read(),
         }
     }

@@ -3,10 +3,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::auth::KeyStore;
 use crate::config::Document;
-use crate::config::snapshot::{self, Edition};
+use crate::config::snapshot::{self, Snapshot};
 use crate::exchange::{Clock, Quotas};
 use crate::host::fake::{FakeHost, FakeProcess};
-use crate::keys::bucket;
+use crate::keys::{KeyRecord, KeyTable, bucket};
 
 fn root(configuration: &str, host: &FakeHost) -> WorkerRoot {
     let mut root = WorkerRoot::new(1, Rc::default());
@@ -91,10 +91,10 @@ enum WorkerStep {
     Pass(u64),
     /// A page of the feed changes the key.
     Feed,
-    /// A document that changes the key is published: the record, the policy, its generation.
+    /// A document that changes the key and its group is published.
     Publish,
-    /// Only its record is written as yet.
-    PublishRecord,
+    /// It is, and the new generation is not shown as yet.
+    PublishPolicy,
     /// One of two workers has a request with the key.
     Request(usize),
 }
@@ -105,7 +105,7 @@ fn steps() -> impl Strategy<Value = Vec<WorkerStep>> {
         1 => Just(WorkerStep::Pass(10)),
         2 => Just(WorkerStep::Feed),
         1 => Just(WorkerStep::Publish),
-        1 => Just(WorkerStep::PublishRecord),
+        1 => Just(WorkerStep::PublishPolicy),
         6 => (0..2_usize).prop_map(WorkerStep::Request),
     ];
     prop::collection::vec(step, 1..60)
@@ -128,61 +128,74 @@ impl KeyHistory {
     }
 }
 
+/// The policy number `state`, whose group and whose key have its number.
+fn policy(state: usize, digest: KeyDigest) -> Vec<u8> {
+    let text = format!(
+        r#"{{"groups": [{{"id": "{state}", "protocol": "A", "multiplier": "1", "cluster": "c"}}]}}"#
+    );
+    let key = KeyRecord {
+        group: state.to_string().into(),
+        ..KeyRecord::default()
+    };
+    let snapshot = Snapshot {
+        document: Document::parse(text.as_bytes()).unwrap(),
+        keys: KeyTable::of(&[(digest, key)]),
+        ..Snapshot::default()
+    };
+    snapshot.encode()
+}
+
 proptest! {
     #![proptest_config(crate::seeds_beside_source())]
 
-    /// A change of a key is seen by every worker ten milliseconds later, and with its own policy or a later one.
+    /// A change of a key is seen by every worker ten milliseconds later, and one of a document with its policy.
     #[test]
-    fn a_key_is_never_older_than_its_policy_nor_than_ten_milliseconds(steps in steps()) {
+    fn a_key_is_never_older_than_ten_milliseconds_and_as_old_as_its_policy(steps in steps()) {
         let process = FakeProcess::start();
         let host = FakeHost::of(&process);
         let roots = [root("{}", &host), root("{}", &host)];
-        let digest = KeyDigest::of(b"key");
-        let group = r#"{"id": "g", "protocol": "A", "multiplier": "1", "cluster": "c"}"#;
-        let text = format!(r#"{{"groups": [{group}]}}"#);
-        let document = Document::parse(text.as_bytes()).unwrap();
-        let (mut fed, mut named) = (KeyHistory::default(), KeyHistory::default());
+        let (named, in_feed) = (KeyDigest::of(b"named"), KeyDigest::of(b"in the feed"));
+        let mut of_feed = KeyHistory::default();
+        // The number of the last document, and which were shown when. One that was not may be read all the same.
+        let (mut last, mut shown) = (0, Vec::new());
         let number = |state: usize| u64::try_from(state).unwrap().to_le_bytes();
         let mut name = String::new();
-        bucket::write_name(bucket::of(&digest), &mut name);
+        bucket::write_name(bucket::of(&in_feed), &mut name);
         for step in steps {
             let now_us = process.steady_us.get();
             match step {
                 WorkerStep::Pass(milliseconds) => process.pass_ms(milliseconds),
                 WorkerStep::Feed => {
-                    fed.0.push(now_us);
+                    of_feed.0.push(now_us);
                     let mut bytes = Vec::new();
-                    bucket::put(&[], None, &digest, &number(fed.last()), &mut bytes);
+                    bucket::put(&[], None, &in_feed, &number(of_feed.last()), &mut bytes);
                     host.set(&name, &bytes, None).unwrap();
                 }
-                WorkerStep::Publish | WorkerStep::PublishRecord => {
-                    named.0.push(now_us);
-                    host.set(&digest.shared_name(), &number(named.last()), None).unwrap();
+                WorkerStep::Publish | WorkerStep::PublishPolicy => {
+                    last += 1;
+                    host.set(snapshot::POLICY, &policy(last, named), None).unwrap();
                     if matches!(step, WorkerStep::Publish) {
-                        let edition = Edition {
-                            generation: u64::try_from(named.last()).unwrap(),
-                            ..Edition::default()
-                        };
-                        let policy = snapshot::encode(&document, edition, None);
-                        host.set(snapshot::POLICY, &policy, None).unwrap();
-                        host.set(snapshot::GENERATION, &number(named.last()), None).unwrap();
+                        shown.push((last, now_us));
+                        host.set(snapshot::GENERATION, &number(last), None).unwrap();
                     }
                 }
                 WorkerStep::Request(worker) => {
                     let environment = roots[worker].worker.environment(&host);
                     let in_force = environment.in_force();
-                    let state = |namespace| {
-                        let bytes = environment.record(namespace, &digest);
-                        bytes.map_or(0, |bytes| {
-                            usize::try_from(u64::from_le_bytes(bytes.try_into().unwrap())).unwrap()
-                        })
-                    };
-                    let (by_feed, by_document) = (state(Namespace::Feed), state(Namespace::Document));
-                    prop_assert!(fed.was_of_late(by_feed, now_us), "feed: {}", by_feed);
-                    prop_assert!(named.was_of_late(by_document, now_us), "document: {}", by_document);
-                    let seen = in_force.map_or(0, |in_force| in_force.generation);
-                    prop_assert!(u64::try_from(by_document).unwrap() >= seen, "{} under {}", by_document, seen);
-                    if fed.last() == 1 {
+                    let by_document: usize = in_force.map_or(0, |in_force| {
+                        let key = in_force.keys.get(&named).unwrap().unwrap();
+                        assert!(in_force.policy.group(&key.group).is_some(), "one document");
+                        key.group.parse().unwrap()
+                    });
+                    let before = shown.iter().rfind(|(_, at)| now_us - at > 10_000);
+                    let least = before.map_or(0, |(state, _)| *state);
+                    prop_assert!(by_document >= least, "{} was shown, {} is seen", least, by_document);
+                    let bytes = environment.record(&in_feed);
+                    let by_feed = bytes.map_or(0, |bytes| {
+                        usize::try_from(u64::from_le_bytes(bytes.try_into().unwrap())).unwrap()
+                    });
+                    prop_assert!(of_feed.was_of_late(by_feed, now_us), "feed: {}", by_feed);
+                    if of_feed.last() == 1 {
                         prop_assert_eq!(by_feed, 1, "a new key is valid at once");
                     }
                 }

@@ -242,11 +242,9 @@ def test_the_compiler_is_that_of_the_dockerfile() -> None:
 @pytest.mark.parametrize(
     ("what", "file", "pattern"),
     [
-        ("record of a key of the document", "src/keys/codec.rs", r"^const FORMAT_DOCUMENT: u8 = (\d+);"),
-        ("record of a key of the document that has changed", "src/keys/codec.rs", r"^const FORMAT_CHANGING: u8 = (\d+);"),
-        ("policy", "src/config/snapshot.rs", r"^const FORMAT: u32 = (\d+);"),
+        ("policy", "src/config/snapshot.rs", r"^const FORMAT: u8 = (\d+);"),
         ("bucket of keys of a feed", "src/keys/bucket.rs", r"^const FORMAT: u8 = (\d+);"),
-        ("record of a key of a feed", "src/keys/codec.rs", r"^const FORMAT_FEED: u8 = (\d+);"),
+        ("record of a key of a feed", "src/keys/codec.rs", r"^const FORMAT: u8 = (\d+);"),
         ("how far the feed is read", "src/feed/state.rs", r"^const FORMAT: u32 = (\d+);"),
         ("counters of limits", "src/limits/**/*.rs", r'format!\("trilane/limit/(\d+)/'),
         ("tables of the [console](console-inside.md#the-tables)", "console/src/store/migration.rs", r"^    number: (\d+),$"),

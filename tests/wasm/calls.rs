@@ -66,7 +66,7 @@ fn a_request_to_one_source_makes_these_and_no_other() {
         (
             "ten milliseconds later",
             10,
-            &["get_shared trilane/generation", "get_shared trilane/key"],
+            &["get_shared trilane/generation"],
         ),
         ("at once again", 0, &[]),
     ];

@@ -1,9 +1,9 @@
 //! Damaged or missing shared data: never a trap, never a request let through, never a 401 for a key that may be good.
 
-use trilane::keys::{KeyRecord, StoredRecord};
+use trilane::keys::KeyDigest;
 
 use crate::chaos::Chance;
-use crate::documents::{gateway, record_name, sample};
+use crate::documents::{gateway, sample};
 use crate::host::{CallAnswer, Headers, LOOK_MS, Process, Vm, headers};
 use crate::stream::{chat, exchange};
 
@@ -68,19 +68,19 @@ fn damage_before_the_first_request() {
     let good = gateway(&process);
     drop(good);
     let policy = process.data("trilane/policy").unwrap();
-    let record = process.data(&record_name("key-a")).unwrap();
-    let name = record_name("key-a");
-    let stranger = KeyRecord {
-        id: "ka".into(),
-        group: "nobody".into(),
-        ..KeyRecord::default()
+    let damaged = |at: usize, byte: u8| {
+        let mut policy = policy.clone();
+        assert_ne!(policy[at], byte, "{at}");
+        policy[at] = byte;
+        policy
     };
-    let stranger = StoredRecord::plain(9, stranger).encode_named();
-    let other_format =
-        String::from_utf8(policy.clone())
-            .unwrap()
-            .replacen("\"format\":1", "\"format\":2", 1);
-    let cases: [(&str, &str, Vec<u8>, u32); 10] = [
+    // Flags, expiry, group and id of each key; `key-a` is somewhere in the sequence of their digests.
+    let record = policy.windows(4).position(|bytes| bytes == b"\x01a\x02k");
+    let group = record.unwrap() + 1;
+    let digest = KeyDigest::of(b"key-a");
+    let index = policy.windows(32).position(|bytes| bytes == digest.bytes());
+    let end = index.unwrap() + 32;
+    let cases: [(&str, &str, Vec<u8>, u32); 12] = [
         (
             "generation of 3 bytes",
             "trilane/generation",
@@ -98,24 +98,46 @@ fn damage_before_the_first_request() {
         (
             "policy of another release",
             "trilane/policy",
-            other_format.into_bytes(),
+            damaged(0, 3),
+            503,
+        ),
+        (
+            "policy of a release before",
+            "trilane/policy",
+            policy[5..].to_vec(),
             503,
         ),
         ("policy of bytes", "trilane/policy", vec![0xff; 100], 503),
         (
-            "record cut",
-            &name,
-            record[..record.len() - 1].to_vec(),
+            "keys cut",
+            "trilane/policy",
+            policy[..policy.len() - 1].to_vec(),
             503,
         ),
         (
             "record of another release",
-            &name,
-            [&[9], &record[1..]].concat(),
+            "trilane/policy",
+            damaged(group - 10, 2),
             503,
         ),
-        ("record of bytes", &name, vec![0xff; 100], 503),
-        ("record of an unknown group", &name, stranger, 503),
+        (
+            "record that ends elsewhere",
+            "trilane/policy",
+            damaged(end, 200),
+            503,
+        ),
+        (
+            "record of a longer group",
+            "trilane/policy",
+            damaged(group - 1, 200),
+            503,
+        ),
+        (
+            "record of an unknown group",
+            "trilane/policy",
+            damaged(group, b'z'),
+            503,
+        ),
     ];
     for (case, name, value, want) in cases {
         let process = Process::new();
@@ -131,7 +153,7 @@ fn damage_before_the_first_request() {
 #[test]
 fn damage_after_the_first_request() {
     for (case, policy) in [
-        ("cut", &b"{\"format\""[..]),
+        ("cut", &b"\x02\x20\x00\x00\x00{\"generation\""[..]),
         ("bytes", &[0xff; 64]),
         ("gone", b""),
     ] {
@@ -163,14 +185,12 @@ fn random_damage() {
     for round in 0..300 {
         let process = Process::new();
         let mut vm = gateway(&process);
-        let mut changed_record = false;
+        let mut changed_keys = false;
         for name in [
             "trilane/generation",
             "trilane/policy",
             "trilane/epoch",
             "trilane/order",
-            "trilane/document",
-            &record_name("key-a"),
         ] {
             if chance.below(2) == 0 {
                 continue;
@@ -186,7 +206,7 @@ fn random_damage() {
                     }
                 }
             }
-            changed_record |= name.contains("/key/");
+            changed_keys |= name == "trilane/policy";
             process.put(name, &value);
         }
         process.pass(LOOK_MS);
@@ -198,7 +218,8 @@ fn random_damage() {
         );
         assert_eq!(stranger.upstream.head, None, "round {round}");
         let known = exchange(&mut vm, chat("key-a", None), BODY);
-        if !changed_record {
+        // A digest that was damaged is that of another key.
+        if !changed_keys {
             assert_ne!(known.status(), 401, "round {round}: {known:?}");
         }
         // A loader mends everything.

@@ -10,13 +10,7 @@ pub const LOADER: &str =
 
 /// The SHA-256 of a key as a document names it.
 pub fn sha256(key: &[u8]) -> String {
-    let name = KeyDigest::of(key).shared_name();
-    name.trim_start_matches("trilane/key/").to_owned()
-}
-
-/// The name of a key's record in the shared data.
-pub fn record_name(key: &str) -> String {
-    KeyDigest::of(key.as_bytes()).shared_name()
+    hex::encode(KeyDigest::of(key).bytes())
 }
 
 /// Whether this is written to keep the loader's place.

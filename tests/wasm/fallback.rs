@@ -1,7 +1,7 @@
 //! Loading by the filters themselves, where no singleton exists: one of several VMs does it.
 
 use crate::documents::{LOADER, sample, wait_until_it_asks, without_key};
-use crate::host::{CallAnswer, Process, Vm};
+use crate::host::{CallAnswer, LOOK_MS, Process, Vm};
 use crate::stream::{chat, exchange};
 
 const BODY: &[u8] = br#"{"model": "gpt-x"}"#;
@@ -72,6 +72,7 @@ fn another_takes_over_when_the_holder_is_gone() {
     let fewer = CallAnswer::ok(without_key("ka").to_string());
     assert_eq!(round(&mut vms, &fewer), [0]);
     assert!(process.generation().unwrap() > generation);
+    process.pass(LOOK_MS);
     for vm in &mut vms {
         assert_eq!(exchange(vm, chat("key-a", None), BODY).status(), 401);
     }
@@ -130,6 +131,7 @@ fn a_former_holder_that_comes_back_begins_anew() {
     // The source has gone back to what the first one saw last.
     wait_for_a_holder(&mut vms, &process, &good);
     assert!(process.generation().unwrap() > generation);
+    process.pass(LOOK_MS);
     let stream = exchange(&mut vms[0], chat("key-a", None), BODY);
     assert!(stream.upstream.complete, "{stream:?}");
 }

@@ -1,9 +1,9 @@
 //! The singleton loader: fetch, compare, publish, and keep what is good.
 
-use trilane::config::snapshot;
-use trilane::keys::{Namespace, StoredRecord};
+use trilane::config::snapshot::InForce;
+use trilane::keys::KeyDigest;
 
-use crate::documents::{LOADER, is_of_the_lease, loaded, record_name, sample, without_key};
+use crate::documents::{LOADER, is_of_the_lease, loaded, sample, sha256, without_key};
 use crate::host::{CallAnswer, Process, Vm, header, headers};
 use crate::stream::{chat, exchange};
 
@@ -27,27 +27,21 @@ fn a_document_comes_into_force() {
     assert_eq!(header(&call.headers, "if-none-match"), None);
 
     assert_eq!(process.generation(), Some(1));
-    let in_force = snapshot::decode(&process.data("trilane/policy").unwrap()).unwrap();
+    let policy = process.data("trilane/policy").unwrap();
+    let text = String::from_utf8_lossy(&policy).into_owned();
+    let in_force = InForce::read(policy).unwrap();
     assert_eq!(in_force.policy.groups().len(), 3);
     for (key, group) in [("key-a", "a"), ("key-b", "b"), ("key-c", "c")] {
-        let bytes = process.data(&record_name(key)).unwrap();
-        let stored = StoredRecord::decode(Namespace::Document, &bytes)
-            .unwrap()
-            .unwrap();
-        assert_eq!(stored.key.unwrap().group, group);
-        assert_eq!(stored.epoch, in_force.epoch);
+        let found = in_force.keys.get(&KeyDigest::of(key.as_bytes()));
+        assert_eq!(found.unwrap().unwrap().group, group, "{key}");
+        // No worker parses them with the policy.
+        assert!(!text.contains(&sha256(key.as_bytes())), "{key}: {text}");
     }
-    // The policy carries no keys, and nobody can read them out of it.
-    let policy = String::from_utf8(process.data("trilane/policy").unwrap()).unwrap();
-    assert!(!policy.contains("sha256"), "{policy}");
     assert_eq!(process.metric("trilane_config_generation"), Some(1));
     assert_eq!(process.metric("trilane_config_keys"), Some(3));
     let names = process.written();
     assert_eq!(
-        names
-            .iter()
-            .rfind(|name| *name != "trilane/document" && !is_of_the_lease(name))
-            .unwrap(),
+        names.iter().rfind(|name| !is_of_the_lease(name)).unwrap(),
         "trilane/generation"
     );
 }
@@ -123,24 +117,17 @@ fn an_unchanged_document_costs_nothing() {
 }
 
 #[test]
-fn only_what_changed_is_written() {
+fn a_document_is_published_in_one_value() {
     let process = Process::new();
     let mut loader = loaded(&process);
     process.written();
     loader.load(CallAnswer::ok(without_key("kb").to_string()));
-    let written = process.written();
-    let records: Vec<_> = written
-        .iter()
-        .filter(|name| name.contains("/key/"))
-        .collect();
-    // That it is removed with the policy to come, and that it is.
-    assert_eq!(records, [&record_name("key-b"); 2]);
-    assert_eq!(
-        process.data(&record_name("key-b")),
-        Some(Vec::new()),
-        "a tombstone"
-    );
+    let mut written = process.written();
+    written.retain(|name| !is_of_the_lease(name));
+    assert_eq!(written, ["trilane/policy", "trilane/generation"]);
     assert_eq!(process.generation(), Some(2));
+    let logs = loader.logs().join("\n");
+    assert!(logs.contains("2 keys, 1 key records changed"), "{logs}");
 }
 
 #[test]
@@ -373,21 +360,12 @@ fn configurations_that_are_refused() {
 }
 
 #[test]
-fn a_new_loader_voids_what_an_earlier_one_left() {
+fn a_new_loader_leaves_nothing_of_an_earlier_one() {
     let process = Process::new();
     drop(loaded(&process));
     let mut second = loader(&process);
     second.load(CallAnswer::ok(without_key("kb").to_string()));
     assert_eq!(process.generation(), Some(2));
-    // It cannot know of key-b, whose record still stands there: the record's epoch is over.
-    let in_force = snapshot::decode(&process.data("trilane/policy").unwrap()).unwrap();
-    let [left, good] = ["key-b", "key-a"].map(|key| {
-        let bytes = process.data(&record_name(key)).unwrap();
-        let record = StoredRecord::decode(Namespace::Document, &bytes);
-        record.unwrap().unwrap()
-    });
-    assert!(left.epoch < in_force.epoch);
-    assert_eq!(good.epoch, in_force.epoch);
     let mut gateway = Vm::configured(&process, "gateway", "{}");
     let body = br#"{"model": "gpt-x"}"#;
     for (key, want) in [("key-a", 200), ("key-b", 401)] {

@@ -1,6 +1,6 @@
 //! A publication, write by write: a request that comes in between is decided as before it or as after it.
 //!
-//! A busy Envoy does meet these moments: with many keys a publication takes tens of milliseconds.
+//! A worker may look at the generation before or after any write, and keeps what it has read for ten milliseconds.
 
 use serde_json::{Value, json};
 

@@ -188,7 +188,6 @@ fn the_same_document_is_published_again_after_another() {
             &inline(&without_key("ka")),
         ));
         process.put("trilane/policy", &other.data("trilane/policy").unwrap());
-        process.put(&crate::documents::record_name("key-a"), b"");
         process.put("trilane/generation", &7_u64.to_le_bytes());
         process.pass(500);
         let call = loader.tick_and_call();

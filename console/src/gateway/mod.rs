@@ -15,14 +15,14 @@ use std::rc::Rc;
 use trilane::config::Compiled;
 use trilane::config::policy::{Group, Policy};
 use trilane::config::snapshot::InForce;
-use trilane::keys::{KeyDigest, KeyRecord};
+use trilane::keys::{KeyDigest, KeyRecord, KeyTable};
 
 /// A gateway with one document in force.
 #[derive(Debug)]
 pub struct LocalGateway {
-    /// The policy.
+    /// The policy and the keys.
     pub in_force: InForce,
-    /// The key records, counters and clock.
+    /// The keys by id, counters and clock.
     pub world: World,
 }
 
@@ -37,9 +37,8 @@ impl LocalGateway {
         Self {
             // The feed is not read here: as if it had no keys, so a key that is not in the document is unknown.
             in_force: InForce {
-                epoch: 1,
-                generation: 7,
                 feed: None,
+                keys: KeyTable::of(&keys),
                 policy: compiled.policy,
             },
             world: World::new(keys),

@@ -9,7 +9,7 @@ use trilane::config::snapshot::InForce;
 use trilane::exchange::{
     AccountStates, ClientAddress, Clock, LedgerState, Origin, Quotas, Step, StreamEnd, Trace,
 };
-use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
+use trilane::keys::{KeyDigest, KeyRecord};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Limiter, Limits, Now, Reservation, Settlement,
     Subject, SubjectFigures,
@@ -17,7 +17,7 @@ use trilane::limits::{
 use trilane::money::Amount;
 use trilane::shared_data::{Conflict, SharedData};
 
-/// Key records, counters that begin at zero, and the clock.
+/// Keys, counters that begin at zero, and the clock.
 #[derive(Debug)]
 pub struct World {
     keys: Vec<(KeyDigest, KeyRecord)>,
@@ -74,12 +74,8 @@ impl World {
 }
 
 impl trilane::auth::KeyStore for World {
-    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
-        let key = match namespace {
-            Namespace::Document => self.key(digest)?.clone(),
-            Namespace::Feed => return None,
-        };
-        Some(StoredRecord::plain(1, key).encode_named())
+    fn record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
+        None
     }
 
     fn now(&self) -> i64 {

@@ -5,7 +5,7 @@ use crate::config::Document;
 use crate::config::compile::compile_policy;
 use crate::head::Head;
 use crate::keys::codec::encode_fed;
-use crate::keys::{Coverage, FeedStatus, KeyTerms, StoredRecord};
+use crate::keys::{Coverage, FeedStatus, KeyTable, KeyTerms};
 use crate::limits::budget::Budget;
 use crate::limits::{Limits, Rate};
 use crate::money::Amount;
@@ -13,26 +13,20 @@ use crate::protocol::query::RequestTarget;
 
 const NOW: i64 = 1_800_000_000;
 
-/// The stored records of one key: that of the document, and that of the feed.
+/// The feed's record of one key, and what else is outside.
 #[derive(Debug, Default)]
 struct Records {
-    named: Option<Vec<u8>>,
     fed: Option<Vec<u8>>,
     /// The policy that was published since.
     newer: Option<Policy>,
-    /// The number of reads of the document's record.
-    looks: std::cell::Cell<u32>,
+    /// The number of reads of the record.
+    reads: std::cell::Cell<u32>,
 }
 
 impl KeyStore for Records {
-    fn record(&self, namespace: Namespace, _: &KeyDigest) -> Option<Vec<u8>> {
-        match namespace {
-            Namespace::Document => {
-                self.looks.set(self.looks.get() + 1);
-                self.named.clone()
-            }
-            Namespace::Feed => self.fed.clone(),
-        }
+    fn record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
+        self.reads.set(self.reads.get() + 1);
+        self.fed.clone()
     }
 
     fn now(&self) -> i64 {
@@ -42,10 +36,8 @@ impl KeyStore for Records {
     fn latest_policy(&self) -> Option<Rc<InForce>> {
         let policy = self.newer.clone()?;
         Some(Rc::new(InForce {
-            epoch: 5,
-            generation: 8,
-            feed: None,
             policy,
+            ..in_force(KeyTable::default(), None)
         }))
     }
 }
@@ -76,11 +68,10 @@ fn policy(more: &str) -> Policy {
     compile_policy(&document).unwrap().0
 }
 
-fn in_force(feed: Option<FeedStatus>) -> InForce {
+fn in_force(keys: KeyTable, feed: Option<FeedStatus>) -> InForce {
     InForce {
-        epoch: 5,
-        generation: 7,
         feed,
+        keys,
         policy: policy(""),
     }
 }
@@ -97,19 +88,28 @@ fn limits(per_day: bool, per_month: bool) -> Option<Box<Limits>> {
     Some(Box::new(limits))
 }
 
-fn named(epoch: u64, disabled: bool) -> Vec<u8> {
-    named_with(epoch, disabled, None)
-}
-
-fn named_with(epoch: u64, disabled: bool, limits: Option<Box<Limits>>) -> Vec<u8> {
-    let key = KeyRecord {
+/// The keys of a document that names the key.
+fn named(disabled: bool) -> KeyTable {
+    let record = KeyRecord {
         id: "n".into(),
         group: "named".into(),
         disabled,
-        limits,
         ..KeyRecord::default()
     };
-    StoredRecord::plain(epoch, key).encode_named()
+    KeyTable::of(&[(key().digest(), record)])
+}
+
+/// The keys of a document that names another key only.
+fn of_another() -> KeyTable {
+    KeyTable::of(&[(KeyDigest::of(b"another"), KeyRecord::default())])
+}
+
+/// A document that names the key, with a record that this release cannot read.
+fn of_another_release() -> KeyTable {
+    let mut bytes = named(false).bytes().to_vec();
+    // Count and index stand before the flags.
+    bytes[4 + 36] = 2;
+    KeyTable::read(bytes, 0).unwrap()
 }
 
 fn fed(epoch: u64, group: &str, expires_at: Option<i64>, disabled: bool) -> Vec<u8> {
@@ -132,12 +132,19 @@ fn fed_terms(epoch: u64, terms: KeyTerms<'_>) -> Vec<u8> {
 }
 
 /// The group, `401` or `503`.
-fn verdict(feed: Option<FeedStatus>, store: &Records) -> String {
-    match authenticate(&key(), &in_force(feed), store) {
+fn verdict(keys: KeyTable, feed: Option<FeedStatus>, store: &Records) -> String {
+    match authenticate(&key(), &in_force(keys, feed), store) {
         KeyStatus::Valid { group, .. } => group.id.to_string(),
         KeyStatus::Invalid | KeyStatus::Ended(_) => "401".to_owned(),
         KeyStatus::Undecided => "503".to_owned(),
     }
+}
+
+fn status_of(coverage: Coverage) -> Option<FeedStatus> {
+    Some(FeedStatus {
+        watermark: 7,
+        coverage,
+    })
 }
 
 #[test]
@@ -148,77 +155,64 @@ fn the_document_goes_before_the_feed() {
         bytes
     };
     let good = || Some(fed(7, "fed", None, false));
-    // (case, the document's record, the feed's, the verdict when all is read, and before that)
+    let none = KeyTable::default;
+    // (case, the document's keys, the feed's record, the verdict when all is read, and before that)
     let cases = [
-        ("known to neither", None, None, "401", "503"),
-        ("named", Some(named(5, false)), None, "named", "named"),
+        ("known to neither", none(), None, "401", "503"),
+        ("named", named(false), None, "named", "named"),
+        ("named by both", named(false), good(), "named", "named"),
+        ("named, off", named(true), good(), "401", "401"),
         (
-            "named by both",
-            Some(named(5, false)),
+            "named, unreadable",
+            of_another_release(),
             good(),
-            "named",
-            "named",
-        ),
-        ("named, off", Some(named(5, true)), good(), "401", "401"),
-        ("named, unreadable", Some(vec![9]), good(), "503", "503"),
-        ("no longer named", Some(vec![]), good(), "fed", "fed"),
-        (
-            "named long ago",
-            Some(named(4, false)),
-            good(),
-            "fed",
-            "fed",
-        ),
-        (
-            "named long ago, only",
-            Some(named(4, false)),
-            None,
-            "401",
+            "503",
             "503",
         ),
-        ("fed", None, good(), "fed", "fed"),
+        ("another is named", of_another(), good(), "fed", "fed"),
+        ("another is named, only", of_another(), None, "401", "503"),
+        ("fed", none(), good(), "fed", "fed"),
         (
             "fed, off",
-            None,
+            none(),
             Some(fed(7, "fed", None, true)),
             "401",
             "401",
         ),
         (
             "fed, over",
-            None,
+            none(),
             Some(fed(7, "fed", Some(NOW), false)),
             "401",
             "401",
         ),
         (
             "fed, to end",
-            None,
+            none(),
             Some(fed(8, "fed", Some(NOW + 1), false)),
             "fed",
             "fed",
         ),
         (
             "fed long ago",
-            None,
+            none(),
             Some(fed(6, "fed", None, false)),
             "401",
             "503",
         ),
-        ("removed", None, Some(removed), "401", "401"),
-        ("fed, unreadable", None, Some(vec![2, 0]), "503", "503"),
-        ("fed, empty", None, Some(vec![]), "503", "503"),
+        ("removed", none(), Some(removed), "401", "401"),
+        ("fed, unreadable", none(), Some(vec![2, 0]), "503", "503"),
+        ("fed, empty", none(), Some(vec![]), "503", "503"),
         (
             "its group comes later",
-            None,
+            none(),
             Some(fed(7, "later", None, false)),
             "503",
             "503",
         ),
     ];
-    for (case, named, fed, read, before) in cases {
+    for (case, keys, fed, read, before) in cases {
         let store = Records {
-            named,
             fed,
             ..Records::default()
         };
@@ -227,49 +221,38 @@ fn the_document_goes_before_the_feed() {
             (Coverage::Former, before),
             (Coverage::Nothing, before),
         ] {
-            let gate = FeedStatus {
-                watermark: 7,
-                coverage,
-                feed_only: false,
-            };
-            assert_eq!(verdict(Some(gate), &store), want, "{case}, {coverage:?}");
+            let verdict = verdict(keys.clone(), status_of(coverage), &store);
+            assert_eq!(verdict, want, "{case}, {coverage:?}");
         }
     }
 }
 
 #[test]
-fn where_no_feed_is_named_its_records_are_not_looked_at() {
-    let store = Records {
-        fed: Some(fed(7, "fed", None, false)),
-        ..Records::default()
-    };
-    assert_eq!(verdict(None, &store), "401");
-}
-
-#[test]
-fn where_the_document_names_no_keys_one_look_is_enough() {
-    for (alone, looks) in [(false, 1), (true, 0)] {
+fn the_feed_is_read_where_it_is_named_and_the_document_has_no_answer() {
+    let whole = status_of(Coverage::Whole);
+    // (case, the document's keys, the feed's status, the verdict, the reads)
+    let cases = [
+        ("no feed", KeyTable::default(), None, "401", 0),
+        ("no feed, named", named(false), None, "named", 0),
+        ("no feed, unreadable", of_another_release(), None, "503", 0),
+        ("a feed", KeyTable::default(), whole, "fed", 1),
+        ("a feed, another is named", of_another(), whole, "fed", 1),
+        ("a feed, named", named(false), whole, "named", 0),
+        ("a feed, unreadable", of_another_release(), whole, "503", 0),
+    ];
+    for (case, keys, feed, want, reads) in cases {
         let store = Records {
             fed: Some(fed(7, "fed", None, false)),
             ..Records::default()
         };
-        let gate = FeedStatus {
-            watermark: 7,
-            coverage: Coverage::Whole,
-            feed_only: alone,
-        };
-        assert_eq!(verdict(Some(gate), &store), "fed");
-        assert_eq!(store.looks.get(), looks, "alone: {alone}");
+        assert_eq!(verdict(keys, feed, &store), want, "{case}");
+        assert_eq!(store.reads.get(), reads, "{case}");
     }
 }
 
 #[test]
 fn a_budget_from_a_feed_needs_no_prices() {
-    let gate = Some(FeedStatus {
-        watermark: 7,
-        coverage: Coverage::Whole,
-        feed_only: false,
-    });
+    let gate = status_of(Coverage::Whole);
     // (the group, whose models have no price or a price, whether there is a budget for a day, and for a month)
     for (group, day, month) in [
         ("named", true, false),
@@ -287,66 +270,35 @@ fn a_budget_from_a_feed_needs_no_prices() {
             fed: Some(fed_terms(7, terms)),
             ..Records::default()
         };
-        assert_eq!(verdict(gate, &store), group, "{group}, {day}, {month}");
+        let verdict = verdict(KeyTable::default(), gate, &store);
+        assert_eq!(verdict, group, "{group}, {day}, {month}");
     }
 }
 
-/// Between a policy and a record that were published apart, and a look at a newer policy.
+/// A feed may name a group of the next document before that is in force here.
 #[test]
-fn a_key_is_judged_by_one_document() {
-    struct Changing {
-        record: Vec<u8>,
-        newer: Option<Rc<InForce>>,
-    }
-    impl KeyStore for Changing {
-        fn record(&self, namespace: Namespace, _: &KeyDigest) -> Option<Vec<u8>> {
-            (namespace == Namespace::Document).then(|| self.record.clone())
-        }
-        fn now(&self) -> i64 {
-            NOW
-        }
-        fn latest_policy(&self) -> Option<Rc<InForce>> {
-            self.newer.clone()
-        }
-    }
-    let record = |group: &str| {
-        (!group.is_empty()).then(|| KeyRecord {
-            id: "k".into(),
-            group: group.into(),
-            ..KeyRecord::default()
-        })
-    };
-    // The policy at hand is of generation 7. (case, from, now, before, the policy in force, the verdict)
+fn a_group_of_a_newer_policy_is_found() {
+    // (case, the group of the feed's record, the groups of the newer policy, the verdict)
     let cases = [
-        ("in force", 7, "named", "fed", 7, "named"),
-        ("not yet", 8, "named", "fed", 7, "fed"),
-        ("by now", 8, "named", "fed", 8, "named"),
-        ("long since", 8, "named", "fed", 9, "named"),
-        ("the one between only", 9, "named", "fed", 8, "fed"),
-        ("not yet added", 8, "named", "", 7, "401"),
-        ("added by now", 8, "named", "", 8, "named"),
-        ("not yet removed", 8, "", "fed", 7, "fed"),
-        ("removed by now", 8, "", "fed", 8, "401"),
+        ("none is newer", "later", None, "503"),
+        ("the newer one has it", "later", Some("later"), "later"),
+        ("nor has the newer one", "later", Some("latest"), "503"),
+        ("the one at hand has it", "fed", Some("later"), "fed"),
     ];
-    for (case, from, now, before, newest, want) in cases {
-        let named = StoredRecord {
-            epoch: 5,
-            version: from,
-            key: record(now),
-            before: record(before),
+    for (case, group, newer, want) in cases {
+        let newer = newer.map(|id| {
+            let text = format!(
+                r#"{{"groups": [{{"id": "{id}", "protocol": "A", "multiplier": "1", "cluster": "c"}}]}}"#
+            );
+            let document = Document::parse(text.as_bytes()).unwrap();
+            compile_policy(&document).unwrap().0
+        });
+        let store = Records {
+            fed: Some(fed(7, group, None, false)),
+            newer,
+            ..Records::default()
         };
-        let store = Changing {
-            record: named.encode_named(),
-            newer: Some(Rc::new(InForce {
-                generation: newest,
-                ..in_force(None)
-            })),
-        };
-        let verdict = match authenticate(&key(), &in_force(None), &store) {
-            KeyStatus::Valid { group, .. } => group.id.clone(),
-            KeyStatus::Invalid | KeyStatus::Ended(_) => "401".into(),
-            KeyStatus::Undecided => "503".into(),
-        };
+        let verdict = verdict(KeyTable::default(), status_of(Coverage::Whole), &store);
         assert_eq!(verdict, want, "{case}");
     }
 }

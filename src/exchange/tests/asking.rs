@@ -26,9 +26,7 @@ fn priced() -> (InForce, FakeWorld) {
             group["include_usage"] = include_usage;
         }
         document["groups"].as_array_mut().unwrap().push(group);
-        let digest = KeyDigest::of(format!("k-{id}").as_bytes()).shared_name();
-        let key =
-            json!({"id": id, "sha256": digest.trim_start_matches("trilane/key/"), "group": id});
+        let key = json!({"id": id, "sha256": sha256(&format!("k-{id}")), "group": id});
         document["keys"].as_array_mut().unwrap().push(key);
     }
     setting_of(&document)

@@ -168,9 +168,7 @@ fn path_for(protocol: &str, urls: &[&str], request: &str, body: &[u8]) -> Option
         group["account_resources"] = true.into();
     }
     document["groups"].as_array_mut().unwrap().push(group);
-    let digest = KeyDigest::of(b"k-v").shared_name();
-    let digest = digest.trim_start_matches("trilane/key/");
-    let key = json!({"id": "v", "sha256": digest, "group": "v"});
+    let key = json!({"id": "v", "sha256": sha256("k-v"), "group": "v"});
     document["keys"].as_array_mut().unwrap().push(key);
     let (in_force, world) = setting_of(&document);
     let headers = [

@@ -33,8 +33,8 @@ struct Limited {
 }
 
 impl KeyStore for Limited {
-    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
-        self.world.record(namespace, digest)
+    fn record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.world.record(digest)
     }
 
     fn now(&self) -> i64 {

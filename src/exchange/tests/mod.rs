@@ -34,17 +34,17 @@ use crate::config::{Document, compile};
 use crate::failover::{self, AccountPlace, Registry, RequestAttempts, States};
 use crate::head::Head;
 use crate::host::fake::FakeHost;
-use crate::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
+use crate::keys::{KeyDigest, KeyTable};
 use crate::ledger::FailedAttempt;
 use crate::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
 };
 use crate::money::Amount;
 
-/// Key records in a map, and a clock that counts how often it is asked.
+/// Key records of a feed in a map, and a clock that counts how often it is asked.
 #[derive(Debug, Default)]
 struct FakeWorld {
-    records: HashMap<String, Vec<u8>>,
+    records: HashMap<KeyDigest, Vec<u8>>,
     clock_reads: Cell<u32>,
     /// The other clock: a millisecond goes by at each look.
     micros: Cell<u64>,
@@ -176,11 +176,8 @@ impl ResponseHeaders for Last<'_> {
 const NOW: i64 = 1_800_000_000;
 
 impl KeyStore for FakeWorld {
-    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
-        match namespace {
-            Namespace::Document => self.records.get(&digest.shared_name()).cloned(),
-            Namespace::Feed => None,
-        }
+    fn record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        self.records.get(digest).cloned()
     }
 
     fn now(&self) -> i64 {
@@ -381,23 +378,19 @@ fn document() -> Value {
             {"id": "mixed-no-b", "protocol": "Mixed", "entries": {"responses": {"source": "a"}}, "models": []},
         ],
     });
-    let digest = |key: &str| {
-        let name = KeyDigest::of(key.as_bytes()).shared_name();
-        name.trim_start_matches("trilane/key/").to_owned()
-    };
     let groups = document["groups"].as_array().unwrap();
     let mut keys: Vec<Value> = groups
         .iter()
         .map(|group| {
             let id = group["id"].as_str().unwrap();
-            json!({"id": id, "sha256": digest(&format!("k-{id}")), "group": id})
+            json!({"id": id, "sha256": sha256(&format!("k-{id}")), "group": id})
         })
         .collect();
-    keys.push(json!({"id": "off", "sha256": digest("k-off"), "group": "a", "disabled": true}));
-    keys.push(json!({"id": "old", "sha256": digest("k-old"), "group": "a", "expires_at": "2020-01-01T00:00:00Z"}));
-    keys.push(json!({"id": "new", "sha256": digest("k-new"), "group": "a", "expires_at": "2100-01-01T00:00:00Z"}));
+    keys.push(json!({"id": "off", "sha256": sha256("k-off"), "group": "a", "disabled": true}));
+    keys.push(json!({"id": "old", "sha256": sha256("k-old"), "group": "a", "expires_at": "2020-01-01T00:00:00Z"}));
+    keys.push(json!({"id": "new", "sha256": sha256("k-new"), "group": "a", "expires_at": "2100-01-01T00:00:00Z"}));
     keys.push(
-        json!({"id": "owned", "sha256": digest("k-owned"), "group": "a", "owner": "Zoë, sales"}),
+        json!({"id": "owned", "sha256": sha256("k-owned"), "group": "a", "owner": "Zoë, sales"}),
     );
     let own = [
         (
@@ -414,7 +407,7 @@ fn document() -> Value {
     ];
     for (id, group, terms) in own {
         let mut key =
-            json!({"id": id, "sha256": digest(&format!("k-{id}")), "group": group, "team": "east"});
+            json!({"id": id, "sha256": sha256(&format!("k-{id}")), "group": group, "team": "east"});
         key.as_object_mut()
             .unwrap()
             .extend(terms.as_object().unwrap().clone());
@@ -422,6 +415,11 @@ fn document() -> Value {
     }
     document["keys"] = Value::Array(keys);
     document
+}
+
+/// The digest of a key as a document names it.
+fn sha256(key: &str) -> String {
+    hex::encode(KeyDigest::of(key.as_bytes()).bytes())
 }
 
 /// The policy above in force, and the world that belongs to it.
@@ -433,18 +431,12 @@ fn setting() -> (InForce, FakeWorld) {
 fn setting_of(document: &Value) -> (InForce, FakeWorld) {
     let document = Document::parse(document.to_string().as_bytes()).unwrap();
     let compiled = compile(&document).unwrap();
-    let mut world = FakeWorld::default();
-    for (digest, record) in compiled.keys {
-        let bytes = StoredRecord::plain(3, record).encode_named();
-        world.records.insert(digest.shared_name(), bytes);
-    }
     let in_force = InForce {
-        epoch: 3,
-        generation: 7,
         feed: None,
+        keys: KeyTable::of(&compiled.keys),
         policy: compiled.policy,
     };
-    (in_force, world)
+    (in_force, FakeWorld::default())
 }
 
 /// A head from `"GET /path"` and `"name: value"` lines.

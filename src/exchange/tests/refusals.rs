@@ -1,6 +1,8 @@
 //! Rejections on the head, where a world is to be seen from within; all others are cases of `tests/golden`.
 
 use super::*;
+use crate::keys::codec::encode_fed;
+use crate::keys::{Coverage, FeedStatus, KeyTerms};
 
 #[test]
 fn without_a_policy_a_key_is_never_refused_as_wrong() {
@@ -17,41 +19,54 @@ fn without_a_policy_a_key_is_never_refused_as_wrong() {
         Some(401),
         "no policy, and no key either"
     );
-    let name = KeyDigest::of(b"k-a").shared_name();
-    let good = world.records[&name].clone();
-    let decoded = StoredRecord::decode(Namespace::Document, &good);
-    let good_key = decoded.unwrap().unwrap().key.unwrap();
-    let stale = StoredRecord::plain(2, good_key.clone());
-    let moved = KeyRecord {
-        group: "elsewhere".into(),
-        ..good_key
-    };
     let records = [
-        ("written by another release", vec![9, 9, 9], Some(503)),
+        ("of another release", vec![9, 9, 9], Some(503)),
         (
             "its group is not in force yet",
-            StoredRecord::plain(3, moved).encode_named(),
+            fed(3, Some("later")),
             Some(503),
         ),
-        (
-            "left behind by an earlier loader",
-            stale.encode_named(),
-            Some(401),
-        ),
-        ("removed", vec![], Some(401)),
-        ("good", good, None),
+        ("of an earlier sync", fed(2, Some("a")), Some(401)),
+        ("removed", fed(3, None), Some(401)),
+        ("valid", fed(3, Some("a")), None),
     ];
+    let in_force = with_feed(in_force);
     for (case, record, want) in records {
-        world.records.insert(name.clone(), record);
-        assert_eq!(ask(Some(&in_force), &world, key), want, "{case}");
+        world.records.insert(KeyDigest::of(b"k-fed"), record);
+        let got = ask(Some(&in_force), &world, &["authorization: Bearer k-fed"]);
+        assert_eq!(got, want, "{case}");
     }
 }
 
+/// A policy that names a feed, all of which is read.
+fn with_feed(in_force: InForce) -> InForce {
+    let feed = FeedStatus {
+        watermark: 3,
+        coverage: Coverage::Whole,
+    };
+    InForce {
+        feed: Some(feed),
+        ..in_force
+    }
+}
+
+/// A record of the feed of a key in this group, or a tombstone.
+fn fed(epoch: u64, group: Option<&str>) -> Vec<u8> {
+    let terms = group.map(|group| KeyTerms {
+        id: "fed",
+        group,
+        ..KeyTerms::default()
+    });
+    let mut bytes = Vec::new();
+    encode_fed(epoch, 1, terms.as_ref(), &mut bytes);
+    bytes
+}
+
+/// A feed may name a group of the next document before that is in force here.
 #[test]
-fn a_publication_between_policy_and_record_loses_no_request() {
+fn a_publication_after_the_policy_was_read_loses_no_request() {
     let (newer, mut world) = setting();
-    let (mut older, _) = setting();
-    // The older policy does not know the group that the key's record names by now.
+    let mut older = with_feed(setting().0);
     let text = document()
         .to_string()
         .replace(r#""id":"a","#, r#""id":"a-before","#);
@@ -60,7 +75,9 @@ fn a_publication_between_policy_and_record_loses_no_request() {
     let renamed = Document::parse(text.as_bytes()).unwrap();
     older.policy = crate::config::compile::compile_policy(&renamed).unwrap().0;
     assert!(older.policy.group("a").is_none());
-    let head = head("POST /v1/responses", &["authorization: Bearer k-a"]);
+    let digest = KeyDigest::of(b"k-fed");
+    world.records.insert(digest, fed(3, Some("a")));
+    let head = head("POST /v1/responses", &["authorization: Bearer k-fed"]);
     let ask = |world: &FakeWorld| {
         let outcome = Exchange::default().on_request_head(&head, false, Some(&older), world);
         reply_of(&outcome).map(|(status, ..)| status)

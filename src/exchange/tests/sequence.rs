@@ -5,10 +5,6 @@ use crate::failover::AccountPlace;
 
 /// Four sources of Chat Completions with one account each, and a Mixed group that asks them one after the other.
 fn document(order: &str, fields: &[(&str, Value)]) -> Value {
-    let digest = KeyDigest::of(b"k").shared_name();
-    let digest = digest.trim_start_matches("trilane/key/").to_owned();
-    let own = KeyDigest::of(b"k-one").shared_name();
-    let own = own.trim_start_matches("trilane/key/").to_owned();
     let source = |id: &str, multiplier: &str, model: Value| {
         let mut group = json!({
             "id": id, "protocol": "A", "multiplier": multiplier, "models": [model],
@@ -46,7 +42,7 @@ fn document(order: &str, fields: &[(&str, Value)]) -> Value {
             source("four", "0.5", json!({"id": "m", "upstream": "four/m", "prices": {"input": "2", "output": "4"}})),
             mixed,
         ],
-        "keys": [{"id": "k", "sha256": digest, "group": "all"}, {"id": "k-one", "sha256": own, "group": "one"}],
+        "keys": [{"id": "k", "sha256": sha256("k"), "group": "all"}, {"id": "k-one", "sha256": sha256("k-one"), "group": "one"}],
     })
 }
 

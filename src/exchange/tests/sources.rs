@@ -5,8 +5,6 @@ use super::*;
 
 /// A Mixed group with two sources of protocol A: one renames and asks for usage, the other does neither.
 fn document() -> Value {
-    let key = KeyDigest::of(b"k").shared_name();
-    let key = key.trim_start_matches("trilane/key/").to_owned();
     json!({
         "inspect_window": 1024,
         "groups": [
@@ -18,7 +16,7 @@ fn document() -> Value {
              "models": [{"id": "gpt-x", "entry": "responses", "source": "plain"},
                         {"id": "qwen", "entry": "responses", "source": "other"}]}
         ],
-        "keys": [{"id": "k", "sha256": key, "group": "all"}]
+        "keys": [{"id": "k", "sha256": sha256("k"), "group": "all"}]
     })
 }
 

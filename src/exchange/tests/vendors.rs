@@ -31,10 +31,8 @@ fn priced(table: &Value) -> Value {
         group
     };
     let groups: Vec<Value> = ["A", "B", "C"].map(group).into();
-    let key = |protocol: &str| {
-        let name = KeyDigest::of(protocol.as_bytes()).shared_name();
-        json!({"id": protocol, "sha256": name.trim_start_matches("trilane/key/"), "group": protocol})
-    };
+    let key =
+        |protocol: &str| json!({"id": protocol, "sha256": sha256(protocol), "group": protocol});
     let keys: Vec<Value> = ["A", "B", "C"].map(key).into();
     json!({"groups": groups, "keys": keys})
 }

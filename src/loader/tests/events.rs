@@ -1,7 +1,7 @@
 //! One loader, event by event.
 
 use super::simulation::{FETCHED, SimulatedRoot, generation, in_effect, inline, serve, text};
-use crate::config::snapshot::{GENERATION, LOADER};
+use crate::config::snapshot::{GENERATION, LOADER, POLICY, Snapshot};
 use crate::host::fake::{FakeCall, FakeProcess, FakeResponse};
 use crate::loader::lease::{Candidate, LoaderRole};
 use crate::loader::publisher::Publisher;
@@ -324,14 +324,18 @@ fn a_peer_continues_what_another_has_published() {
     let first = SimulatedRoot::start(&process, LoaderRole::Fallback, &inline(1));
     let mut peer = SimulatedRoot::start(&process, LoaderRole::Fallback, &inline(1));
     drop(first);
-    let records = process.shared.get("trilane/document");
+    let policy = |process: &FakeProcess| Snapshot::read(process.shared.get(POLICY).0.unwrap());
+    let before = policy(&process).unwrap();
     for _ in 0..20 {
         process.pass_ms(500);
         peer.tick();
     }
     let holder = peer.host.get(LOADER).0.unwrap();
     assert_eq!(generation(&process), 1, "it publishes nothing");
-    assert_eq!(process.shared.get("trilane/document"), records);
+    let after = policy(&process).unwrap();
+    assert!(after.writer > before.writer, "it is the writer");
+    let writer = after.writer;
+    assert_eq!(after.encode(), Snapshot { writer, ..before }.encode());
     process.pass_ms(500);
     peer.tick();
     assert_ne!(peer.host.get(LOADER).0.unwrap(), holder, "it renews");

@@ -330,7 +330,11 @@ fn what_is_read_of_a_feed_is_published() {
     };
     let coverage = || {
         let policy = process.shared.get(snapshot::POLICY).0.unwrap();
-        snapshot::peek(&policy).unwrap().feed.unwrap().coverage
+        snapshot::Snapshot::read(policy)
+            .unwrap()
+            .feed
+            .unwrap()
+            .coverage
     };
     assert_eq!(coverage(), Coverage::Nothing);
     root.respond(&page, Some(&service.serve(&page)));

@@ -36,7 +36,7 @@ pub(super) fn inline(n: u32) -> String {
 /// The number of the document in effect.
 pub(super) fn in_effect(process: &FakeProcess) -> Option<u32> {
     let bytes = process.shared.get(snapshot::POLICY).0?;
-    let policy = snapshot::decode(&bytes).unwrap().policy;
+    let policy = snapshot::InForce::read(bytes).unwrap().policy;
     Some(u32::try_from(policy.inspect_window).unwrap() - 1024)
 }
 

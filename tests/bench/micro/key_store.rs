@@ -7,9 +7,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput};
 use trilane::config::FeedSource;
 use trilane::feed::{FeedSync, PageAnswer};
-use trilane::keys::{
-    Coverage, FeedStatus, KeyDigest, KeyLookup, Namespace, RecordScope, lookup, read,
-};
+use trilane::keys::{Coverage, FeedStatus, KeyDigest, KeyLookup, KeyTable, lookup, read};
 use trilane::shared_data::{Conflict, SharedData};
 
 use crate::churn::Churn;
@@ -48,6 +46,8 @@ pub fn benchmarks(criterion: &mut Criterion) {
 
 /// A feed, and the store that is synchronised with it.
 struct SyncedStore {
+    /// The document's keys: none.
+    named: KeyTable,
     feed: Churn,
     sync: FeedSync,
     shared: VersionedValues,
@@ -59,6 +59,7 @@ impl SyncedStore {
         let shared = VersionedValues::default();
         let sync = FeedSync::resume(&FeedSource::default(), &shared, 1).0;
         Self {
+            named: KeyTable::default(),
             feed: Churn { live, version: 0 },
             sync,
             shared,
@@ -87,18 +88,12 @@ impl SyncedStore {
     fn lookup(&self, digest: &KeyDigest) {
         let feed = FeedStatus {
             coverage: Coverage::Whole,
-            feed_only: true,
             ..self.sync.status()
         };
-        let scope = RecordScope {
-            epoch: 0,
-            generation: 0,
-            feed: Some(feed),
-        };
-        let found = lookup(digest, &scope, |namespace: Namespace, digest| {
-            read(namespace, digest, &self.shared)
+        let found = lookup(digest, &self.named, Some(feed), |digest| {
+            read(digest, &self.shared)
         });
-        assert!(matches!(found.state, KeyLookup::Found { .. }), "{found:?}");
+        assert!(matches!(found, KeyLookup::Found(_)), "{found:?}");
     }
 
     fn size(&self) -> String {
@@ -111,8 +106,9 @@ impl SyncedStore {
 }
 
 fn sha256(number: u64) -> String {
-    let name = KeyDigest::of(&Churn::key(number)).shared_name();
-    name.rsplit('/').next().unwrap_or_default().to_owned()
+    let digest = KeyDigest::of(&Churn::key(number));
+    let digits = digest.bytes().iter().map(|byte| format!("{byte:02x}"));
+    digits.collect()
 }
 
 /// Shared data with one reader and writer.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use criterion::{Criterion, Throughput};
 use trilane::exchange::Route;
 use trilane::head::Head;
-use trilane::keys::{KeyDigest, KeyRecord, Namespace, StoredRecord};
+use trilane::keys::{KeyDigest, KeyRecord, KeyTable};
 use trilane::model::name::fold_tier;
 use trilane::protocol::Protocol;
 use trilane::protocol::match_request;
@@ -86,14 +86,12 @@ fn key(group: &mut TimedGroup<'_>) {
         expires_at: Some(1_900_000_000),
         ..KeyRecord::default()
     };
-    let bytes = StoredRecord::plain(1, record).encode_named();
+    // Among a thousand keys.
+    let others = (0..1000_u32).map(|number| KeyDigest::of(&number.to_le_bytes()));
+    let all = others.chain([KeyDigest::of(sent)]);
+    let keys: Vec<_> = all.map(|digest| (digest, record.clone())).collect();
+    let table = KeyTable::of(&keys);
     group.bench_function("key digest and record", |b| {
-        b.iter(|| {
-            let name = KeyDigest::of(black_box(sent)).shared_name();
-            (
-                name,
-                StoredRecord::decode(Namespace::Document, black_box(&bytes)),
-            )
-        });
+        b.iter(|| table.get(&KeyDigest::of(black_box(sent))))
     });
 }

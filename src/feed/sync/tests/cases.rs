@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::gateway::{Gateway, Judged, digest};
 use super::service::Service;
 use super::*;
-use crate::keys::{self, Namespace, StoredRecord, bucket};
+use crate::keys::{self, StoredRecord, bucket};
 use crate::limits::Limits;
 
 fn good(group: &str) -> Judged {
@@ -477,7 +477,7 @@ fn another_identity() {
 
 /// A page that says this of key 1.
 fn page_of(version: u64, limits: &Value) -> Value {
-    let sha256 = digest(1).shared_name().replace("trilane/key/", "");
+    let sha256 = hex::encode(digest(1).bytes());
     let longest = |letter: &str| letter.repeat(64);
     let change = json!({"version": version, "sha256": sha256, "id": longest("i"), "group": longest("g"),
         "expires_at": "2099-01-01T00:00:00Z", "limits": limits});
@@ -497,16 +497,9 @@ fn limits_of_a_key_stand_in_its_bucket() {
     let mut gateway = Gateway::new();
     gateway.publish(Some("/keys"), &|| ());
     let of_key = |gateway: &Gateway| {
-        let record = keys::read(Namespace::Feed, &digest(1), &*gateway.shared).unwrap();
-        (
-            record.len(),
-            StoredRecord::decode(Namespace::Feed, &record)
-                .unwrap()
-                .unwrap()
-                .key
-                .unwrap()
-                .limits,
-        )
+        let record = keys::read(&digest(1), &*gateway.shared).unwrap();
+        let key = StoredRecord::decode(&record).unwrap().key.unwrap();
+        (record.len(), key.limits)
     };
     give(&mut gateway, "200", &page_of(1, &all));
     let (len, limits) = of_key(&gateway);
@@ -554,7 +547,7 @@ fn what_was_said_before_begins_no_full_sync() {
     let mut gateway = settled(&service);
     service.say(0, Some(("h", false)));
     read(&mut gateway, &service, 9);
-    let sha256 = |key| digest(key).shared_name().replace("trilane/key/", "");
+    let sha256 = |key| hex::encode(digest(key).bytes());
     let cases = [
         (
             "a key as it was before",

@@ -11,7 +11,7 @@ use crate::config::snapshot::InForce;
 use crate::config::snapshot_cache::SnapshotCache;
 use crate::config::{Document, compile};
 use crate::head::Head;
-use crate::keys::{self, KeyDigest, Namespace, bucket};
+use crate::keys::{self, KeyDigest, bucket};
 use crate::loader::publisher::Publisher;
 use crate::protocol::query::RequestTarget;
 use crate::shared_data::Conflict;
@@ -88,8 +88,8 @@ fn api_key(key: u8) -> ApiKey {
 }
 
 impl KeyStore for Filter {
-    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
-        keys::read(namespace, digest, &*self.shared)
+    fn record(&self, digest: &KeyDigest) -> Option<Vec<u8>> {
+        keys::read(digest, &*self.shared)
     }
 
     fn now(&self) -> i64 {
@@ -187,7 +187,7 @@ impl Gateway {
             }
         };
         self.publisher
-            .publish(&document, &compiled, status, &watched)
+            .publish(&document, &compiled, &[0; 32], status, &watched)
             .unwrap();
     }
 

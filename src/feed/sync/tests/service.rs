@@ -171,7 +171,7 @@ impl Service {
 }
 
 fn hex(key: u8) -> String {
-    digest(key).shared_name().replace("trilane/key/", "")
+    hex::encode(digest(key).bytes())
 }
 
 fn written((version, key, says): (u64, u8, Says)) -> Value {

@@ -18,7 +18,7 @@ use trilane::exchange::{
 use trilane::failover::{AccountEvent, Registry, RequestAttempts, States};
 use trilane::head::Head;
 use trilane::host::{Clocks, StatId, StatKind, Stats};
-use trilane::keys::{KeyDigest, Namespace, StoredRecord};
+use trilane::keys::{KeyDigest, KeyTable};
 use trilane::ledger::{Record, UsageStatus};
 use trilane::limits::{
     AdmitError, Consumption, Estimate, Figures, Reservation, Settlement, Subject, SubjectFigures,
@@ -39,7 +39,7 @@ pub const ANSWER_PIECE: usize = 16 * 1024;
 pub struct Setting {
     /// The policy.
     pub in_force: InForce,
-    /// Key records and the clock.
+    /// The clock, and what is known of accounts.
     pub world: Memory,
 }
 
@@ -48,14 +48,7 @@ impl Setting {
     pub fn of_sample() -> Self {
         let document = Document::parse(DOCUMENT).expect("the sample document is one");
         let compiled = compile(&document).expect("the sample document is good");
-        let stored = |key| StoredRecord::plain(1, key).encode_named();
-        let records = compiled
-            .keys
-            .into_iter()
-            .map(|(digest, record)| (digest.shared_name(), stored(record)))
-            .collect();
         let world = Memory {
-            records,
             micros: Cell::new(0),
             accounts: SharedValues::default(),
             requests: Registry::default(),
@@ -71,9 +64,8 @@ impl Setting {
         }
         Self {
             in_force: InForce {
-                epoch: 1,
-                generation: 7,
                 feed: None,
+                keys: KeyTable::of(&compiled.keys),
                 policy: compiled.policy,
             },
             world,
@@ -156,10 +148,9 @@ impl StreamEnd for Whole {
     }
 }
 
-/// Key records in memory, and a clock that is always a millisecond later.
+/// A clock that is always a millisecond later, and what is known of accounts.
 #[derive(Debug)]
 pub struct Memory {
-    records: BTreeMap<String, Vec<u8>>,
     micros: Cell<u64>,
     accounts: SharedValues,
     requests: Registry,
@@ -201,11 +192,8 @@ impl Stats for SharedValues {
 }
 
 impl KeyStore for Memory {
-    fn record(&self, namespace: Namespace, digest: &KeyDigest) -> Option<Vec<u8>> {
-        match namespace {
-            Namespace::Document => self.records.get(&digest.shared_name()).cloned(),
-            Namespace::Feed => None,
-        }
+    fn record(&self, _: &KeyDigest) -> Option<Vec<u8>> {
+        None
     }
 
     fn now(&self) -> i64 {

@@ -9,10 +9,8 @@ use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::{Action, BufferType, ContextType, MapType, MetricType};
 use trilane_abi::{HeaderBlock, header_block};
 
-/// The name in shared data that stands for a key record's.
-const KEY: &str = "trilane/key/0000000000000000000000000000000000000000000000000000000000000000";
-/// A record as long as that of a key.
-const KEY_RECORD: [u8; 64] = [b'-'; 64];
+/// The name in shared data of the policy's generation.
+const GENERATION: &str = "trilane/generation";
 /// The cluster of the benchmark's group.
 const CLUSTER: &[u8] = b"a_official";
 /// The bytes that only the benchmark's wrong key contains.
@@ -36,7 +34,7 @@ impl Context for FloorRoot {}
 
 impl RootContext for FloorRoot {
     fn on_configure(&mut self, _size: usize) -> bool {
-        let _ = hostcalls::set_shared_data(KEY, Some(&KEY_RECORD), None);
+        let _ = hostcalls::set_shared_data(GENERATION, Some(&1_u64.to_le_bytes()), None);
         let names = (0..COUNTERS).map(|number| format!("floor_{number}"));
         self.counters = names
             .filter_map(|name| hostcalls::define_metric(MetricType::Counter, &name).ok())
@@ -74,7 +72,7 @@ impl HttpContext for FloorStream {
     fn on_http_request_headers(&mut self, _count: usize, end: bool) -> Action {
         let _ = hostcalls::get_current_time();
         let head = header_block(HeaderBlock::Request).unwrap_or_default();
-        let _ = hostcalls::get_shared_data(KEY);
+        let _ = hostcalls::get_shared_data(GENERATION);
         let wrong = head.windows(WRONG.len()).any(|window| window == WRONG);
         self.passes = !end && !wrong;
         self.held = self.passes;
