@@ -1,4 +1,4 @@
-//! Buckets: many records of the feed's namespace in one value of the shared data.
+//! Buckets: many records of the feed in one value of the shared data.
 //!
 //! Envoy keeps shared data in a table that doubles when it is full, and moves every entry then while no
 //! worker can look anything up: with an entry a key that takes a sixth of a second at a million keys.

@@ -1,8 +1,8 @@
 //! The bytes of a record.
 //!
 //! ```text
-//! of a document, in its table    flags                 terms
-//! of a feed                    2 flags epoch version   terms       a tombstone ends with the version
+//! of a document, in its table    flags               terms
+//! of a feed                    2 flags epoch version terms       a tombstone ends with the version
 //!
 //! flags     1 byte       epoch, version  8 bytes each
 //! terms     more flags, where the flags say so (1 byte), expiry (8 bytes), group, id (a length of 1 byte and UTF-8 each), and what the flags say: owner, team, the key that
@@ -10,9 +10,9 @@
 //!           1 byte, 17 bytes each), limits
 //! ```
 //!
-//! Numbers are little endian. Records of a feed begin with a format, and the table is part of the policy's, because a loader and a filter of different releases may meet in one
-//! Envoy: the loader is fixed until Envoy restarts, the filter can be swapped at any time. A record of an unknown format, or
-//! with unknown flags, is [`Unreadable`].
+//! Numbers are little endian. A record of a feed begins with its format, and that of a document stands in a policy, which has one: a
+//! loader and a filter of different releases may meet in one Envoy. The loader is fixed until Envoy restarts, the filter can
+//! be swapped at any time. A record of an unknown format, or with unknown flags, is [`Unreadable`].
 
 use smol_str::SmolStr;
 
