@@ -1,4 +1,4 @@
-//! What happened to a request, and what would happen to it now, in the page's own words: with the names for people, amounts in
+//! The outcome of a request, and the one it would have now, in the page's own words: with the names for people, amounts in
 //! their currency, and the style of an API. `trilane explain` and the API have the words of documents instead.
 
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ pub fn add_named(wanted: &mut WantedNames, line: &LedgerLine, detail: &RequestDe
     }
 }
 
-/// What happened. Of a failure its reason comes first, and what helps.
+/// The outcome. Of a failure its reason comes first, and what helps.
 pub fn parts(line: &LedgerLine, names: &Names) -> Vec<ExplanationPart> {
     let cause = cause_of(line);
     let code = line.text("error.type").filter(|_| cause.is_some());
@@ -150,7 +150,7 @@ fn ended(line: &LedgerLine) -> Option<String> {
     (!all.is_empty()).then(|| all.join(&*t!("; ")))
 }
 
-/// What the key and the group had spent when the request was over.
+/// Returns the amounts that key and group had spent when the request was over.
 fn spent(line: &LedgerLine) -> Option<String> {
     let currency = line.text("trilane.currency").unwrap_or_default();
     let amount = |scope: &str, window: &str| {
@@ -182,7 +182,7 @@ pub fn step_reason(of: &DecisionStep, now: &Explanation, currency: &str, names: 
     said.unwrap_or_else(|| of.reason.clone())
 }
 
-/// What a step found that lets the request go on; `None` where the words of the explanation are good.
+/// Words the finding of a step that lets the request go on; `None` where the words of the explanation are good.
 fn good_step(step: Step, now: &Explanation, currency: &str, names: &Names) -> Option<String> {
     let found = &now.found;
     let group = || {
