@@ -224,10 +224,10 @@ operator-test: venv test-programs ## alert rules, dashboard, Prometheus configur
 	@TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest tests/operator -rs
 	@$(VENV)/bin/python -m pytest tests/release --ignore tests/release/test_reproducible.py --ignore tests/release/test_release_archive.py -rs
 
-# One more than there are cores: they wait half of their time. What shares a gateway stays with one worker (conftest.py there). Gateways of the tests' runner read
-# credentials from files: those of a worker may take 42 inotify instances, and Linux grants a user 128 by default.
-E2E_WORKERS ?= $(shell most=$$(( $$(cat /proc/sys/fs/inotify/max_user_instances 2>/dev/null || echo 128) / 42 )); \
-	workers=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 )); echo $$(( workers < most ? workers : most )))
+# Twice as many as there are cores: they wait half of their time. What shares a gateway stays with one worker (conftest.py there). Gateways of the tests' runner read
+# credentials from files: those of a worker take some 30 inotify instances, of which Linux grants a user 128 by default, and wait for each other where there are too few.
+E2E_WORKERS ?= $(shell most=$$(( $$(cat /proc/sys/fs/inotify/max_user_instances 2>/dev/null || echo 128) / 32 )); \
+	workers=$$(( $$(getconf _NPROCESSORS_ONLN) * 2 )); echo $$(( workers < most ? workers : most )))
 e2e_pytest = TRILANE_PROGRAMS='$(TEST_PROGRAMS)' $(VENV)/bin/python -m pytest --numprocesses $(E2E_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: e2e

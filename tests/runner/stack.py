@@ -7,6 +7,7 @@ replaced (`Stack._substitutions`): so a test can replace more of them, comments 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from types import TracebackType
 from typing import Any, Union
 
 import fetch
+import file_watches
 import limits_service as limits_parts
 from child import Child, StackError, tail
 from publisher import Publisher
@@ -170,8 +172,7 @@ class Stack:
                 self._start_simulator(timeout)
             self.publish(self._document)
             self.render()
-            self._start_envoy()
-            self.wait_ready(timeout)
+            self._start_ready(timeout)
         except BaseException:
             self.stop()
             raise
@@ -193,8 +194,7 @@ class Stack:
 
     def restart_envoy(self, timeout: float = 60.0) -> None:
         """Starts the Envoy that was killed, and waits until the gateway answers."""
-        self._start_envoy()
-        self.wait_ready(timeout)
+        self._start_ready(timeout)
 
     def prepare(self) -> None:
         """Everything before the first process: ports, directories, certificate."""
@@ -422,6 +422,18 @@ class Stack:
                     f"The simulator did not start within {timeout:.0f} s.\n" + tail(self.simulator_log)
                 )
             time.sleep(0.02)
+
+    def _start_ready(self, timeout: float) -> None:
+        with file_watches.room(self._watches(), TARGET / "file-watches"):
+            self._start_envoy()
+            self.wait_ready(timeout)
+
+    def _watches(self) -> int:
+        """The files that Envoy watches, two for each account. Of what is no document there are none."""
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
+            groups = json.loads(_document_bytes(self._document))["groups"]
+            return 2 * sum(len(group.get("accounts") or []) for group in groups)
+        return 0
 
     def _start_envoy(self) -> None:
         (self.run_dir / "admin-address").unlink(missing_ok=True)
