@@ -50,9 +50,9 @@ SOURCES = {
     "gemini-2.5-flash": ("c-official", ["c-official-1"]),
 }
 ENVOYS = ["frankfurt", "virginia"]
-#: What a page says apart from its data, in the order in which it says it. Figures and names of months are data.
+#: What a page says apart from its data, in the order in which it says it. Figures, names of months and the series of a chart are data.
 OUTLINE = """() => {
-  const texts = [...document.querySelectorAll("h1, h2, h3, th[scope=col], thead th, label, button, nav a, dt, summary, legend")]
+  const texts = [...document.querySelectorAll("h1, h2, h3, th[scope=col], thead th:not(:has(> bdi:only-child)), label, button, nav a, dt, summary, legend")]
     .map((element) => element.textContent.replace(/\\s+/g, " ").trim()
       .replace(/\\b(January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\\b/g, "#")
       .replace(/[0-9][0-9.,:]*/g, "#"))
