@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use trilane::exchange::Step;
 use trilane::limits::SubjectKind;
+use trilane::money::Amount;
 
 use super::row::limit;
 use crate::cases::names::{Names, WantedNames};
@@ -14,7 +15,7 @@ use crate::explain::{
     Cause, DecisionStep, Explanation, LedgerLine, StepResult, cause_of, ending, vendor_error,
 };
 use crate::language::{self, translated};
-use crate::pages::{ShownAmount, text};
+use crate::pages::{ShownAmount, ledger_words, text};
 use crate::vendors::api_style;
 
 /// A part of the explanation: its title and its text.
@@ -63,7 +64,7 @@ fn why(line: &LedgerLine, cause: Cause) -> String {
     let all = [
         Some(reason),
         status.map(|status| t!("the upstream answered {status}", status = status)),
-        failure.map(|failure| failure.replace('_', " ")),
+        failure.map(|reason| ledger_words::detail(reason).into_owned()),
         error.map(|error| t!("the vendor names it {error}", error = error)),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
@@ -116,12 +117,8 @@ fn route_texts(
 }
 
 /// A decimal number without the zeros behind its last digit.
-fn without_zeros(number: &str) -> &str {
-    if number.contains('.') {
-        number.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        number
-    }
+fn without_zeros(number: &str) -> String {
+    Amount::read(number).map_or_else(|_| number.to_owned(), |exact| exact.to_string())
 }
 
 fn routed(line: &LedgerLine, names: &Names) -> Option<String> {
